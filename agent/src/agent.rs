@@ -1,129 +1,86 @@
-//! The agent as a whole: what callbacks and sessions reach. One per process, leaked, since callbacks may come after
-//! `Shutdown`.
+//! The agent: the state that callbacks and sessions share. One per process, never freed, since callbacks may come
+//! after `Shutdown`.
 #![forbid(unsafe_code)]
 
-use crate::catalogue::{Module, Modules};
 use crate::clr::bindings::ICorProfilerFunctionControl;
 use crate::clr::function_control::set_body;
-use crate::clr::metadata::Import;
-use crate::clr::{ClrError, ProfilerInfo};
-use crate::events::{Exceptions, event_mask};
+use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
+use crate::context::Context;
+use crate::events::{event_mask, exception_class};
 use crate::hot_reload;
 use crate::il;
-use crate::inlining::{Inlining, compiling};
-use crate::known_bad::Known;
-use crate::launched::Launched;
-use crate::planner::{Orders, Published, Standing};
-use crate::probes::body::{self, Probe};
-use crate::probes::form::{self, CallForm};
-use crate::probes::tokens;
-use crate::rejit::ledger::{HandOver, Verdict};
-use crate::rejit::passengers::cannot_ride;
-use crate::rejit::thread::Worker;
-use crate::rejit::{AllOff, Gate, Inbox, Job, Ledger};
+use crate::inbox::{Gate, HANG_THRESHOLD, Job};
+use crate::inlining::compilation_stack;
+use crate::instrument::instrumented_body::{self, Probe};
+use crate::instrument::tokens;
+use crate::known_bad::RuntimeIssue;
+use crate::ledger::compilations::{RequestedBody, Verdict};
+use crate::ledger::turn_off_plan::mark_unrecompilable;
+use crate::planner::Orders;
+use crate::probes::exception_stack::ExceptionClass;
+use crate::rejit::Worker;
 use crate::runtime::Runtime;
 use crate::server::Server;
-use crate::startup::{Inert, Settings};
-use crate::sync::lock;
+use crate::startup::{InertReason, Settings};
 use redial_protocol::ids::{InstanceId, ProcessKey};
-use redial_protocol::level::Level;
-use redial_protocol::message::AuditEntry;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use windows_core::{HRESULT, IUnknown};
 
-/// A ReJIT thread that is at its jobs for this long hangs inside the runtime, as far as anyone can tell.
-pub const HANGS: Duration = Duration::from_secs(2);
-/// A request that has waited so long for compilations to end is not waited for by those who load modules: mostly it takes
-/// less, and else they may be what it waits for.
-const STANDOFF: Duration = Duration::from_millis(50);
-/// Longest wait at shutdown for the ReJIT thread to come out of the runtime.
+/// Threads that load modules stop waiting once a request has waited this long for compilations to end. Mostly
+/// requests take less; if not, the request may be waiting for such a thread.
+const MAX_REQUEST_WAIT: Duration = Duration::from_millis(50);
+/// Longest wait at shutdown for the ReJIT thread to return from the runtime.
 const WORKER_WAIT: Duration = Duration::from_millis(200);
-/// `ReJITError`s noted in the audit ring.
+/// Number of `ReJITError`s recorded in the audit ring.
 const MAX_ERRORS_NOTED: u64 = 16;
 
 static AGENT: OnceLock<&'static Agent> = OnceLock::new();
 
-/// Everything the agent knows.
+/// The agent: its parts, and what callbacks do with them.
 pub struct Agent {
-    /// The profiling API.
-    pub info: ProfilerInfo,
-    /// What this runtime is.
-    pub runtime: Runtime,
-    /// This process.
-    pub process: ProcessKey,
-    /// What the environment asked for.
-    pub settings: Settings,
-    /// What is loaded.
-    pub modules: Modules,
-    /// Who calls.
-    pub callers: crate::callers::Callers,
-    /// Copies, wanted and actual.
-    pub ledger: Ledger,
-    /// Debug builds may be edited here (Hot Reload), and the runtime recompiles none of them.
-    pub hot_reload: bool,
-    /// What became of the launcher's orders.
-    pub launched: Launched,
-    /// The ReJIT thread's inbox.
-    pub inbox: Inbox,
-    /// What the JIT inlined, and what it must not.
-    pub inlining: Inlining,
-    /// Sessions, control, audit.
-    pub server: Server,
-    /// Whether the runtime tells of exceptions.
-    pub exceptions: Exceptions,
-    /// Orders that modules which load are held against; they may be on their way.
-    expected: Mutex<Arc<[Arc<Standing>]>>,
-    standing: Mutex<Arc<Published>>,
-    any_order: AtomicBool,
-    /// The ReJIT thread was told to look after passengers, and has not yet.
-    pub passengers_told: AtomicBool,
-    /// The ReJIT thread was told that domains changed, and has not looked yet.
-    pub domains_told: AtomicBool,
-    call_form: OnceLock<CallForm>,
-    /// First turns at module load that took longer than a host thread may wait.
-    pub missed_deadlines: AtomicU64,
+    /// The parts that the ReJIT thread and the sessions share.
+    pub context: &'static Context,
+    /// The listener and its sessions.
+    pub server: &'static Server,
     rejit_errors: AtomicU64,
-    stopped: AtomicBool,
-    /// Since when the ReJIT thread has been at its present jobs, in milliseconds of the agent's clock; 0: idle.
-    busy_since: AtomicU64,
 }
 
-/// The agent, unless it was never started, is inert, or has shut down.
+/// Returns the agent, unless it was never started, is inert, or has shut down.
 pub fn active() -> Option<&'static Agent> {
-    AGENT.get().copied().filter(|agent| !agent.stopped.load(Ordering::Relaxed))
+    AGENT.get().copied().filter(|agent| !agent.context.is_stopped())
 }
 
 /// Why `Initialize` did not start the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The environment says so.
+    /// The environment tells the agent to stay inert.
     #[error(transparent)]
-    Inert(#[from] Inert),
-    /// The runtime cannot do what we need.
+    Inert(#[from] InertReason),
+    /// The runtime lacks something that the agent needs.
     #[error(transparent)]
     Clr(#[from] ClrError),
-    /// The system cannot.
+    /// The operating system refused.
     #[error("{0}")]
     System(String),
-    /// There is one.
+    /// Another agent is already there.
     #[error("another agent is active in this process")]
     Another,
-    /// The threads could not be started. Too late to fail `Initialize` (the CLR would unload the library under the
-    /// one that may run); the agent only keeps out of the way.
-    #[error("the system refuses to start the agent's threads")]
+    /// The agent's threads could not be started. It is too late to fail `Initialize`, because the CLR would unload
+    /// the library under a thread that may be running. The agent only stays out of the way.
+    #[error("the system refused to start the agent's threads")]
     NoThreads,
 }
 
-/// `Initialize`: decides whether to be active, sets the event mask, starts the threads. On an error nothing of ours
-/// runs and the CLR unloads the library.
+/// Handles `Initialize`: decides whether to be active, sets the event mask and starts the threads. After an error
+/// nothing of the agent runs, and the CLR unloads the library.
 ///
 /// # Errors
-/// See [`StartError`]; the launcher's mark file says the same.
+/// See [`StartError`]; the launcher's mark file gets the same text.
 pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
     let settings = Settings::read(|name| std::env::var_os(name));
     let result = settings.map_err(StartError::from).and_then(|settings| start_with(settings, unknown));
@@ -138,31 +95,32 @@ pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
 
 fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, StartError> {
     if settings.launcher.is_some() && !settings.wanted_below(crate::platform::ancestors()) {
-        return Err(Inert::NotLaunched.into());
+        return Err(InertReason::NotLaunched.into());
     }
     let process = redial_protocol::process::own_key().map_err(|e| StartError::System(e.to_string()))?;
     let (orders, seqs) = match &settings.orders {
-        Some(path) => crate::startup::read_orders(path, settings.max_level.min(Level::OFFERED))?,
+        Some(path) => crate::startup::read_orders(path, settings.highest_level())?,
         None => Default::default(),
     };
     let agent = install(settings, process, unknown)?;
-    agent.publish(&orders, 0);
-    agent.launched.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
+    agent.context.orders.publish(&orders, 0);
+    agent.context.launcher_orders.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
-        agent.server.audit.note("", "redial run", &standing.order);
+        agent.context.audit.note("", "redial run", &standing.order);
     }
-    // From here on threads of ours may run: nothing below may fail Initialize.
-    if !agent.start_turning(orders) || !agent.start_listening() {
+    // From here on agent threads may run: nothing below may fail Initialize.
+    if !agent.start_worker(orders) || !agent.start_listening() {
         agent.give_up();
         return Err(StartError::NoThreads);
     }
     Ok(process)
 }
 
-/// Makes the agent and sets the event mask; no thread of ours runs yet. Inside `Initialize` or `InitializeForAttach`.
+/// Makes the agent and sets the event mask, without starting a thread. Call it inside `Initialize` or
+/// `InitializeForAttach`.
 ///
 /// # Errors
-/// When the runtime cannot do what we need, or another agent is there.
+/// When the runtime lacks something that the agent needs, or another agent is there.
 pub(crate) fn install(
     settings: Settings,
     process: ProcessKey,
@@ -171,34 +129,14 @@ pub(crate) fn install(
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
-    let hot_reload = runtime.does(Known::EditableIgnored)
+    let hot_reload = runtime.does(RuntimeIssue::EditableIgnored)
         && hot_reload::is_on(runtime.major, |name| std::env::var_os(name));
     let agent: &'static Agent = Box::leak(Box::new(Agent {
-        info,
-        runtime,
-        process,
-        settings,
-        modules: Modules::default(),
-        callers: Default::default(),
-        ledger: Ledger::default(),
-        hot_reload,
-        launched: Launched::default(),
-        inbox: Inbox::default(),
-        inlining: Inlining::default(),
-        server: Server::default(),
-        exceptions: Exceptions::default(),
-        expected: Mutex::new(Arc::from([])),
-        standing: Mutex::default(),
-        any_order: AtomicBool::new(false),
-        passengers_told: AtomicBool::new(false),
-        domains_told: AtomicBool::new(false),
-        call_form: OnceLock::new(),
-        missed_deadlines: AtomicU64::new(0),
+        context: Box::leak(Box::new(Context::new(info, runtime, process, settings, hot_reload))),
+        server: Box::leak(Box::default()),
         rejit_errors: AtomicU64::new(0),
-        stopped: AtomicBool::new(false),
-        busy_since: AtomicU64::new(0),
     }));
-    agent.info.set_event_mask(mask)?;
+    agent.context.info.set_event_mask(mask)?;
     if AGENT.set(agent).is_err() {
         return Err(StartError::Another);
     }
@@ -208,277 +146,216 @@ pub(crate) fn install(
 }
 
 impl Agent {
-    /// The highest level anyone may ask for here.
-    pub fn max_level(&self) -> Level {
-        Level::OFFERED.min(self.settings.max_level)
+    /// Starts the ReJIT thread; false if the system refuses.
+    pub(crate) fn start_worker(&'static self, orders: Orders) -> bool {
+        let context = self.context;
+        crate::platform::spawn("redial-rejit", move || Worker::new(context, orders).run())
     }
 
-    /// Whether a module is the core library.
-    pub fn is_core_library(&self, module: &Module) -> bool {
-        matches!(module.name.as_str(), "System.Private.CoreLib" | "mscorlib")
-            && crate::runtime::CORE_LIBRARIES.iter().any(|file| module.path.ends_with(file))
-    }
-
-    /// Starts the ReJIT thread; false when the system refuses.
-    pub(crate) fn start_turning(&'static self, orders: Orders) -> bool {
-        crate::platform::spawn("redial-rejit", move || Worker::new(self, orders).run())
-    }
-
-    /// Starts the listener's thread; false when the system refuses.
+    /// Starts the listener's thread; false if the system refuses.
     pub(crate) fn start_listening(&'static self) -> bool {
-        crate::platform::spawn("redial-listen", move || crate::server::listen(self))
+        let (context, server) = (self.context, self.server);
+        crate::platform::spawn("redial-listen", move || crate::server::listen(context, server))
     }
 
-    /// The agent cannot begin its work: it only keeps out of the way from now on.
+    /// Gives up starting: from now on the agent only stays out of the way.
     pub(crate) fn give_up(&self) {
-        self.ledger.stop();
+        self.context.ledger.stop();
         self.server.unlink();
-        self.stopped.store(true, Ordering::Relaxed);
+        self.context.stop();
     }
 
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
-    pub fn module_loaded(&self, id: usize) {
-        let Some(module) = self.modules.read(&self.info, id, false) else { return };
+    pub fn module_loaded(&self, loaded: &LoadedModule) {
+        let Context { info, modules, instrumentation, inbox, .. } = self.context;
+        let Some(module) = modules.read(info, loaded, false) else { return };
+        let tokens = instrumentation.add(module.key);
         if !module.dynamic && !module.collectible {
-            // Nobody reads the module yet. A failure is kept and becomes the reason of a refusal.
-            if let Err(e) = tokens::open(self, &module) {
-                let _ = module.call_sites.set(Err(e));
+            // Nothing reads the module yet. A failure is kept and becomes the reason of a refusal.
+            if let Err(e) = tokens::open(info, loaded, &tokens) {
+                let _ = tokens.call_sites.set(Err(e));
             }
         }
-        if !self.modules.publish(&module) {
+        if !modules.publish(&module) {
+            instrumentation.forget(module.key);
             return;
         }
-        if self.modules.were_named() {
+        if modules.were_named() {
             self.domains_changed();
         }
-        // Also for what will be refused, so that `status` tells of it however soon it unloads; but nobody waits for a
-        // ReJIT thread that hangs inside the runtime.
-        let wait = self.may_match(&module.name) && self.worker_busy_for() < HANGS;
+        // Matching methods that will be refused count, too, so that `status` shows them even if the module soon
+        // unloads. Never wait for a ReJIT thread that hangs inside the runtime.
+        let wait =
+            self.context.orders.may_match(&module.name) && self.context.worker.busy_for() < HANG_THRESHOLD;
         let gate = wait.then(|| Arc::new(Gate::default()));
-        self.inbox.put(Job::Loaded(module, gate.clone()));
-        // The ReJIT thread may wait for a compilation in which this very module is loaded.
-        let stands_off = || self.inlining.waits_for() >= STANDOFF;
-        if gate.is_some_and(|gate| !gate.wait(self.settings.first_call_wait, stands_off)) {
-            self.missed_deadlines.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// The ReJIT thread begins or has done its present jobs.
-    pub fn worker_busy(&self, busy: bool) {
-        let since = if busy { self.age_ms().max(1) } else { 0 };
-        self.busy_since.store(since, Ordering::Relaxed);
-    }
-
-    /// How long the ReJIT thread has been at its present jobs.
-    pub fn worker_busy_for(&self) -> Duration {
-        match self.busy_since.load(Ordering::Relaxed) {
-            0 => Duration::ZERO,
-            since => Duration::from_millis(self.age_ms().saturating_sub(since)),
+        inbox.put(Job::Loaded(module, gate.clone()));
+        // The ReJIT thread may wait for a compilation that loads this very module.
+        let request_is_stuck = || self.context.inlining.waits_for() >= MAX_REQUEST_WAIT;
+        if gate.is_some_and(|gate| !gate.wait(self.context.settings.first_call_wait, request_is_stuck)) {
+            self.context.missed_deadlines.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// `AppDomainCreationFinished`.
     pub fn domain_made(&self, domain: usize) {
-        self.modules.learn_domain(&self.info, domain);
+        self.context.modules.learn_domain(&self.context.info, domain);
         self.domains_changed();
     }
 
-    /// `AppDomainShutdownStarted`, or a domain that could not be made.
+    /// `AppDomainShutdownStarted`, or the creation of a domain failed.
     pub fn domain_gone(&self, domain: usize) {
-        self.modules.forget_domain(domain);
+        self.context.modules.forget_domain(domain);
         self.domains_changed();
-    }
-
-    /// There may be passengers that nobody needs: has the ReJIT thread look, once however many there are.
-    pub fn passengers_changed(&self) {
-        if !self.passengers_told.swap(true, Ordering::AcqRel) {
-            self.inbox.put(Job::Passengers);
-        }
     }
 
     fn domains_changed(&self) {
-        // Told once until it is looked at, however many come and go.
-        if self.has_orders() && !self.domains_told.swap(true, Ordering::AcqRel) {
-            self.inbox.put(Job::DomainsChanged);
+        if self.context.orders.any() {
+            self.context.inbox.request_domain_check();
         }
     }
 
     /// `ModuleUnloadStarted`.
     pub fn module_unloading(&self, id: usize) {
-        if let Some(module) = self.modules.unload(id) {
-            self.inlining.forget(id);
-            self.ledger.lose(module.key);
+        if let Some(module) = self.context.modules.unload(id) {
+            self.context.inlining.forget(id);
+            self.context.ledger.unload(module.key);
+            self.context.instrumentation.forget(module.key);
         }
     }
 
-    /// `JITInlining`: the caller may itself be inlined; the code is that of the compilation under way.
-    pub fn may_inline(&self, caller: usize, callee: usize) -> bool {
-        let Ok(callee) = self.info.function_info(callee) else { return true };
-        let method_of = |function| self.info.function_info(function).ok();
-        let inliner = compiling::current(method_of).unwrap_or_else(|| method_of(caller));
-        self.inlining.may_inline(callee, inliner, self.runtime.does(Known::InlinedMeanwhile))
+    /// `JITCompilationStarted`: original code, for which the runtime does not ask the agent.
+    pub fn jit_started(&self, function: usize) {
+        let Context { info, modules, ledger, inlining, orders, .. } = self.context;
+        inlining.compiling(function);
+        if !orders.any() {
+            return;
+        }
+        let Ok((module, token)) = info.function_info(function) else { return };
+        let row = ledger.lock().on_and_not_ignored(module, token);
+        // Recompiling existing code at a higher tier does not mean that it is called.
+        let has_code = || {
+            let module = modules.get(module);
+            module.and_then(|module| module.while_loaded(|loaded| info.has_code(loaded, function, 0)))
+        };
+        if let Some(row) = row.filter(|_| has_code() == Some(false)) {
+            ledger.lock().pass_over(row, function);
+        }
     }
 
-    /// `GetReJITParameters`: hands the CLR our body. False declines.
+    /// `JITInlining`. The runtime's caller may itself be inlined; the code belongs to the active compilation.
+    pub fn may_inline(&self, caller: usize, callee: usize) -> bool {
+        let Ok(callee) = self.context.info.function_info(callee) else { return true };
+        let method_of = |function| self.context.info.function_info(function).ok();
+        let inliner = compilation_stack::current(method_of).unwrap_or_else(|| method_of(caller));
+        self.context.inlining.may_inline(
+            callee,
+            inliner,
+            self.context.runtime.does(RuntimeIssue::InlinedMeanwhile),
+        )
+    }
+
+    /// `GetReJITParameters`: passes the instrumented body to the CLR. Returns false to decline.
     pub fn rejit_parameters(
         &self,
-        module_id: usize,
+        module: &LoadedModule,
         token: u32,
         control: &ICorProfilerFunctionControl,
     ) -> bool {
-        // The ledger's lock is free again before anything else is done.
-        let handed = self.ledger.book().hand_over(module_id, token);
-        let (row, slot_offset, probe) = match handed {
-            HandOver::Body(row, slot_offset, probe) => (row, slot_offset, probe),
-            HandOver::Nothing => return true,
-            HandOver::Stray => {
-                self.passengers_changed();
+        // Release the ledger's lock before doing anything else.
+        let body_given = self.context.ledger.lock().requested_body(module.id(), token);
+        let (row, slot_offset, probe) = match body_given {
+            RequestedBody::Body(row, slot_offset, probe) => (row, slot_offset, probe),
+            RequestedBody::Original => return true,
+            RequestedBody::UnexpectedOriginal => {
+                self.context.inbox.request_caller_check();
                 return true;
             }
         };
-        let failed = match self.instrument(module_id, token, slot_offset, probe) {
+        let failed = match self.instrument(module, token, slot_offset, probe) {
             Err(reason) => Some((reason, 0)),
             Ok(rewritten) => set_body(control, &rewritten.body, &rewritten.map)
                 .err()
                 .map(|e| (Reason::Hresult, e.hresult.0 as u32)),
         };
         let Some((reason, hresult)) = failed else { return true };
-        // The CLR now holds a version with the original IL: the ReJIT thread takes it back.
-        self.inbox.put(Job::Bad(row, reason, hresult));
+        // The CLR now holds a version with the original IL: the ReJIT thread reverts it.
+        self.context.inbox.put(Job::Bad(row, reason, hresult));
         false
     }
 
     fn instrument(
         &self,
-        module_id: usize,
+        loaded: &LoadedModule,
         token: u32,
         slot_offset: usize,
         probe: Probe,
     ) -> Result<il::Rewritten, Reason> {
-        let module = self.modules.get(module_id).ok_or(Reason::Unloaded)?;
-        let sites = match module.call_sites.get() {
+        let Context { info, modules, instrumentation, .. } = self.context;
+        let module = modules.get(loaded.id()).ok_or(Reason::Unloaded)?;
+        let tokens = instrumentation.tokens(module.key).ok_or(Reason::Unloaded)?;
+        let sites = match tokens.call_sites.get() {
             Some(Ok(sites)) => *sites,
             _ => return Err(Reason::Metadata),
         };
-        let rewrite = |original: &[u8]| body::with_probe(&module, sites, slot_offset, probe, original);
-        let rewritten = self.info.il_body(module_id, token, rewrite).map_err(|_| Reason::NoBody)?;
+        let rewrite =
+            |original: &[u8]| instrumented_body::with_probe(&tokens, sites, slot_offset, probe, original);
+        let rewritten = info.il_body(loaded, token, rewrite).map_err(|_| Reason::NoBody)?;
         rewritten.map_err(|_| Reason::CannotInsert)
     }
 
     /// `ReJITCompilationStarted`.
     pub fn rejit_started(&self, function: usize, rejit: usize) {
-        let Ok((module, token)) = self.info.function_info(function) else { return };
+        let Ok((module, token)) = self.context.info.function_info(function) else { return };
         let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
-        self.ledger.book().started(module, token, id);
+        self.context.ledger.lock().started(module, token, id);
     }
 
     /// `ReJITCompilationFinished`.
     pub fn rejit_finished(&self, function: usize, rejit: usize, status: HRESULT) {
-        let Ok((module, token)) = self.info.function_info(function) else { return };
+        let Ok((module, token)) = self.context.info.function_info(function) else { return };
         let id = InstanceId { function_id: function as u64, rejit_id: rejit as u64 };
-        let verdict = self.ledger.change(|book, now| book.finished(module, token, id, status, now));
+        let verdict =
+            self.context.ledger.change(|ledger, now| ledger.finished(module, token, id, status, now));
         if let Verdict::Bad(row) = verdict {
-            self.inbox.put(Job::Bad(row, Reason::Quarantined, 0));
+            self.context.inbox.put(Job::Bad(row, Reason::Quarantined, 0));
         }
     }
 
     /// `ReJITError`; may arrive inside our own `RequestReJIT`.
     pub fn rejit_error(&self, module: usize, token: u32, status: HRESULT) {
-        self.ledger.change(|book, now| {
-            if let Some(row) = book.find(module, token) {
-                book.fail(row, State::Failed, Reason::Hresult, status.0 as u32, now);
+        self.context.ledger.change(|ledger, now| {
+            if let Some(row) = ledger.find(module, token) {
+                ledger.fail(row, CopyState::Failed, Reason::Hresult, status.0 as u32, now);
             }
-            cannot_ride(book, &HashSet::from([(module, token)]));
+            mark_unrecompilable(ledger, &HashSet::from([(module, token)]));
         });
-        self.passengers_changed();
-        // A few tell what there is to tell; a thousand would push everything else out of the ring.
+        self.context.inbox.request_caller_check();
+        // A few entries are enough; a thousand would push everything else out of the ring.
         if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
             let words = crate::clr::hresult::words(status);
-            self.server.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
+            self.context.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
         }
-        self.inlining.allow([(module, token)]);
+        self.context.inlining.allow([(module, token)]);
     }
 
-    /// `Shutdown`: sessions get the last numbers, within a bounded wait; then the agent is quiet for good. Once this
-    /// returns no thread of ours calls the CLR: the ReJIT thread has ended or ends, and nobody reads metadata.
+    /// Returns the class of an exception object.
+    pub fn exception_class(&self, object: usize) -> ExceptionClass {
+        exception_class(&self.context.info, self.context.modules.generations(), object)
+    }
+
+    /// `Shutdown`: sends sessions the last numbers, within a bounded wait, then silences the agent for good. Once
+    /// this returns, no agent thread calls the CLR: the ReJIT thread has ended or is ending, and nothing reads
+    /// metadata.
     pub fn shutdown(&self) {
-        self.ledger.stop();
-        self.server.say_goodbye(self.settings.report);
-        self.launched.say_what_was_meant(self);
+        self.context.ledger.stop();
+        self.server.wait_for_watchers(self.context.settings.report);
+        self.context.launcher_orders.write_suggestions(&self.context.info, &self.context.modules);
         self.server.unlink();
         let deadline = Instant::now() + WORKER_WAIT;
-        while self.busy_since.load(Ordering::Relaxed) != 0 && Instant::now() < deadline {
+        while self.context.worker.is_busy() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.modules.close();
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the process ends: nobody may call the CLR any more.
-    pub fn ends(&self) -> bool {
-        self.ledger.book().stopping()
-    }
-
-    /// Makes the orders known to [`Agent::module_loaded`], before anything follows from them.
-    pub fn anticipate(&self, orders: &Orders) -> Arc<[Arc<Standing>]> {
-        let expected: Arc<[Arc<Standing>]> = Arc::from(orders.tidied());
-        self.any_order.store(!expected.is_empty(), Ordering::Release);
-        *lock(&self.expected) = Arc::clone(&expected);
-        expected
-    }
-
-    /// Makes the orders known to sessions that list them, too, after what follows from them is done: so that whoever sees
-    /// them gone sees nothing more of them.
-    pub fn publish(&self, orders: &Orders, undoable: usize) {
-        let published = Arc::new(Published { orders: self.anticipate(orders), undoable });
-        let before = std::mem::replace(&mut *lock(&self.standing), published);
-        drop(before);
-    }
-
-    /// The orders that stand, as published last.
-    pub fn published(&self) -> Arc<Published> {
-        Arc::clone(&lock(&self.standing))
-    }
-
-    /// Whether any order stands, or is on its way.
-    pub fn has_orders(&self) -> bool {
-        self.any_order.load(Ordering::Acquire)
-    }
-
-    fn may_match(&self, assembly: &str) -> bool {
-        if !self.has_orders() {
-            return false;
-        }
-        let expected = Arc::clone(&lock(&self.expected));
-        expected.iter().any(|standing| standing.pattern.matches_assembly(assembly))
-    }
-
-    /// How leaves can be called at best: by whether the core library has the type that the cheap form needs. Looked up at the first
-    /// dial: names are found slowly the first time.
-    pub fn call_form(&self) -> CallForm {
-        *self.call_form.get_or_init(|| {
-            let has_it = |module: &Arc<Module>| {
-                let find = |import: &Import| import.find_type_def(form::SUPPRESS_NAME).is_some();
-                self.is_core_library(module) && module.with_metadata(&self.info, find) == Some(true)
-            };
-            if self.modules.all().iter().any(has_it) { CallForm::Suppressed } else { CallForm::Transition }
-        })
-    }
-
-    /// Every dial off, as `what` says, waiting at most `longest` for the ReJIT thread.
-    pub fn all_off(&self, what: AuditEntry, longest: Duration) -> Option<AllOff> {
-        let (answer, wait) = crossbeam_channel::bounded(1);
-        self.inbox.put(Job::AllOff(what, answer));
-        wait.recv_timeout(longest).ok()
-    }
-
-    /// Milliseconds since the agent started.
-    pub fn age_ms(&self) -> u64 {
-        self.ledger.now_ms()
-    }
-
-    /// Whether `Shutdown` has come.
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+        self.context.modules.close();
+        self.context.stop();
     }
 }

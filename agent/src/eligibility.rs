@@ -1,7 +1,7 @@
-//! Everything a method can be refused for, decided before anything is asked of the CLR.
+//! Decides which methods cannot be dialled, before any request to the CLR.
 #![forbid(unsafe_code)]
 
-use crate::known_bad::Known;
+use crate::known_bad::RuntimeIssue;
 use redial_protocol::reason::Reason;
 
 /// `CorMethodAttr::mdAbstract` (ECMA-335 II.23.1.10).
@@ -17,18 +17,18 @@ const INTERNAL_CALL: u32 = 0x1000;
 /// `MethodImplOptions.Async` (.NET 11).
 const ASYNC: u32 = 0x2000;
 
-/// What eligibility is decided on.
+/// The facts that decide eligibility.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
+pub struct MethodFacts<'a> {
     /// `CorMethodAttr`.
     pub attributes: u32,
     /// `CorMethodImpl`.
     pub impl_flags: u32,
     /// Relative virtual address; 0: no body.
     pub rva: u32,
-    /// The module is Reflection.Emit's.
+    /// The module was made with Reflection.Emit.
     pub dynamic: bool,
-    /// The module can unload alone.
+    /// The module can unload on its own.
     pub collectible: bool,
     /// Hot Reload may change the module.
     pub editable: bool,
@@ -42,12 +42,12 @@ pub struct Facts<'a> {
     pub runtime_major: u16,
 }
 
-/// Refuses what must not be asked for; bodies themselves are looked at later.
+/// Checks whether a method can be dialled; its body is examined later.
 ///
 /// # Errors
-/// The reason, when the method cannot be dialled.
-pub fn check(facts: &Facts) -> Result<(), Reason> {
-    let is_known = |known: Known| known.is_of(facts.runtime_major);
+/// The reason, if the method cannot be dialled.
+pub fn check(facts: &MethodFacts) -> Result<(), Reason> {
+    let is_known = |known: RuntimeIssue| known.is_of(facts.runtime_major);
     if let Some(reason) = without_body(facts.attributes, facts.impl_flags, facts.rva, facts.dynamic) {
         return Err(reason);
     }
@@ -60,30 +60,31 @@ pub fn check(facts: &Facts) -> Result<(), Reason> {
     if facts.editable {
         return Err(Reason::HotReload);
     }
-    if is_runtime_async(facts.impl_flags) && is_known(Known::RuntimeAsync) {
+    if is_runtime_async(facts.impl_flags) && is_known(RuntimeIssue::RuntimeAsync) {
         return Err(Reason::RuntimeAsync);
     }
-    let helper = is_known(Known::HelpersByAddress) && is_helper_by_address(facts.type_name, facts.method)
-        || is_known(Known::FragileHelpers) && is_jit_helper(facts.type_name, facts.method);
+    let helper = is_known(RuntimeIssue::HelpersByAddress)
+        && is_helper_by_address(facts.type_name, facts.method)
+        || is_known(RuntimeIssue::FragileHelpers) && is_jit_helper(facts.type_name, facts.method);
     if facts.core_library && helper {
         return Err(Reason::RuntimeHelper);
     }
     Ok(())
 }
 
-/// Whether the runtime itself makes a method wait (`MethodImplOptions.Async`).
+/// Whether the runtime itself implements the method's suspension (`MethodImplOptions.Async`).
 pub fn is_runtime_async(impl_flags: u32) -> bool {
     impl_flags & ASYNC != 0
 }
 
-/// Why a method has no IL of its own, by its MethodDef row; None of one that has. `dynamic`: its module is
-/// Reflection.Emit's.
+/// Returns why a method has no IL of its own, judged by its MethodDef row; None if it has. `dynamic`: its module
+/// was made with Reflection.Emit.
 pub fn without_body(attributes: u32, impl_flags: u32, rva: u32, dynamic: bool) -> Option<Reason> {
     if attributes & PINVOKE != 0 {
         Some(Reason::PInvoke)
     } else if impl_flags & (CODE_TYPE_MASK | UNMANAGED | INTERNAL_CALL) != 0 {
         Some(Reason::RuntimeImplemented)
-    // Emitted methods have an RVA on some runtimes and none on others (2.1): a body all the same.
+    // Emitted methods have an RVA on some runtimes and none on others (2.1), but always a body.
     } else if attributes & ABSTRACT != 0 || rva == 0 && !dynamic {
         Some(Reason::NoBody)
     } else {
@@ -91,12 +92,12 @@ pub fn without_body(attributes: u32, impl_flags: u32, rva: u32, dynamic: bool) -
     }
 }
 
-/// Those of [`Known::HelpersByAddress`].
+/// The methods of [`RuntimeIssue::HelpersByAddress`].
 fn is_helper_by_address(type_name: &str, method: &str) -> bool {
     type_name == "System.Runtime.CompilerServices.CastHelpers" && matches!(method, "StelemRef" | "LdelemaRef")
 }
 
-/// Those of [`Known::FragileHelpers`]. With these excluded no crash was seen.
+/// The methods of [`RuntimeIssue::FragileHelpers`]. With these excluded, no crash was observed.
 fn is_jit_helper(type_name: &str, method: &str) -> bool {
     const TYPES: [&str; 8] = [
         "System.Runtime.CompilerServices.CastHelpers",
@@ -121,7 +122,7 @@ fn is_jit_helper(type_name: &str, method: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PLAIN: Facts = Facts {
+    const PLAIN: MethodFacts = MethodFacts {
         attributes: 0,
         impl_flags: 0,
         rva: 0x2050,
@@ -135,48 +136,49 @@ mod tests {
     };
 
     #[test]
-    fn each_reason_is_found() {
+    fn finds_each_reason() {
         assert_eq!(check(&PLAIN), Ok(()));
         let cases = [
-            (Facts { rva: 0, ..PLAIN }, Reason::NoBody),
-            (Facts { attributes: ABSTRACT, ..PLAIN }, Reason::NoBody),
-            (Facts { attributes: PINVOKE, rva: 0, ..PLAIN }, Reason::PInvoke),
-            (Facts { impl_flags: INTERNAL_CALL, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
-            (Facts { impl_flags: 0x3, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
-            (Facts { dynamic: true, ..PLAIN }, Reason::Dynamic),
-            (Facts { dynamic: true, rva: 0, ..PLAIN }, Reason::Dynamic),
-            (Facts { collectible: true, ..PLAIN }, Reason::Collectible),
-            (Facts { editable: true, ..PLAIN }, Reason::HotReload),
-            (Facts { editable: true, rva: 0, ..PLAIN }, Reason::NoBody),
-            (Facts { impl_flags: ASYNC, runtime_major: 11, ..PLAIN }, Reason::RuntimeAsync),
+            (MethodFacts { rva: 0, ..PLAIN }, Reason::NoBody),
+            (MethodFacts { attributes: ABSTRACT, ..PLAIN }, Reason::NoBody),
+            (MethodFacts { attributes: PINVOKE, rva: 0, ..PLAIN }, Reason::PInvoke),
+            (MethodFacts { impl_flags: INTERNAL_CALL, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
+            (MethodFacts { impl_flags: 0x3, rva: 0, ..PLAIN }, Reason::RuntimeImplemented),
+            (MethodFacts { dynamic: true, ..PLAIN }, Reason::Dynamic),
+            (MethodFacts { dynamic: true, rva: 0, ..PLAIN }, Reason::Dynamic),
+            (MethodFacts { collectible: true, ..PLAIN }, Reason::Collectible),
+            (MethodFacts { editable: true, ..PLAIN }, Reason::HotReload),
+            (MethodFacts { editable: true, rva: 0, ..PLAIN }, Reason::NoBody),
+            (MethodFacts { impl_flags: ASYNC, runtime_major: 11, ..PLAIN }, Reason::RuntimeAsync),
         ];
         for (facts, reason) in cases {
             assert_eq!(check(&facts), Err(reason), "{facts:?}");
-            let Facts { attributes, impl_flags, rva, dynamic, .. } = facts;
+            let MethodFacts { attributes, impl_flags, rva, dynamic, .. } = facts;
             let bodyless = without_body(attributes, impl_flags, rva, dynamic);
             assert_eq!(bodyless, Some(reason).filter(|reason| reason.is_bodyless()), "{facts:?}");
         }
     }
 
     #[test]
-    fn jit_helpers_are_refused_on_9_only() {
-        let helper = Facts { core_library: true, type_name: "System.Buffer", method: "Memmove", ..PLAIN };
+    fn refuses_jit_helpers_on_9_only() {
+        let helper =
+            MethodFacts { core_library: true, type_name: "System.Buffer", method: "Memmove", ..PLAIN };
         assert_eq!(check(&helper), Ok(()));
-        assert_eq!(check(&Facts { runtime_major: 9, ..helper }), Err(Reason::RuntimeHelper));
-        assert_eq!(check(&Facts { runtime_major: 9, type_name: "System.String", ..helper }), Ok(()));
+        assert_eq!(check(&MethodFacts { runtime_major: 9, ..helper }), Err(Reason::RuntimeHelper));
+        assert_eq!(check(&MethodFacts { runtime_major: 9, type_name: "System.String", ..helper }), Ok(()));
     }
 
     #[test]
-    fn helpers_called_by_address_are_refused_where_they_are() {
+    fn refuses_helpers_called_by_address_on_5_to_9() {
         let type_name = "System.Runtime.CompilerServices.CastHelpers";
         for method in ["StelemRef", "LdelemaRef"] {
-            let helper = Facts { core_library: true, type_name, method, ..PLAIN };
+            let helper = MethodFacts { core_library: true, type_name, method, ..PLAIN };
             for runtime_major in 5..=9 {
-                assert_eq!(check(&Facts { runtime_major, ..helper }), Err(Reason::RuntimeHelper));
+                assert_eq!(check(&MethodFacts { runtime_major, ..helper }), Err(Reason::RuntimeHelper));
             }
-            assert_eq!(check(&Facts { runtime_major: 10, ..helper }), Ok(()));
+            assert_eq!(check(&MethodFacts { runtime_major: 10, ..helper }), Ok(()));
         }
-        let precoded = Facts { core_library: true, type_name, method: "ChkCastAny", ..PLAIN };
+        let precoded = MethodFacts { core_library: true, type_name, method: "ChkCastAny", ..PLAIN };
         assert_eq!(check(&precoded), Ok(()));
     }
 }

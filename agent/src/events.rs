@@ -1,24 +1,25 @@
-//! What the runtime is asked to tell of. Exceptions only while a condition for calls to be kept stands: of each that is thrown
-//! and caught then, so that a call that one ends is told with its type.
+//! Selects the runtime events that the agent receives. Exceptions are on only while a condition for slowest calls
+//! stands: then each thrown and caught exception is reported, so that a call that it ends is recorded with its
+//! type.
 #![forbid(unsafe_code)]
 
-use crate::agent::Agent;
+use crate::clr::ProfilerInfo;
 use crate::clr::bindings::{
     COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
     COR_PRF_MONITOR_APPDOMAIN_LOADS, COR_PRF_MONITOR_ASSEMBLY_LOADS, COR_PRF_MONITOR_EXCEPTIONS,
     COR_PRF_MONITOR_JIT_COMPILATION, COR_PRF_MONITOR_MODULE_LOADS,
 };
-use crate::probes::thrown::{self, Class, Event};
-use crate::probes::{conditions, time_leaf};
+use crate::probes::exception_stack::{self, ExceptionClass, ExceptionEvent};
+use crate::probes::{conditions, thread_timer};
 use crate::runtime::Runtime;
 use crate::startup::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the runtime was asked to tell.
+/// Whether the runtime reports exceptions now.
 #[derive(Debug, Default)]
 pub struct Exceptions(AtomicBool);
 
-/// The event mask; ARCHITECTURE.md has the table with reasons and measured costs.
+/// Returns the event mask; ARCHITECTURE.md has the table with reasons and measured costs.
 pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
     let mut mask = COR_PRF_ENABLE_REJIT
         | COR_PRF_MONITOR_APPDOMAIN_LOADS
@@ -34,38 +35,39 @@ pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
     mask as u32
 }
 
-impl Agent {
-    /// Asks the runtime to tell of exceptions where that is needed now, and no more where it is not. On the ReJIT thread.
-    pub fn follow_exceptions(&self) {
+impl Exceptions {
+    /// Turns exception events on or off, as now needed. Runs on the ReJIT thread, and not once the process is
+    /// ending.
+    pub fn follow(&self, info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
         let needed = conditions::any();
-        if needed == self.exceptions.0.load(Ordering::Relaxed) || self.ends() {
+        if needed == self.0.load(Ordering::Relaxed) {
             return;
         }
-        let mask = event_mask(&self.runtime, &self.settings);
+        let mask = event_mask(runtime, settings);
         if needed {
-            thrown::begin(cfg!(unix) && self.runtime.major < 9);
+            exception_stack::begin(cfg!(unix) && runtime.major < 9);
         }
         let flag = if needed { COR_PRF_MONITOR_EXCEPTIONS as u32 } else { 0 };
-        // Refused, types stay unknown; it is tried again when something changes.
-        if self.info.set_event_mask(mask | flag).is_ok() {
-            self.exceptions.0.store(needed, Ordering::Relaxed);
+        // If the runtime refuses, exception types stay unknown; the next change tries again.
+        if info.set_event_mask(mask | flag).is_ok() {
+            self.0.store(needed, Ordering::Relaxed);
         }
     }
+}
 
-    /// What the runtime tells of exceptions, on the thread that throws.
-    pub fn exception(&self, event: impl FnOnce(&Agent) -> Event) {
-        // A thread that was never in a timed call is in none now.
-        if let Some(timer) = time_leaf::timer() {
-            let here = 0_u8;
-            timer.hear(event(self), std::ptr::from_ref(&here).addr());
-        }
+/// Handles an exception event, on the throwing thread.
+pub fn exception(event: impl FnOnce() -> ExceptionEvent) {
+    // A thread without a timer was never in a timed call.
+    if let Some(timer) = thread_timer::timer() {
+        let here = 0_u8;
+        timer.record_exception(event(), std::ptr::from_ref(&here).addr());
     }
+}
 
-    /// The class of an exception that the runtime names.
-    pub fn exception_class(&self, object: usize) -> Class {
-        match self.info.class_of(object) {
-            Ok((module, token)) => Class { module, token, generation: self.modules.generations() },
-            Err(_) => Class::default(),
-        }
+/// Returns the class of an exception object; `generations`: the last generation that a module got.
+pub fn exception_class(info: &ProfilerInfo, generations: u32, object: usize) -> ExceptionClass {
+    match info.class_of(object) {
+        Ok((module, token)) => ExceptionClass { module, token, generation: generations },
+        Err(_) => ExceptionClass::default(),
     }
 }

@@ -1,5 +1,5 @@
-//! The boundary of every entry from the host: nothing of ours may unwind into it. A caught fault is counted;
-//! after [`MAX_TRIPS`] the kill switch is thrown: all dials go off and the agent stays quiet.
+//! The boundary of every entry from the host: the agent must never unwind into it. Caught faults are counted; after
+//! [`MAX_TRIPS`] the kill switch turns all dials off and silences the agent.
 #![forbid(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ pub const MAX_TRIPS: u64 = 3;
 static TRIPS: AtomicU64 = AtomicU64::new(0);
 static KILLED: AtomicBool = AtomicBool::new(false);
 
-/// Runs `body`; answers `fallback` when it panics or the kill switch was thrown.
+/// Runs `body`; returns `fallback` if it panics or the kill switch was thrown.
 pub fn guard<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     if KILLED.load(Ordering::Relaxed) {
         return fallback;
@@ -19,12 +19,12 @@ pub fn guard<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     guard_always(fallback, body)
 }
 
-/// As [`guard`], for what must still run after the kill switch (reverting, shutting down).
+/// Like [`guard`], for work that must still run after the kill switch (reverting, shutting down).
 pub fn guard_always<T>(fallback: T, body: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(value) => value,
         Err(payload) => {
-            // Dropping a payload runs foreign code that may panic again; it is small and rare: leak it.
+            // Dropping a payload runs foreign code that may panic again. Leak it; it is small and rare.
             std::mem::forget(payload);
             if TRIPS.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TRIPS {
                 KILLED.store(true, Ordering::Relaxed);
@@ -44,8 +44,8 @@ pub fn killed() -> bool {
     KILLED.load(Ordering::Relaxed)
 }
 
-/// Keeps a fault of ours from writing to the host's standard error. The hook is this library's own: the standard
-/// library is linked into it, so no panic of the host's comes here.
+/// Keeps the agent's faults from writing to the host's standard error. The hook belongs to this library's own copy
+/// of the standard library, so panics of the host never reach it.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_third_fault_throws_the_kill_switch() {
+    fn third_fault_throws_the_kill_switch() {
         for _ in 0..MAX_TRIPS {
             assert_eq!(guard(7, || panic!("planted")), 7);
         }

@@ -1,27 +1,19 @@
-//! Hot Reload (Edit and Continue): the runtime has two ways of giving a method other code, and a module that is open to the
-//! one takes no part in the other. Before .NET 9 nobody is told (`Known::EditableIgnored`).
+//! Detects Hot Reload (Edit and Continue). It is a second way for the runtime to replace a method's code, and a
+//! module open to one way is closed to the other. Before .NET 9 the runtime does not report this
+//! (`RuntimeIssue::EditableIgnored`).
 #![forbid(unsafe_code)]
 
-use crate::agent::Agent;
-use crate::catalogue::Module;
 use std::ffi::OsString;
 
 /// `DebuggableAttribute.DebuggingModes.DisableOptimizations`, set by debug builds.
 const DISABLE_OPTIMIZATIONS: u32 = 0x100;
-/// The first version that knows `MODIFIABLE_ASSEMBLIES`.
+/// The first major version that supports `MODIFIABLE_ASSEMBLIES`.
 const MODIFIABLE_ASSEMBLIES_FROM: u16 = 6;
-/// What a custom attribute's value begins with (ECMA-335 II.23.3).
+/// The first bytes of a custom attribute's value (ECMA-335 II.23.3).
 const PROLOG: [u8; 2] = [1, 0];
 
-impl Agent {
-    /// Whether Hot Reload may change a module, so that the runtime recompiles nothing in it.
-    pub fn is_editable(&self, module: &Module) -> bool {
-        self.hot_reload && !module.dynamic && module.is_debug_build(&self.info)
-    }
-}
-
-/// Whether the environment opens debug builds to it: `DOTNET_MODIFIABLE_ASSEMBLIES=debug`, as `dotnet watch` and Visual
-/// Studio set it, or `ForceEnc` (`clrconfignames.h`; numbers are hexadecimal).
+/// Whether the environment opens debug builds to Hot Reload: `DOTNET_MODIFIABLE_ASSEMBLIES=debug`, as `dotnet
+/// watch` and Visual Studio set it, or `ForceEnc` (`clrconfignames.h`; numbers are hexadecimal).
 pub fn is_on(major: u16, lookup: impl Fn(&str) -> Option<OsString>) -> bool {
     let value = |name: &str| {
         let either = lookup(&format!("DOTNET_{name}")).or_else(|| lookup(&format!("COMPlus_{name}")));
@@ -33,8 +25,9 @@ pub fn is_on(major: u16, lookup: impl Fn(&str) -> Option<OsString>) -> bool {
         || forced.is_some_and(|number| number != 0)
 }
 
-/// Whether an assembly with this `DebuggableAttribute` (its value; None: it has none) is a debug build: with the `Debuggable(
-/// DebuggingModes)` or the `Debuggable(bool, bool)` constructor, the second saying whether the JIT's optimiser is off.
+/// Whether an assembly is a debug build, according to the value of its `DebuggableAttribute` (None if it has none).
+/// The constructor is `Debuggable(DebuggingModes)` or `Debuggable(bool, bool)`, whose second argument disables the
+/// JIT's optimiser.
 pub fn is_debug_build(debuggable: Option<&[u8]>) -> bool {
     match debuggable.and_then(|value| value.strip_prefix(&PROLOG)) {
         Some([a, b, c, d, 0, 0]) => u32::from_le_bytes([*a, *b, *c, *d]) & DISABLE_OPTIMIZATIONS != 0,
@@ -48,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_says_whether_it_is_on() {
+    fn environment_turns_it_on() {
         let with = |name: &'static str, value: &'static str| {
             is_on(8, |asked| (asked == name).then(|| OsString::from(value)))
         };
@@ -69,10 +62,10 @@ mod tests {
     }
 
     #[test]
-    fn debug_builds_say_so() {
+    fn recognizes_debug_builds() {
         assert!(!is_debug_build(None));
         for (value, debug) in [
-            // What the C# compiler writes with -optimize- and with -optimize+.
+            // The values that the C# compiler writes with -optimize- and with -optimize+.
             (&[1, 0, 7, 1, 0, 0, 0, 0][..], true),
             (&[1, 0, 2, 0, 0, 0, 0, 0], false),
             (&[1, 0, 1, 1, 0, 0], true),

@@ -1,7 +1,7 @@
 //! Redial's agent: a CLR profiler that reports the methods of its process over a pipe and turns dials on them.
 //!
-//! This file holds the exports and nothing else. The CLR loads the library, asks `DllGetClassObject` for the class
-//! factory and goes on with `ICorProfilerCallback` (see `com`).
+//! This file only holds the exports. The CLR loads the library, asks `DllGetClassObject` for the class factory and
+//! continues with `ICorProfilerCallback` (see `com`).
 #![cfg_attr(
     not(test),
     deny(
@@ -16,18 +16,25 @@
 
 pub mod agent;
 pub mod attach;
-pub mod callers;
+pub mod audit;
+pub mod caller_names;
 pub mod catalogue;
 pub mod clr;
 pub mod com;
+pub mod context;
+pub mod control;
+pub mod cost_budget;
 pub mod eligibility;
 pub mod events;
 pub mod guard;
 pub mod hot_reload;
 pub mod il;
+pub mod inbox;
 pub mod inlining;
+pub mod instrument;
 pub mod known_bad;
-pub mod launched;
+pub mod launcher_orders;
+pub mod ledger;
 pub mod planner;
 pub mod platform;
 pub mod probes;
@@ -35,13 +42,14 @@ pub mod rejit;
 pub mod runtime;
 pub mod server;
 pub mod signature;
+pub mod standing_orders;
 pub mod startup;
 pub mod sync;
 
 use core::ffi::c_void;
 use windows_core::{GUID, HRESULT};
 
-/// Hands out the class factory of [`redial_protocol::AGENT_CLSID`] (COM).
+/// Returns the class factory of [`redial_protocol::AGENT_CLSID`] (COM).
 ///
 /// # Safety
 /// The arguments follow the COM contract of `DllGetClassObject`.
@@ -52,12 +60,12 @@ pub unsafe extern "system" fn DllGetClassObject(
     object: *mut *mut c_void,
 ) -> HRESULT {
     guard::guard(clr::hresult::E_FAIL, || {
-        // SAFETY: the caller's contract is passed on.
+        // SAFETY: the caller follows the same contract.
         unsafe { com::class_object(clsid, iid, object) }
     })
 }
 
-/// Never: callbacks and threads of ours may outlive the last reference (COM).
+/// Always refuses: the agent's callbacks and threads may outlive the last reference (COM).
 #[unsafe(no_mangle)]
 pub extern "system" fn DllCanUnloadNow() -> HRESULT {
     clr::hresult::S_FALSE

@@ -1,5 +1,5 @@
-//! What the operating system must do for us inside somebody else's process: keep the library loaded, start threads
-//! that take no signals of the host's, name our ancestors.
+//! The operating system services that the agent needs inside another program's process: keeping the library loaded,
+//! starting threads that receive none of the host's signals, and finding its ancestors.
 
 use redial_protocol::ids::ProcessKey;
 
@@ -14,11 +14,11 @@ pub use system::{
     at_exit, changed_since_start, is_native, open_private, pin_library, runtime_path, thread_id,
 };
 
-/// Stack of our threads, bytes. They do not recurse.
+/// Stack size of the agent's threads, bytes. They do not recurse.
 const STACK: usize = 512 << 10;
 
-/// Starts a thread of ours: small stack, guarded, the host's signals left to the host's threads. False when the
-/// system refuses.
+/// Starts an agent thread with a small stack, a guard, and the host's signals blocked. Returns false if the system
+/// refuses.
 pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> bool {
     let guarded = move || crate::guard::guard_always((), body);
     system::without_signals(|| {
@@ -26,10 +26,10 @@ pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> bool {
     })
 }
 
-/// Deepest chain of parents followed.
+/// Longest chain of parents to follow.
 const MAX_ANCESTORS: usize = 64;
 
-/// The parent, its parent, and so on, as far as the system tells.
+/// Returns the parent, its parent, and so on, as far as the system reports them.
 pub fn ancestors() -> Vec<ProcessKey> {
     let mut found = Vec::new();
     let mut pid = std::process::id();

@@ -1,8 +1,8 @@
-//! What the environment asks of the agent, read once at `Initialize`. A malformed variable makes the agent inert:
-//! when in doubt it stays out of the way.
+//! Reads the agent's settings from the environment, once, at `Initialize`. A malformed variable makes the agent
+//! inert: when in doubt it stays out of the way.
 #![forbid(unsafe_code)]
 
-use crate::planner::{NewOrder, OrderSeq, Orders, Owner, SetBy};
+use crate::planner::{NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders};
 use redial_protocol::attach::VARIABLES;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::ProcessKey;
@@ -15,81 +15,86 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Milliseconds a host thread waits at module load at most.
+/// Longest time a host thread waits at module load, milliseconds.
 const FIRST_CALL_WAIT_MS: u64 = 100;
 /// Largest orders file read, bytes.
 const MAX_ORDERS_FILE: u64 = 4 << 20;
 
-/// What to do in this process.
+/// The agent's settings in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Highest level anyone may ask for (`REDIAL_MAX_LEVEL`).
+    /// Highest level that orders may have (`REDIAL_MAX_LEVEL`).
     pub max_level: Level,
     /// Dial set to read before anything loads (`REDIAL_ORDERS`).
     pub orders: Option<PathBuf>,
     /// The launcher (`REDIAL_LAUNCHER`, `pid:start`).
     pub launcher: Option<ProcessKey>,
-    /// Active anywhere below the launcher, not only in its child (`REDIAL_CHILDREN`).
+    /// Be active in all descendants of the launcher, not only in its child (`REDIAL_CHILDREN`).
     pub children: bool,
-    /// Keep the JIT from inlining anything (`REDIAL_NO_INLINING`).
+    /// Keep the JIT from inlining (`REDIAL_NO_INLINING`).
     pub no_inlining: bool,
-    /// What dials may cost together (`REDIAL_BUDGET`).
+    /// Limit on the cost of all dials together (`REDIAL_BUDGET`).
     pub budget: Option<Share>,
     /// Wait at shutdown for a controller to take the last numbers (`REDIAL_REPORT`).
     pub report: bool,
-    /// Silence after which a session that holds dials is taken for dead (`REDIAL_SILENCE_MS`, for tests).
+    /// Silence after which a session that holds dials counts as dead (`REDIAL_SILENCE_MS`, for tests).
     pub silence: Duration,
-    /// Longest wait of a host thread at module load for the first turn of a matching order (`REDIAL_FIRST_CALL_MS`, for
-    /// tests).
+    /// Longest wait of a host thread at module load for the first change by a matching order
+    /// (`REDIAL_FIRST_CALL_MS`, for tests).
     pub first_call_wait: Duration,
-    /// Time in which a frame that has begun must end (`REDIAL_FRAME_MS`, for tests).
+    /// Time limit for receiving a frame once it has begun (`REDIAL_FRAME_MS`, for tests).
     pub frame_deadline: Duration,
-    /// Ask for a method that does not exist along with every request (`REDIAL_TEST_BAD_TOKEN`, test builds only).
+    /// Add a nonexistent method to every request (`REDIAL_TEST_BAD_TOKEN`, test builds only).
     pub provoke_rejit_error: bool,
-    /// Requests wait as long as this file is there (`REDIAL_TEST_HANG`, test builds only).
+    /// Requests block while this file exists (`REDIAL_TEST_HANG`, test builds only).
     pub provoke_hang: Option<PathBuf>,
 }
 
 /// Why the agent stays inert.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Inert {
+pub enum InertReason {
     /// `REDIAL_DISABLE`.
     #[error("REDIAL_DISABLE is set")]
     Disabled,
-    /// A variable that cannot be understood.
-    #[error("{name} is '{value}', which is not {wanted}")]
+    /// A variable with an invalid value.
+    #[error("{name} is '{value}'; expected {wanted}")]
     Malformed {
         /// The variable.
         name: &'static str,
-        /// What it holds.
+        /// Its value.
         value: String,
-        /// What it should hold.
+        /// The expected values.
         wanted: &'static str,
     },
-    /// `REDIAL_ORDERS` cannot be followed.
-    #[error("REDIAL_ORDERS ({}) cannot be followed: {problem}", path.display())]
+    /// The orders in `REDIAL_ORDERS` cannot be applied.
+    #[error("cannot apply REDIAL_ORDERS ({}): {problem}", path.display())]
     Orders {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
-    /// Not the process the launcher started.
-    #[error("this process was not started by `redial run` itself (--children includes its children)")]
+    /// The launcher did not start this process directly.
+    #[error("`redial run` did not start this process directly (--children includes its descendants)")]
     NotLaunched,
 }
 
 impl Settings {
-    /// Reads the settings through `lookup` (the environment, or a test's).
+    /// Returns the highest level that an order may have here.
+    pub fn highest_level(&self) -> Level {
+        Level::OFFERED.min(self.max_level)
+    }
+
+    /// Reads the settings through `lookup`, which reads the environment except in tests.
     ///
     /// # Errors
-    /// [`Inert`] when the agent is switched off or a variable is malformed.
-    pub fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Inert> {
+    /// [`InertReason`] when the agent is switched off or a variable is malformed.
+    pub fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, InertReason> {
         let word = |name: &'static str| {
             lookup(name).filter(|v| !v.is_empty()).map(|v| v.to_string_lossy().into_owned())
         };
         if flag("REDIAL_DISABLE", word("REDIAL_DISABLE"))? {
-            return Err(Inert::Disabled);
+            return Err(InertReason::Disabled);
         }
         Ok(Settings {
             max_level: max_level(word("REDIAL_MAX_LEVEL"))?,
@@ -111,16 +116,15 @@ impl Settings {
         })
     }
 
-    /// Reads the settings of an agent that is attached: variables that `redial run` sets are about its own start, and
-    /// do not apply.
+    /// Reads the settings of an attached agent, ignoring the variables that `redial run` sets for its own launch.
     ///
     /// # Errors
     /// As [`Settings::read`].
-    pub fn read_attached(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Inert> {
+    pub fn read_attached(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Settings, InertReason> {
         Settings::read(|name| VARIABLES.contains(&name).then(|| lookup(name)).flatten())
     }
 
-    /// Whether the agent is to be active in a process with these ancestors (parent first).
+    /// Whether the agent should be active in a process with these ancestors (parent first).
     pub fn wanted_below(&self, ancestors: impl IntoIterator<Item = ProcessKey>) -> bool {
         let Some(launcher) = self.launcher else { return true };
         let near = if self.children { usize::MAX } else { 1 };
@@ -128,55 +132,55 @@ impl Settings {
     }
 }
 
-fn flag(name: &'static str, value: Option<String>) -> Result<bool, Inert> {
+fn flag(name: &'static str, value: Option<String>) -> Result<bool, InertReason> {
     match value.as_deref() {
         None | Some("0" | "false") => Ok(false),
         Some("1" | "true") => Ok(true),
-        Some(other) => Err(Inert::Malformed { name, value: other.to_owned(), wanted: "0 or 1" }),
+        Some(other) => Err(InertReason::Malformed { name, value: other.to_owned(), wanted: "0 or 1" }),
     }
 }
 
-fn milliseconds(name: &'static str, value: Option<String>, default: u64) -> Result<Duration, Inert> {
+fn milliseconds(name: &'static str, value: Option<String>, default: u64) -> Result<Duration, InertReason> {
     let Some(value) = value else { return Ok(Duration::from_millis(default)) };
     match value.parse() {
         Ok(ms) => Ok(Duration::from_millis(ms)),
-        Err(_) => Err(Inert::Malformed { name, value, wanted: "a number of milliseconds" }),
+        Err(_) => Err(InertReason::Malformed { name, value, wanted: "a number of milliseconds" }),
     }
 }
 
-fn max_level(value: Option<String>) -> Result<Level, Inert> {
+fn max_level(value: Option<String>) -> Result<Level, InertReason> {
     let Some(value) = value else { return Ok(Level::OFFERED) };
-    Level::from_word(&value).ok_or(Inert::Malformed {
+    Level::from_word(&value).ok_or(InertReason::Malformed {
         name: "REDIAL_MAX_LEVEL",
         value,
         wanted: "one of off, count, time, trace",
     })
 }
 
-fn budget(value: Option<String>) -> Result<Option<Share>, Inert> {
+fn budget(value: Option<String>) -> Result<Option<Share>, InertReason> {
     let Some(value) = value else { return Ok(None) };
-    let wanted = "off, or so many percent of one processor";
-    Share::parse_budget(&value).map_err(|_| Inert::Malformed { name: "REDIAL_BUDGET", value, wanted })
+    let wanted = "off, or a percentage of one processor";
+    Share::parse_budget(&value).map_err(|_| InertReason::Malformed { name: "REDIAL_BUDGET", value, wanted })
 }
 
-fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, Inert> {
+fn launcher(value: Option<String>) -> Result<Option<ProcessKey>, InertReason> {
     let Some(value) = value else { return Ok(None) };
     let parsed = value
         .split_once(':')
         .and_then(|(pid, start)| Some(ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? }));
     match parsed {
         Some(key) => Ok(Some(key)),
-        None => Err(Inert::Malformed { name: "REDIAL_LAUNCHER", value, wanted: "PID:START" }),
+        None => Err(InertReason::Malformed { name: "REDIAL_LAUNCHER", value, wanted: "PID:START" }),
     }
 }
 
-/// Reads `REDIAL_ORDERS`: the dials that stand before anything loads, and their numbers as they were given.
+/// Reads `REDIAL_ORDERS`: the orders that stand before anything loads, and their numbers in the given order.
 ///
 /// # Errors
 /// When the file cannot be read, is not private to its owner, is too large, is no dial set, or asks for more than
 /// this agent offers.
-pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSeq>), Inert> {
-    let malformed = |wanted: String| Inert::Orders { path: path.to_owned(), problem: wanted };
+pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSeq>), InertReason> {
+    let malformed = |wanted: String| InertReason::Orders { path: path.to_owned(), problem: wanted };
     let file = crate::platform::open_private(path).map_err(|e| malformed(e.to_string()))?;
     let mut text = String::new();
     file.take(MAX_ORDERS_FILE + 1).read_to_string(&mut text).map_err(|e| malformed(e.to_string()))?;
@@ -184,21 +188,22 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSe
         return Err(malformed(format!("it is longer than {MAX_ORDERS_FILE} bytes")));
     }
     let mut new = Vec::new();
-    let by = Arc::new(SetBy { program: "redial run".into(), ..SetBy::default() });
+    let by = Arc::new(OrderAuthor { program: "redial run".into(), ..OrderAuthor::default() });
     for order in redial_protocol::dialset::parse(&text).map_err(|e| malformed(e.to_string()))? {
         if order.level > max_level {
-            let sentence = format!("it asks for {}, and this agent offers up to {max_level}", order.level);
+            let sentence =
+                format!("it asks for level {}; this agent allows at most {max_level}", order.level);
             return Err(malformed(sentence));
         }
         if order.copy.is_some() {
-            return Err(malformed("it names a copy by its ModuleID, which no module has yet".into()));
+            return Err(malformed("it names a copy by ModuleID, but no module has loaded yet".into()));
         }
         let pattern = Pattern::parse(&order.pattern).map_err(|e| malformed(e.to_string()))?;
         new.push(NewOrder {
             pattern: Arc::new(pattern),
             order,
             copy: None,
-            owner: Owner::Kept,
+            owner: OrderLifetime::Kept,
             by: Arc::clone(&by),
             stepped: None,
         });
@@ -208,21 +213,20 @@ pub fn read_orders(path: &Path, max_level: Level) -> Result<(Orders, Vec<OrderSe
     Ok((orders, added.seqs))
 }
 
-/// File that tells the launcher whether the agent is active (`REDIAL_MARK`). Apart from [`Settings`], since the
-/// reason why those cannot be read belongs into it too.
+/// Returns the file in which the agent reports to the launcher whether it is active (`REDIAL_MARK`). Not part of
+/// [`Settings`], since the file also reports why those cannot be read.
 pub fn mark(lookup: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     lookup("REDIAL_MARK").filter(|v| !v.is_empty()).map(PathBuf::from)
 }
 
-/// Tells the launcher, through its mark file, whether the agent is active here. Only a process it may be about
-/// writes: a file that is gone stays gone.
-pub fn leave_mark(path: &Path, result: &Result<ProcessKey, crate::agent::StartError>) {
+/// Writes to the launcher's mark file whether the agent is active here. Never creates the file.
+pub fn leave_mark(path: &Path, result: &Result<ProcessKey, impl std::fmt::Display>) {
     use std::io::Write;
     let line = match result {
         Ok(process) => format!("loaded {} {}\n", process.pid, process.start),
         Err(reason) => format!("inert {reason}\n"),
     };
-    // The launcher treats a missing word as "not known", so a failed write loses nothing of the host's.
+    // The launcher treats a missing report as "unknown", so a failed write does not affect the host.
     if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
         drop(file.write_all(line.as_bytes()));
     }
@@ -232,19 +236,19 @@ pub fn leave_mark(path: &Path, result: &Result<ProcessKey, crate::agent::StartEr
 mod tests {
     use super::*;
 
-    fn with(pairs: &[(&str, &str)]) -> Result<Settings, Inert> {
+    fn with(pairs: &[(&str, &str)]) -> Result<Settings, InertReason> {
         Settings::read(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v)))
     }
 
     #[test]
-    fn nothing_set_means_active() {
+    fn active_when_nothing_is_set() {
         let settings = with(&[]).unwrap();
         assert_eq!(settings.max_level, Level::OFFERED);
         assert!(settings.wanted_below([]));
     }
 
     #[test]
-    fn malformed_variables_make_it_inert_and_are_named() {
+    fn malformed_variables_make_it_inert() {
         for (name, value) in [
             ("REDIAL_DISABLE", "yes"),
             ("REDIAL_MAX_LEVEL", "counts"),
@@ -257,11 +261,11 @@ mod tests {
             let sentence = with(&[(name, value)]).unwrap_err().to_string();
             assert!(sentence.contains(name) && sentence.contains(value), "{sentence}");
         }
-        assert_eq!(with(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+        assert_eq!(with(&[("REDIAL_DISABLE", "1")]), Err(InertReason::Disabled));
     }
 
     #[test]
-    fn attached_it_obeys_what_is_not_about_a_launch() {
+    fn attached_agent_ignores_launch_variables() {
         let attached = |pairs: &[(&str, &str)]| {
             Settings::read_attached(|name| {
                 pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v))
@@ -275,18 +279,18 @@ mod tests {
             ("REDIAL_REPORT", "1"),
         ];
         assert_eq!(attached(&of_a_launch), with(&[]));
-        assert_eq!(attached(&[("REDIAL_DISABLE", "1")]), Err(Inert::Disabled));
+        assert_eq!(attached(&[("REDIAL_DISABLE", "1")]), Err(InertReason::Disabled));
         assert_eq!(attached(&[("REDIAL_BUDGET", "2.5")]).unwrap().budget, Some(Share(250)));
         let counting = attached(&[("REDIAL_MAX_LEVEL", "count"), ("REDIAL_SILENCE_MS", "7")]).unwrap();
         assert_eq!((counting.max_level, counting.silence), (Level::Count, Duration::from_millis(7)));
         assert!(matches!(
             attached(&[("REDIAL_MAX_LEVEL", "counts")]),
-            Err(Inert::Malformed { name: "REDIAL_MAX_LEVEL", .. })
+            Err(InertReason::Malformed { name: "REDIAL_MAX_LEVEL", .. })
         ));
     }
 
     #[test]
-    fn only_the_launched_process_is_active_unless_children_are_asked_for() {
+    fn only_the_launched_process_is_active_without_children() {
         let (launcher, shell) = (ProcessKey { pid: 7, start: 70 }, ProcessKey { pid: 8, start: 80 });
         let only = with(&[("REDIAL_LAUNCHER", "7:70")]).unwrap();
         assert!(only.wanted_below([launcher]));

@@ -1,20 +1,21 @@
-//! How long the model takes with a million methods in 500 modules, 20,000 of them dialled; and the memory it takes.
-//! One line a figure: what, the median, the worst of the runs.
+//! Benchmarks of the model with a million methods in 500 modules, 20,000 of them dialled: times and memory.
+//! Each line has a figure's name, median and worst run.
 
 use redial::model::catalogue::Catalogue;
-use redial::model::catalogue::synthetic::{Chance, batches};
-use redial::model::connection::{Connection, Shape, Status};
+use redial::model::catalogue::synthetic::{PseudoRandom, batches};
+use redial::model::connection::{Connection, Status};
+use redial::model::method_table::Shape;
 use redial::model::ids::{ConnectionId, MethodIx, Node};
-use redial::model::list::{Filter, Key, Sort};
+use redial::model::list::{Filter, SortKey, Sort};
 use redial::model::log::Log;
-use redial::model::update::{CataloguePart, Now, Told};
+use redial::model::update::{CataloguePart, Now, ConnectionUpdate};
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::order::TimeOptions;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use std::time::{Duration, Instant};
 
 const METHODS: usize = 1_000_000;
@@ -22,7 +23,7 @@ const MODULES: usize = 500;
 const DIALLED: usize = 20_000;
 
 fn main() {
-    // `cargo test --benches` only wants to know that it runs.
+    // `cargo test --benches` only checks that it runs.
     let small = !std::env::args().any(|argument| argument == "--bench");
     let methods = if small { 20_000 } else { METHODS };
     let dialled = if small { 500 } else { DIALLED };
@@ -48,7 +49,7 @@ impl Bench {
         let process = ProcessKey { pid: 1, start: 1 };
         let mut connection = Connection::new(ConnectionId(1), process, "synthetic");
         let mut log = Log::default();
-        connection.status = Status::Live;
+        connection.session.status = Status::Live;
         let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
         let parts =
             std::iter::once(CataloguePart::Domains { domains: vec![domain], methods: methods as u64 })
@@ -57,13 +58,13 @@ impl Bench {
         let mut times = Vec::new();
         for part in parts {
             let began = Instant::now();
-            connection.apply(vec![Told::Catalogue(part)], &mut log, Now::default());
+            connection.apply(vec![ConnectionUpdate::Catalogue(part)], &mut log, Now::default());
             times.push(began.elapsed());
         }
         report("take one part of the catalogue in", times);
-        let rows = rows(&connection.catalogue, dialled);
+        let rows = rows(&connection.table.catalogue, dialled);
         let began = Instant::now();
-        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, Now::default());
+        connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, Now::default());
         report(&format!("take {dialled} rows in"), vec![began.elapsed()]);
         let began = Instant::now();
         connection.settle(Now::default());
@@ -79,7 +80,7 @@ impl Bench {
 
     fn set_filter(&mut self, text: &str, only_dialled: bool, hide_framework: bool) -> Duration {
         let filter = Filter { text: text.to_owned(), only_dialled, hide_framework, off_again: true };
-        self.connection.set_filter(filter);
+        self.connection.table.set_filter(filter);
         self.settle()
     }
 
@@ -91,7 +92,7 @@ impl Bench {
             for end in 1..=word.len() {
                 times.push(self.set_filter(&word[..end], false, false));
             }
-            let left = self.connection.list.len();
+            let left = self.connection.table.list.len();
             report(&format!("filter, a keystroke of {word:?} ({left} left)"), times);
         }
         report("filter cleared", vec![self.set_filter("", false, false)]);
@@ -101,10 +102,10 @@ impl Bench {
     }
 
     fn sort(&mut self) {
-        for key in [Key::Calls, Key::Rate, Key::State, Key::Wanted, Key::Name] {
+        for key in [SortKey::Calls, SortKey::Rate, SortKey::State, SortKey::Wanted, SortKey::Name] {
             let mut times = Vec::new();
             for descending in [true, false, true, false] {
-                self.connection.set_sort(Sort { key, descending });
+                self.connection.table.set_sort(Sort { key, descending });
                 times.push(self.settle());
             }
             report(&format!("sort by {key:?}"), times);
@@ -112,9 +113,9 @@ impl Bench {
     }
 
     fn live(&mut self, dialled: usize) {
-        self.connection.set_sort(Sort { key: Key::Rate, descending: true });
-        self.connection.select_all();
-        let mut chance = Chance::new(3);
+        self.connection.table.set_sort(Sort { key: SortKey::Rate, descending: true });
+        self.connection.table.select_all();
+        let mut chance = PseudoRandom::new(3);
         let (mut folds, mut frames) = (Vec::new(), Vec::new());
         for _ in 0..100 {
             self.t_ms += 250;
@@ -124,41 +125,41 @@ impl Bench {
                 calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
             };
             let began = Instant::now();
-            let told = vec![Told::Event(Event::Counters { delta, dropped: 0 })];
+            let told = vec![ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })];
             self.connection.apply(told, &mut self.log, Now::default());
             self.connection.settle(Now::default());
             folds.push(began.elapsed());
             let began = Instant::now();
-            self.read_screen(chance.below(self.connection.row_count()));
+            self.read_screen(chance.below(self.connection.table.row_count()));
             frames.push(began.elapsed());
         }
         report(&format!("a fold of {dialled} rows, sorted by rate"), folds);
         report("read what 50 rows of the list show", frames);
     }
 
-    /// What a frame reads of 50 rows.
+    /// Reads 50 rows as a frame does.
     fn read_screen(&self, first: usize) -> usize {
         let mut read = 0;
         for place in first..first + 50 {
-            let Some(node) = self.connection.row_at(place) else { break };
+            let Some(node) = self.connection.table.row_at(place) else { break };
             if let Node::Method(method) = node {
-                let dial = self.connection.dial(method);
-                let name = self.connection.catalogue.full_name(method);
+                let dial = self.connection.table.dial(method);
+                let name = self.connection.table.catalogue.full_name(method);
                 read += name.text.len() + usize::from(dial.pending);
-                read += self.connection.list.query().highlights(&name.text).len();
+                read += self.connection.table.list.query().highlights(&name.text).len();
             } else {
-                read += self.connection.group(node).methods as usize;
-                read += self.connection.catalogue.label(node).len();
+                read += self.connection.table.group(node).methods as usize;
+                read += self.connection.table.catalogue.label(node).len();
             }
-            read += usize::from(self.connection.selection.contains(node));
+            read += usize::from(self.connection.table.selection.contains(node));
         }
         read
     }
 
     fn tree(&mut self) {
-        self.connection.shape = Shape::Tree;
+        self.connection.table.shape = Shape::Tree;
         report("tree for the first time", vec![self.settle()]);
-        self.connection.tree.set_expanded(Node::Domain(0), true);
+        self.connection.table.tree.set_expanded(Node::Domain(0), true);
         report("tree, a domain expanded", vec![self.settle()]);
         let mut times = Vec::new();
         for place in 0..40 {
@@ -169,23 +170,23 @@ impl Bench {
             });
         }
         report("read what 50 rows of the tree show", times);
-        for owner in 0..self.connection.catalogue.type_count() {
-            let method = self.connection.catalogue.methods_of_type(redial::model::ids::TypeIx(owner as u32));
-            self.connection.tree.reveal(Node::Method(MethodIx(method.start)), &self.connection.catalogue);
+        for owner in 0..self.connection.table.catalogue.type_count() {
+            let method = self.connection.table.catalogue.methods_of_type(redial::model::ids::TypeIx(owner as u32));
+            self.connection.table.tree.reveal(Node::Method(MethodIx(method.start)), &self.connection.table.catalogue);
         }
         report("tree, everything expanded", vec![self.settle()]);
-        let last = self.connection.row_at(self.connection.row_count() - 1);
+        let last = self.connection.table.row_at(self.connection.table.row_count() - 1);
         let began = Instant::now();
-        self.connection.go(usize::MAX, false);
-        assert_eq!(self.connection.selection.focus(), last);
+        self.connection.table.go(usize::MAX, false);
+        assert_eq!(self.connection.table.selection.focus(), last);
         report("tree, to the last row", vec![began.elapsed()]);
-        self.connection.shape = Shape::List;
+        self.connection.table.shape = Shape::List;
     }
 
     fn memory(&self) {
         let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
-        println!("{:<60} {:>9.1} MiB", "catalogue", mib(self.connection.catalogue.bytes()));
-        println!("{:<60} {:>9.1} MiB", "list", mib(self.connection.list.bytes()));
+        println!("{:<60} {:>9.1} MiB", "catalogue", mib(self.connection.table.catalogue.bytes()));
+        println!("{:<60} {:>9.1} MiB", "list", mib(self.connection.table.list.bytes()));
         if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
             for line in status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM")) {
                 println!("{line}");
@@ -208,7 +209,7 @@ fn rows(catalogue: &Catalogue, count: usize) -> Vec<StatusRow> {
                 module: full.part(&full.module).to_owned(),
                 domain: "clrhost".to_owned(),
                 wanted: Level::Count,
-                state: if index % 5 == 0 { State::Asked } else { State::Live },
+                state: if index % 5 == 0 { CopyState::Asked } else { CopyState::Live },
                 version: Some(1),
                 instances: Vec::new(),
                 note: None,

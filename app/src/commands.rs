@@ -1,175 +1,177 @@
-//! Everything a user can make the window do, in one enum: menus, shortcuts, the palette, views and tests all go through
-//! it. Here stand names, keys and reasons; what a command does is `desktop`'s.
+//! The window's commands as one enum. Menus, shortcuts, the palette, views and tests all use it. This module
+//! holds names, keys and the conditions under which a command is available; `desktop` executes the commands.
 #![forbid(unsafe_code)]
 
 mod keys;
-mod possible;
+mod availability;
 #[cfg(test)]
 mod tests;
-mod words;
+mod labels;
 
-use crate::model::connection::Targets;
+pub use availability::NOT_OFFERED;
+
+use crate::model::method_table::Targets;
 use crate::model::ids::{ConnectionId, Node, Ticket};
 use crate::model::list::Sort;
-use crate::model::selection::Mode;
-use crate::model::several::Arrangement;
-use crate::persist::ThemeChoice;
+use crate::model::selection::SelectionMode;
+use crate::model::process_choice::Arrangement;
+use crate::settings::ThemeChoice;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
 
-/// One thing to do.
+/// An action of the window.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Every dial of the process off, confirmed by the agent.
+pub enum UiCommand {
+    /// Turns every dial of the process off; the agent confirms it.
     AllOff,
-    /// The dials of the selected methods on or off.
+    /// Toggles the dials of the selected methods.
     ToggleSelected,
-    /// The dials of the selected methods one level up.
+    /// Raises the dials of the selected methods by one level.
     TurnUp,
-    /// The dials of the selected methods one level down.
+    /// Lowers the dials of the selected methods by one level.
     TurnDown,
-    /// The dials of the selected methods to a level.
+    /// Sets the dials of the selected methods to a level.
     TurnTo(Level),
-    /// The dials of these copies to a level.
+    /// Sets the dials of these copies to a level.
     Turn {
-        /// Which.
+        /// The copies.
         targets: Targets,
         /// The level.
         level: Level,
     },
-    /// A level was asked for that the agent does not offer.
+    /// Reports that the agent does not offer the requested level.
     NotOffered(Level),
-    /// Does the large turn that was asked about.
+    /// Confirms the large change in the open dialog.
     ConfirmTurn,
-    /// Turns methods for all the AppDomains that share them, as was asked.
+    /// Changes shared methods for all AppDomains that share them.
     ShareTurn,
-    /// Turns what was asked for without the methods that other AppDomains share.
+    /// Makes the requested change without the methods that other AppDomains share.
     LeaveShared,
-    /// Stops a turn that is under way, and undoes what it did so far.
+    /// Stops a change in progress and reverts the part already done.
     CancelTurn(Ticket),
-    /// Takes the last change back, whoever made it.
+    /// Undoes the last change, whoever made it.
     UndoOfAnyone,
-    /// Takes back what the budget did last in a process, or in the one looked at.
+    /// Undoes the budget's last step in the given process, or in the current one.
     UndoOfBudget(Option<ConnectionId>),
-    /// Opens the dialog for what dials may cost.
+    /// Opens the dialog of the overhead budget.
     Budget,
-    /// Sets it; None: they may cost what they do.
+    /// Sets the overhead budget; `None` removes it.
     SetBudget(Option<Share>),
-    /// Copies of a method as one row, or each as its own.
+    /// Shows the copies of a method as one row, or each as its own.
     MergeCopies,
-    /// Who has control, which orders stand, who turned what.
+    /// Opens the dialog with control, standing orders and history.
     Agent,
-    /// Takes the last turn of dials back.
+    /// Undoes the last change of dials.
     Undo,
-    /// Does again what was taken back.
+    /// Redoes the last change undone.
     Redo,
-    /// Takes control from whoever has it, and does what was refused because of it.
+    /// Takes control from its holder, then repeats the change refused for lack of control.
     TakeControl,
-    /// Takes control of a process from whoever has it.
+    /// Takes control of the given process from its holder.
     TakeControlOf(ConnectionId),
-    /// Looks at a process and connects if there is an agent in it.
+    /// Shows a process, and connects if it has an agent.
     Select(ProcessKey),
-    /// Chooses a process besides others, or no more; or all up to it.
-    Choose(ProcessKey, Mode),
-    /// Chooses every process of a name.
+    /// Adds a process to the selection or removes it; or extends the selection up to it.
+    Choose(ProcessKey, SelectionMode),
+    /// Selects every process with this name.
     ChooseNamed(String),
-    /// Chooses every process that is called like the one looked at.
+    /// Selects every process with the name of the current one.
     ChooseNamesakes,
-    /// Shows several processes merged, with a row each, or side by side.
+    /// Shows several processes merged, with a row per process, or side by side.
     Arrange(Arrangement),
-    /// Looks at one of those shown side by side.
+    /// Makes one of the processes shown side by side the current one.
     Focus(ConnectionId),
-    /// Shows those side by side from this place on.
+    /// Shows processes side by side from this position on.
     BesideFrom(usize),
-    /// Processes of the same names that start later join, or do not.
+    /// Toggles whether processes of the same names that start later join.
     Follow,
-    /// The agent is loaded into those that join without it, or is not.
+    /// Toggles whether the agent is loaded into joining processes that lack it.
     FollowAttach,
-    /// What chosen processes had counted when they ended.
+    /// Opens the last numbers of selected processes that have ended.
     LastNumbers,
-    /// Chosen processes that have ended are taken out.
+    /// Removes selected processes that have ended.
     DropEnded,
-    /// How a program is started with the agent by other means.
+    /// Opens the dialog that shows other ways to start a program with the agent.
     SetUp,
-    /// A text to the clipboard.
+    /// Copies a text to the clipboard.
     CopyText(String),
-    /// Only processes with this in them.
+    /// Filters the process list by this text.
     FindProcess(String),
-    /// Processes without .NET shown or not.
+    /// Shows or hides processes without .NET.
     AllProcesses(bool),
-    /// Loads the agent into the process looked at.
+    /// Loads the agent into the current process.
     Attach,
-    /// Connects again to the process looked at.
+    /// Reconnects to the current process.
     Reconnect,
     /// Closes the connection; held dials revert.
     Disconnect,
     /// Opens the dialog that starts a program with the agent in it.
     Launch,
-    /// Starts what the dialog says.
+    /// Starts the program entered in the launch dialog.
     StartLaunch,
     /// Starts the demo.
     StartDemo,
-    /// Ends the program that is looked at and was launched from here, or the last one launched: asks it to end, and at
-    /// the second time ends it.
+    /// Stops the current launched program, or the one launched last: the first time asks it to end, the
+    /// second time kills it.
     Stop,
-    /// The same of a certain one.
+    /// Stops the given launched program in the same way.
     StopLaunched(Ticket),
-    /// The keyboard goes to the filter.
+    /// Moves the keyboard focus to the filter.
     FocusFilter,
-    /// Only methods with this in their names.
+    /// Filters methods by name.
     Filter(String),
-    /// A row clicked.
-    Pick(Node, Mode),
-    /// A group expanded or closed.
+    /// Selects a row.
+    Pick(Node, SelectionMode),
+    /// Expands or collapses a group.
     Expand(Node),
-    /// The order of the table.
+    /// Sorts the table.
     Sort(Sort),
-    /// The filter is emptied.
+    /// Clears the filter.
     ClearFilter,
-    /// Only methods that are dialled.
+    /// Toggles whether only dialled methods are shown.
     OnlyDialled,
-    /// With them those that are off again, or without.
+    /// Toggles whether they include methods whose dials are off again.
     OffAgain,
-    /// Methods of the framework hidden or shown.
+    /// Hides or shows framework methods.
     HideFramework,
-    /// Tree or flat table.
+    /// Switches between tree and flat table.
     Tree,
     /// Keeps the order while numbers change.
     HoldOrder,
-    /// Puts the rows in the order of the present numbers, though the order is held.
+    /// Sorts the rows by the current numbers although the order is held.
     SortAgain,
-    /// The latency histogram of a row is kept: later ones are compared with it.
+    /// Keeps the current latency histogram of a row for comparison with later ones.
     MarkHistogram(RowId),
-    /// It is kept no longer.
+    /// Drops the kept histogram.
     ClearMark(RowId),
-    /// Every shown method selected.
+    /// Selects every method shown.
     SelectAll,
-    /// The shown or selected rows to the clipboard.
-    Copy(Form),
-    /// The log shown or hidden.
+    /// Copies the shown or selected rows to the clipboard.
+    Copy(CopyFormat),
+    /// Shows or hides the log.
     Log,
-    /// A theme.
+    /// Sets the theme.
     Theme(ThemeChoice),
-    /// Everything larger.
+    /// Enlarges the interface.
     ZoomIn,
-    /// Everything smaller.
+    /// Shrinks the interface.
     ZoomOut,
-    /// The desktop's own size.
+    /// Returns to the desktop's own scale.
     ZoomReset,
-    /// The list of commands.
+    /// Opens the command palette.
     Palette,
-    /// The list of keys.
+    /// Opens the list of keyboard shortcuts.
     Keys,
-    /// Closes what is open on top: palette, dialog, sheet; else empties the filter.
+    /// Closes the topmost palette, dialog or sheet; without one, clears the filter.
     Escape,
-    /// Ends the program; held dials revert.
+    /// Closes the window; held dials revert.
     Quit,
 }
 
-/// How a table is copied.
+/// The format of a copied table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CopyFormat {
     /// Columns of text.
     Text,
     /// A Markdown table.
@@ -178,91 +180,91 @@ pub enum Form {
     Csv,
 }
 
-/// What decides whether a command can be given.
+/// The facts that decide which commands are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Situation {
-    /// A process is looked at.
+pub struct CommandContext {
+    /// A process is shown.
     pub process: bool,
     /// The agent can be loaded into it.
     pub attachable: bool,
     /// Its agent is connected.
     pub connected: bool,
-    /// It has ended; of several, all.
+    /// It has ended; with several processes, all have.
     pub ended: bool,
-    /// There is a connection that was lost and can be tried again.
+    /// The connection was lost and can be tried again.
     pub lost: bool,
     /// Number of selected methods.
     pub selected: usize,
-    /// Which levels its agent offers, in their order.
+    /// The levels its agent offers, in order.
     pub offered: [bool; Level::ALL.len()],
     /// Number of methods shown.
     pub shown: usize,
     /// The filter has text.
     pub filtered: bool,
-    /// A turn was refused because another controller has control.
+    /// The agent refused a change because another controller has control.
     pub control_elsewhere: bool,
     /// Another controller has control of the process.
     pub others: bool,
-    /// A turn can be undone.
+    /// A change can be undone.
     pub undo: bool,
-    /// A turn can be done again.
+    /// A change can be redone.
     pub redo: bool,
-    /// Some change of somebody's can be taken back.
+    /// Somebody's change can be undone.
     pub undo_of_anyone: bool,
-    /// The budget did something that can be taken back.
+    /// A step of the budget can be undone.
     pub undo_of_budget: bool,
-    /// Processes chosen.
+    /// Number of selected processes.
     pub several: usize,
-    /// Of them, those that have ended.
+    /// Number of selected processes that have ended.
     pub several_ended: usize,
-    /// Processes that are not chosen, and in which this window holds dials.
+    /// Number of unselected processes in which this window holds dials.
     pub held_elsewhere: usize,
-    /// They are looked at merged: there is no single agent to be asked.
+    /// They are shown merged, so there is no single agent to ask.
     pub merged: bool,
-    /// Other processes are called like the one looked at.
+    /// Other processes have the name of the current one.
     pub namesakes: bool,
     /// The demo program was found.
     pub demo: bool,
-    /// There is a launched program to be stopped.
+    /// A launched program can be stopped.
     pub stoppable: bool,
-    /// What can be switched and is on now.
+    /// The current state of every switch.
     pub switches: Switches,
 }
 
-impl Command {
-    /// Whether it turns the dials of the selected methods.
+impl UiCommand {
+    /// Returns whether the command turns the dials of the selected methods.
     pub fn turns_selected(&self) -> bool {
-        matches!(self, Command::ToggleSelected | Command::TurnUp | Command::TurnDown | Command::TurnTo(_))
+        matches!(self, UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_))
     }
 }
 
-impl Situation {
-    /// Processes chosen that have not ended.
+impl CommandContext {
+    /// Returns the number of selected processes that have not ended.
     pub fn running(&self) -> usize {
         self.several.saturating_sub(self.several_ended)
     }
 }
 
-/// Switches, as they stand.
+/// The state of every switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switches {
-    /// Only methods that are dialled are shown.
+    /// Only dialled methods are shown.
     pub only_dialled: bool,
-    /// With them those that are off again.
+    /// They include methods whose dials are off again.
     pub off_again: bool,
-    /// Methods of the framework are hidden.
+    /// Framework methods are hidden.
     pub hide_framework: bool,
-    /// Methods stand as a tree.
+    /// Methods are shown as a tree.
     pub tree: bool,
     /// Copies are merged.
     pub merge_copies: bool,
     /// The order is held.
     pub hold_order: bool,
-    /// How several processes are shown.
+    /// The arrangement of several processes.
     pub arrangement: Arrangement,
     /// Processes that start later join.
     pub follow: bool,
-    /// The agent is loaded into them.
+    /// The agent is loaded into processes that join.
     pub follow_attach: bool,
     /// The log is shown.
     pub log: bool,
@@ -270,84 +272,84 @@ pub struct Switches {
     pub theme: ThemeChoice,
 }
 
-/// The menus with what is in them, in their order; the palette and the sheet of keys list the same, one after another.
-pub const MENUS: &[(&str, &[Command])] = &[
+/// The menus and their entries, in order. The palette and the sheet of shortcuts list the same commands.
+pub const MENUS: &[(&str, &[UiCommand])] = &[
     (
         "Dials",
         &[
-            Command::AllOff,
-            Command::ToggleSelected,
-            Command::TurnUp,
-            Command::TurnDown,
-            Command::TurnTo(Level::Off),
-            Command::TurnTo(Level::Count),
-            Command::TurnTo(Level::Time),
-            Command::TurnTo(Level::Trace),
-            Command::Undo,
-            Command::Redo,
-            Command::UndoOfAnyone,
-            Command::Budget,
-            Command::UndoOfBudget(None),
-            Command::TakeControl,
-            Command::Agent,
+            UiCommand::AllOff,
+            UiCommand::ToggleSelected,
+            UiCommand::TurnUp,
+            UiCommand::TurnDown,
+            UiCommand::TurnTo(Level::Off),
+            UiCommand::TurnTo(Level::Count),
+            UiCommand::TurnTo(Level::Time),
+            UiCommand::TurnTo(Level::Trace),
+            UiCommand::Undo,
+            UiCommand::Redo,
+            UiCommand::UndoOfAnyone,
+            UiCommand::Budget,
+            UiCommand::UndoOfBudget(None),
+            UiCommand::TakeControl,
+            UiCommand::Agent,
         ],
     ),
     (
         "Methods",
         &[
-            Command::FocusFilter,
-            Command::ClearFilter,
-            Command::OnlyDialled,
-            Command::OffAgain,
-            Command::HideFramework,
-            Command::Tree,
-            Command::MergeCopies,
-            Command::HoldOrder,
-            Command::SortAgain,
-            Command::SelectAll,
-            Command::Copy(Form::Text),
-            Command::Copy(Form::Markdown),
-            Command::Copy(Form::Csv),
+            UiCommand::FocusFilter,
+            UiCommand::ClearFilter,
+            UiCommand::OnlyDialled,
+            UiCommand::OffAgain,
+            UiCommand::HideFramework,
+            UiCommand::Tree,
+            UiCommand::MergeCopies,
+            UiCommand::HoldOrder,
+            UiCommand::SortAgain,
+            UiCommand::SelectAll,
+            UiCommand::Copy(CopyFormat::Text),
+            UiCommand::Copy(CopyFormat::Markdown),
+            UiCommand::Copy(CopyFormat::Csv),
         ],
     ),
     (
         "Process",
         &[
-            Command::Launch,
-            Command::StartDemo,
-            Command::Stop,
-            Command::SetUp,
-            Command::Attach,
-            Command::Reconnect,
-            Command::Disconnect,
-            Command::ChooseNamesakes,
-            Command::Arrange(Arrangement::Merged),
-            Command::Arrange(Arrangement::Apart),
-            Command::Arrange(Arrangement::Beside),
-            Command::Follow,
-            Command::FollowAttach,
-            Command::LastNumbers,
-            Command::DropEnded,
-            Command::Quit,
+            UiCommand::Launch,
+            UiCommand::StartDemo,
+            UiCommand::Stop,
+            UiCommand::SetUp,
+            UiCommand::Attach,
+            UiCommand::Reconnect,
+            UiCommand::Disconnect,
+            UiCommand::ChooseNamesakes,
+            UiCommand::Arrange(Arrangement::Merged),
+            UiCommand::Arrange(Arrangement::Apart),
+            UiCommand::Arrange(Arrangement::Beside),
+            UiCommand::Follow,
+            UiCommand::FollowAttach,
+            UiCommand::LastNumbers,
+            UiCommand::DropEnded,
+            UiCommand::Quit,
         ],
     ),
     (
         "View",
         &[
-            Command::Log,
-            Command::Theme(ThemeChoice::Dark),
-            Command::Theme(ThemeChoice::Light),
-            Command::Theme(ThemeChoice::System),
-            Command::ZoomIn,
-            Command::ZoomOut,
-            Command::ZoomReset,
-            Command::Palette,
-            Command::Keys,
+            UiCommand::Log,
+            UiCommand::Theme(ThemeChoice::Dark),
+            UiCommand::Theme(ThemeChoice::Light),
+            UiCommand::Theme(ThemeChoice::System),
+            UiCommand::ZoomIn,
+            UiCommand::ZoomOut,
+            UiCommand::ZoomReset,
+            UiCommand::Palette,
+            UiCommand::Keys,
         ],
     ),
 ];
 
-/// Every command that stands in a menu.
-pub fn listed() -> impl Iterator<Item = &'static Command> {
+/// Returns every command that has a menu entry.
+pub fn listed() -> impl Iterator<Item = &'static UiCommand> {
     MENUS.iter().flat_map(|(_, commands)| commands.iter())
 }

@@ -1,18 +1,18 @@
-//! The exit codes of the program, and the failure that carries one with its sentence.
+//! Exit codes, and failures with their exit code and message.
 
 use std::fmt;
 
-/// How a command ended, as scripts see it. `run` has a scheme of its own (the child's code, 125 to 127).
+/// The result of a command for scripts. `run` uses its own scheme: the child's code, or 125 to 127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// Failed; all refused counts as that.
+    /// Failed, or everything was refused.
     Failed = 1,
     /// Wrong usage or a bad pattern.
     Usage = 2,
-    /// No such process, or it exited, or it is not one that can be dialled.
+    /// The process does not exist, has ended, or cannot be dialled.
     NoProcess = 3,
     /// The agent is missing or not loaded.
     NoAgent = 4,
@@ -20,45 +20,45 @@ pub enum Exit {
     ControlHeld = 5,
     /// Nothing matched.
     NothingMatched = 6,
-    /// Done in part; what was refused is listed.
+    /// Partly done; refusals are listed.
     Partly = 7,
 }
 
-/// Exit code of `run` for every failure of its own, as `env` and `timeout` have it.
+/// Exit code of `run` for its own failures, as `env` and `timeout` use it.
 pub const RUN_FAILED: i32 = 125;
-/// Exit code of `run` for a command that is there but cannot be executed.
+/// Exit code of `run` for a command that exists but cannot be executed.
 pub const RUN_NOT_EXECUTABLE: i32 = 126;
-/// Exit code of `run` for a command that is not there.
+/// Exit code of `run` for a command that does not exist.
 pub const RUN_NOT_FOUND: i32 = 127;
 
 impl Exit {
-    /// The number for the operating system.
+    /// Returns the process exit code.
     pub fn code(self) -> i32 {
         i32::from(self as u8)
     }
 }
 
-/// Why a command stopped short.
+/// The reason that a command stopped early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The reader of our output went away: a quiet end, not an error.
+    /// The reader of stdout went away: a quiet end, not an error.
     ClosedPipe,
-    /// A sentence for stderr, without `redial: ` and without a final period, and the code.
+    /// A message for stderr, without `redial: ` and final period, and its exit code.
     Sentence {
         /// The exit code.
         exit: Exit,
-        /// The sentence.
+        /// The message.
         text: String,
     },
 }
 
 impl Failure {
-    /// A failure with its code and sentence.
+    /// Makes a failure with its exit code and message.
     pub fn new(exit: Exit, text: impl Into<String>) -> Self {
         Failure::Sentence { exit, text: text.into() }
     }
 
-    /// The exit code it stands for.
+    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         match self {
             Failure::ClosedPipe => Exit::Done,
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_the_documented_ones() {
+    fn codes_match_the_documentation() {
         let codes = [
             Exit::Done,
             Exit::Failed,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_no_error() {
+    fn a_closed_pipe_is_not_an_error() {
         assert_eq!(Failure::ClosedPipe.exit(), Exit::Done);
     }
 }

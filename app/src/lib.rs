@@ -1,8 +1,8 @@
 //! The `redial` program as a library: turns instrumentation dials on the methods of live .NET processes.
 //!
-//! `cli` is what a user types and sees, `desktop` the window with its `views` and `ui` widgets, `link` the way to
-//! processes and agents, `model` the pure state between them, `output` tables, JSON and sentences. `model` knows none
-//! of the others.
+//! `cli` is the command line, `desktop` the window with its `views` and `ui` widgets, and `link` the connection to
+//! processes and agents. `model` is pure state and depends on none of the others except `text`, which has shared
+//! wording and formats. `output` prints tables, JSON and sentences.
 
 mod cli;
 mod commands;
@@ -11,10 +11,14 @@ mod exit;
 pub mod link;
 pub mod model;
 mod output;
-mod persist;
+mod settings;
 mod setup;
 mod signals;
+mod text;
 mod ui;
 mod views;
 
-pub use cli::main;
+/// Runs the program with its arguments and returns the exit code.
+pub fn main() -> i32 {
+    cli::main(desktop::open)
+}

@@ -1,11 +1,11 @@
-//! The real program where it cannot open its window.
+//! Tests the real program where it cannot open its window.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
 
-/// The toolkit's own words name a line of its source.
+/// The toolkit's own message names a line of its source.
 #[test]
-fn a_display_that_does_not_answer_is_named_in_a_sentence() {
+fn names_a_display_that_does_not_answer() {
     let outcome = Command::new(env!("CARGO_BIN_EXE_redial"))
         .env("DISPLAY", ":98765")
         .env_remove("WAYLAND_DISPLAY")
@@ -16,7 +16,7 @@ fn a_display_that_does_not_answer_is_named_in_a_sentence() {
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(1), "{said}");
     assert!(
-        said.starts_with("redial: no window can be opened: no display answers at DISPLAY=:98765"),
+        said.starts_with("redial: cannot open a window: no display answers at DISPLAY=:98765"),
         "{said}"
     );
     assert!(!said.contains(".rs") && said.contains("redial --help"), "{said}");

@@ -1,4 +1,4 @@
-//! Dial sets: any text is refused with a sentence or read, and what was read is printed so that it reads the same.
+//! Dial sets: any text is refused with a sentence or parsed, and parsed orders survive printing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ fuzz_target!(|data: &[u8]| {
     match dialset::parse(text) {
         Ok(orders) => {
             let printed = dialset::print(&orders);
-            assert_eq!(dialset::parse(&printed).expect("what was printed can be read"), orders);
+            assert_eq!(dialset::parse(&printed).expect("a printed dial set can be parsed"), orders);
         }
         Err(error) => assert!(!error.to_string().is_empty()),
     }

@@ -1,4 +1,4 @@
-//! Frames: however a stream is cut into pieces, the same bodies come out.
+//! Frames: the same bodies come out however a stream is cut.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     if let (Ok(whole), Ok(pieces)) = (whole, pieces) {
         assert_eq!(whole, pieces);
         let written: Vec<u8> =
-            whole.iter().flat_map(|body| frame(body).expect("it was small enough to be read")).collect();
+            whole.iter().flat_map(|body| frame(body).expect("a body that was read fits a frame")).collect();
         assert!(stream.starts_with(&written));
     }
 });

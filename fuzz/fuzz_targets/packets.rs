@@ -1,23 +1,23 @@
-//! Packets: any bytes are refused or understood, and what was understood is written so that it reads the same.
+//! Packets: any bytes are refused or decoded, and decoded packets survive encoding.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use redial_protocol::frame::FrameReader;
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok(packet) = FromController::from_body(data) {
-        let body = body(&packet.to_frame().expect("what was read can be written"));
-        assert_eq!(FromController::from_body(&body).expect("what was written can be read"), packet);
+    if let Ok(packet) = ControllerPacket::from_body(data) {
+        let body = body(&packet.to_frame().expect("a decoded packet can be encoded"));
+        assert_eq!(ControllerPacket::from_body(&body).expect("an encoded packet can be decoded"), packet);
     }
-    if let Ok(packet) = FromAgent::from_body(data) {
-        let body = body(&packet.to_frame().expect("what was read can be written"));
-        assert_eq!(FromAgent::from_body(&body).expect("what was written can be read"), packet);
+    if let Ok(packet) = AgentPacket::from_body(data) {
+        let body = body(&packet.to_frame().expect("a decoded packet can be encoded"));
+        assert_eq!(AgentPacket::from_body(&body).expect("an encoded packet can be decoded"), packet);
     }
 });
 
 fn body(frame: &[u8]) -> Vec<u8> {
     let mut reader = FrameReader::new();
     reader.push(frame);
-    reader.next().expect("a whole frame is good").expect("a whole frame has a body")
+    reader.next().expect("a whole frame is valid").expect("a whole frame has a body")
 }

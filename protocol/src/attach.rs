@@ -1,9 +1,12 @@
-//! What crosses a runtime's diagnostics port with our agent: who attaches it, as the client data of the request, and how
-//! an agent says why it declines: `InitializeForAttach` answers a code of ours, which the port hands on as it is.
+//! Data that crosses a runtime's diagnostics port together with the agent.
+//!
+//! The client data of the attach request says who attaches the agent. If the agent declines,
+//! `InitializeForAttach` returns a Redial code as HRESULT, which the port passes on unchanged.
 
 use crate::limits::MAX_WORD;
 
-/// Variables of the process that an attached agent obeys. The others are about a process that `redial run` starts.
+/// Environment variables of the process that an attached agent obeys. All others only apply to processes
+/// started by `redial run`.
 pub const VARIABLES: [&str; 7] = [
     "REDIAL_DISABLE",
     "REDIAL_MAX_LEVEL",
@@ -14,22 +17,22 @@ pub const VARIABLES: [&str; 7] = [
     "REDIAL_BUDGET",
 ];
 
-/// Who attaches an agent, by his own word: the runtime does not say.
+/// The user and program that attach an agent, according to themselves: the runtime does not provide them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attacher {
-    /// The user, as peers are told apart: a uid in decimal, or a SID.
+    /// User id in the form that distinguishes peers: a uid in decimal, or a SID.
     pub user: String,
-    /// The program's own name for itself.
+    /// Name that the program gives itself.
     pub program: String,
 }
 
 impl Attacher {
-    /// As client data.
+    /// Encodes as client data.
     pub fn to_bytes(&self) -> Vec<u8> {
         format!("{}\n{}", self.user, self.program).into_bytes()
     }
 
-    /// From client data; None when it is something else.
+    /// Decodes client data; None if it is something else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Attacher> {
         let (user, program) = std::str::from_utf8(bytes).ok()?.split_once('\n')?;
         let is_word =
@@ -39,62 +42,62 @@ impl Attacher {
     }
 }
 
-/// An HRESULT of ours: failure, customer-defined (winerror.h), facility 0x52.
-const OURS: u32 = 0xA052_0000;
-const MALFORMED: u32 = OURS | 0x0100;
-/// The low 16 bits are the system's error number.
+/// Base of Redial's HRESULTs: failure, customer-defined (winerror.h), facility 0x52.
+const BASE: u32 = 0xA052_0000;
+const MALFORMED: u32 = BASE | 0x0100;
+/// The low 16 bits contain the system's error number.
 const NO_ENDPOINT: u32 = 0xA053_0000;
 
-/// Why an agent declines to be attached.
+/// Reason why an agent declines to be attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Declined {
+pub enum AttachRefusal {
     /// `REDIAL_DISABLE` is set.
     Disabled,
-    /// A variable of the process cannot be understood: its index in [`VARIABLES`].
+    /// A variable of the process is malformed; holds its index in [`VARIABLES`].
     Malformed(u8),
-    /// The process's own pid and start time cannot be read.
+    /// The agent cannot read pid and start time of its own process.
     NoIdentity,
-    /// The endpoint cannot be made; the system's error number where there is one.
+    /// The agent cannot create the endpoint; holds the system's error number if there is one.
     NoEndpoint(Option<u16>),
-    /// Another agent is in the process.
+    /// The process already has an agent.
     Another,
-    /// The agent's threads cannot be started.
+    /// The agent cannot start its threads.
     NoThreads,
     /// The agent itself failed.
     Fault,
 }
 
-impl Declined {
-    /// A variable that cannot be understood, by its name.
-    pub fn malformed(name: &str) -> Declined {
+impl AttachRefusal {
+    /// Returns the refusal for a malformed variable of that name.
+    pub fn malformed(name: &str) -> AttachRefusal {
         let index = VARIABLES.iter().position(|known| *known == name);
-        Declined::Malformed(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(u8::MAX))
+        AttachRefusal::Malformed(index.and_then(|index| u8::try_from(index).ok()).unwrap_or(u8::MAX))
     }
 
-    /// The code that crosses the diagnostics port.
+    /// Returns the code that crosses the diagnostics port.
     pub fn code(self) -> u32 {
         match self {
-            Declined::Disabled => OURS | 1,
-            Declined::NoIdentity => OURS | 2,
-            Declined::Another => OURS | 3,
-            Declined::NoThreads => OURS | 4,
-            Declined::Fault => OURS | 5,
-            Declined::Malformed(index) => MALFORMED | u32::from(index),
-            Declined::NoEndpoint(error) => NO_ENDPOINT | u32::from(error.unwrap_or(0)),
+            AttachRefusal::Disabled => BASE | 1,
+            AttachRefusal::NoIdentity => BASE | 2,
+            AttachRefusal::Another => BASE | 3,
+            AttachRefusal::NoThreads => BASE | 4,
+            AttachRefusal::Fault => BASE | 5,
+            AttachRefusal::Malformed(index) => MALFORMED | u32::from(index),
+            AttachRefusal::NoEndpoint(error) => NO_ENDPOINT | u32::from(error.unwrap_or(0)),
         }
     }
 
-    /// What a code means; None when it is none of ours.
-    pub fn from_code(code: u32) -> Option<Declined> {
+    /// Returns the refusal that a code stands for; None for codes of others.
+    pub fn from_code(code: u32) -> Option<AttachRefusal> {
         Some(match code {
-            _ if code == OURS | 1 => Declined::Disabled,
-            _ if code == OURS | 2 => Declined::NoIdentity,
-            _ if code == OURS | 3 => Declined::Another,
-            _ if code == OURS | 4 => Declined::NoThreads,
-            _ if code == OURS | 5 => Declined::Fault,
-            _ if code & !0xff == MALFORMED => Declined::Malformed(code as u8),
+            _ if code == BASE | 1 => AttachRefusal::Disabled,
+            _ if code == BASE | 2 => AttachRefusal::NoIdentity,
+            _ if code == BASE | 3 => AttachRefusal::Another,
+            _ if code == BASE | 4 => AttachRefusal::NoThreads,
+            _ if code == BASE | 5 => AttachRefusal::Fault,
+            _ if code & !0xff == MALFORMED => AttachRefusal::Malformed(code as u8),
             _ if code & !0xffff == NO_ENDPOINT => {
-                Declined::NoEndpoint(Some(code as u16).filter(|error| *error != 0))
+                AttachRefusal::NoEndpoint(Some(code as u16).filter(|error| *error != 0))
             }
             _ => return None,
         })
@@ -106,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_attaches_is_read_back_and_nothing_else() {
+    fn attacher_round_trips_and_rejects_other_data() {
         let attacher = Attacher { user: "1000".into(), program: "redial attach".into() };
         assert_eq!(Attacher::from_bytes(&attacher.to_bytes()), Some(attacher));
         let long = format!("1\n{}", "x".repeat(MAX_WORD + 1));
@@ -118,29 +121,29 @@ mod tests {
     }
 
     #[test]
-    fn codes_come_back_and_are_failures() {
+    fn refusal_codes_round_trip_and_are_failures() {
         let all = [
-            Declined::Disabled,
-            Declined::NoIdentity,
-            Declined::Another,
-            Declined::NoThreads,
-            Declined::Fault,
-            Declined::malformed("REDIAL_MAX_LEVEL"),
-            Declined::malformed("SOMETHING_ELSE"),
-            Declined::NoEndpoint(None),
-            Declined::NoEndpoint(Some(28)),
+            AttachRefusal::Disabled,
+            AttachRefusal::NoIdentity,
+            AttachRefusal::Another,
+            AttachRefusal::NoThreads,
+            AttachRefusal::Fault,
+            AttachRefusal::malformed("REDIAL_MAX_LEVEL"),
+            AttachRefusal::malformed("SOMETHING_ELSE"),
+            AttachRefusal::NoEndpoint(None),
+            AttachRefusal::NoEndpoint(Some(28)),
         ];
-        for declined in all {
-            assert_eq!(Declined::from_code(declined.code()), Some(declined));
-            assert!((declined.code() as i32) < 0, "{declined:?}");
+        for refusal in all {
+            assert_eq!(AttachRefusal::from_code(refusal.code()), Some(refusal));
+            assert!((refusal.code() as i32) < 0, "{refusal:?}");
         }
-        assert_eq!(Declined::malformed("REDIAL_MAX_LEVEL"), Declined::Malformed(1));
+        assert_eq!(AttachRefusal::malformed("REDIAL_MAX_LEVEL"), AttachRefusal::Malformed(1));
     }
 
     #[test]
-    fn codes_of_the_runtime_are_not_ours() {
+    fn rejects_codes_of_the_runtime() {
         for code in [0, 0x8013_136A, 0x8013_1375, 0x8000_4005, 0x8007_007E, u32::MAX] {
-            assert_eq!(Declined::from_code(code), None, "{code:#x}");
+            assert_eq!(AttachRefusal::from_code(code), None, "{code:#x}");
         }
     }
 }

@@ -1,25 +1,26 @@
-//! Who calls a method.
+//! Callers of a method.
 
 use crate::codec::capped;
 use crate::ids::{CopyKey, RowId};
 use crate::limits::MAX_CALLERS;
 use serde::{Deserialize, Serialize};
 
-/// Who called a row's method while its callers were wanted: each such call is in one of the numbers.
+/// Calls of a row's method by caller, while callers were counted. Each such call is in exactly one of the
+/// numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowCallers {
     /// The row.
     pub row: RowId,
-    /// Most calls first.
+    /// Callers, most calls first.
     #[serde(deserialize_with = "capped::<_, _, MAX_CALLERS>")]
     pub callers: Vec<Caller>,
-    /// Calls whose callers are not among them: they came from more places than are told apart
-    /// ([`crate::limits::MAX_CALL_SITES`] on a thread), or the agent's memory was used up.
+    /// Calls without a known caller: they came from more call sites than a thread distinguishes
+    /// ([`crate::limits::MAX_CALL_SITES`]), or the agent's memory limit was reached.
     pub others: u64,
 }
 
 impl RowCallers {
-    /// Calls since callers were wanted first, without those made while they were not.
+    /// Returns the number of calls made while callers were counted.
     pub fn calls(&self) -> u64 {
         self.callers.iter().map(|caller| caller.calls).fold(self.others, u64::saturating_add)
     }
@@ -28,18 +29,19 @@ impl RowCallers {
 /// One caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
-    /// Who it is.
-    pub who: Who,
-    /// Places in its code that calls came from, those of each of its compilations by themselves.
+    /// Origin of the calls.
+    pub origin: CallOrigin,
+    /// Number of call sites in its code, counted separately for each of its compilations.
     pub sites: u32,
-    /// Calls from there.
+    /// Number of calls from there.
     pub calls: u64,
 }
 
-/// Whose code a call came from. A method that was inlined has none: the one that it was inlined into is the caller.
+/// The code that contains the call. An inlined method has no code of its own: the caller is the method it was
+/// inlined into.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Who {
-    /// A method's; all its instantiations are one.
+pub enum CallOrigin {
+    /// Code of a method; all its instantiations count as one.
     Method {
         /// The copy.
         copy: CopyKey,
@@ -50,14 +52,14 @@ pub enum Who {
         /// `(PARAMS)`.
         signature: String,
     },
-    /// A method's that was made at run time and has no metadata, or a stub that the runtime made; its name, which may be empty.
+    /// Code of a method without metadata that was made at run time, or a stub of the runtime.
     Dynamic {
-        /// The name.
+        /// Name, possibly empty.
         name: String,
     },
-    /// The runtime's own, or another native library's.
+    /// Code of the runtime or of another native library.
     Native,
-    /// Code that is gone, and was when it was to be looked up.
+    /// Code that no longer existed when the agent looked it up.
     Gone,
 }
 
@@ -66,12 +68,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_those_of_the_callers_and_of_the_others() {
-        let caller = |who, calls| Caller { who, sites: 1, calls };
-        let callers = vec![caller(Who::Native, 4), caller(Who::Gone, 3)];
-        let mut told = RowCallers { row: RowId(1), callers, others: 2 };
-        assert_eq!(told.calls(), 9);
-        told.others = u64::MAX;
-        assert_eq!(told.calls(), u64::MAX);
+    fn total_calls_include_unknown_callers() {
+        let caller = |origin, calls| Caller { origin, sites: 1, calls };
+        let callers = vec![caller(CallOrigin::Native, 4), caller(CallOrigin::Gone, 3)];
+        let mut row_callers = RowCallers { row: RowId(1), callers, others: 2 };
+        assert_eq!(row_callers.calls(), 9);
+        row_callers.others = u64::MAX;
+        assert_eq!(row_callers.calls(), u64::MAX);
     }
 }

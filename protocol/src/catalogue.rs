@@ -1,4 +1,4 @@
-//! The catalogue as it travels: domains and modules as rows, methods in columns and pages.
+//! The catalogue on the wire: domains and modules in rows, methods in columns and pages.
 
 use crate::codec::capped;
 use crate::ids::ModuleKey;
@@ -17,27 +17,27 @@ pub struct DomainRow {
     pub shared: bool,
 }
 
-/// A module as loaded once.
+/// One load of a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleRow {
     /// Its key.
     pub key: ModuleKey,
     /// The assembly's simple name, as in patterns.
     pub name: String,
-    /// Path of the file, empty for in-memory modules.
+    /// Path of the file; empty for in-memory modules.
     pub path: String,
     /// Module version id (ECMA-335 II.22.30), in registry format without braces.
     pub mvid: String,
     /// `AssemblyID`, opaque.
     pub assembly: u64,
-    /// `AppDomainID`s of the domains that hold it; of a shared one, of all that use it.
+    /// `AppDomainID`s of the domains that hold the module; for a shared module, of all that use it.
     #[serde(deserialize_with = "capped::<_, _, MAX_DOMAINS>")]
     pub domains: Vec<u64>,
     /// Whether one copy serves every domain.
     pub shared: bool,
-    /// Whether it is dynamic (Reflection.Emit), so that ReJIT is refused.
+    /// Whether the module is dynamic (Reflection.Emit), so that the agent refuses to dial it.
     pub dynamic: bool,
-    /// Whether it is collectible (can be unloaded alone), so that ReJIT is refused.
+    /// Whether the module is collectible (can unload alone), so that the agent refuses to dial it.
     pub collectible: bool,
     /// Number of MethodDefs.
     pub methods: u32,
@@ -53,10 +53,10 @@ pub struct StringColumn {
     pub text: String,
 }
 
-/// A page of methods. Columns of equal length unless said otherwise.
+/// A page of methods. Columns have equal length unless noted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MethodPage {
-    /// The modules that occur on this page (not a per-method column).
+    /// Modules on this page (not a per-method column).
     #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub modules: Vec<ModuleKey>,
     /// Index into `modules`.
@@ -68,23 +68,23 @@ pub struct MethodPage {
     /// Index into `type_names`.
     #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub type_index: Vec<u32>,
-    /// Full names of the types that occur here, C# form (not a per-method column).
+    /// Full names of the types on this page in C# form (not a per-method column).
     pub type_names: StringColumn,
     /// Metadata name of the method.
     pub name: StringColumn,
     /// `(PARAMS)` in C# form.
     pub signature: StringColumn,
-    /// The methods without IL, which no dial can be turned on: indices into the columns above, ascending (not a
-    /// per-method column).
+    /// Methods without IL, which cannot be dialled: ascending indices into the columns above (not a per-method
+    /// column).
     #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub bodyless: Vec<u32>,
-    /// Of each of `bodyless`: why ([`Reason::is_bodyless`]).
+    /// Reason for each entry of `bodyless` ([`Reason::is_bodyless`]).
     #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub bodyless_reason: Vec<Reason>,
 }
 
 impl MethodPage {
-    /// Notes that the method added last has no IL.
+    /// Marks the method added last as having no IL.
     pub fn mark_bodyless(&mut self, reason: Reason) {
         if let Some(last) = self.token.len().checked_sub(1).and_then(|last| u32::try_from(last).ok()) {
             self.bodyless.push(last);
@@ -92,7 +92,7 @@ impl MethodPage {
         }
     }
 
-    /// The methods without IL, ascending, each with the reason; None when a peer sent what cannot be.
+    /// Returns the methods without IL, ascending, with their reasons; None if a peer sent inconsistent columns.
     pub fn bodyless(&self) -> Option<Vec<(u32, Reason)>> {
         let ascends = self.bodyless.is_sorted_by(|one, next| one < next);
         let within = self.bodyless.last().is_none_or(|last| (*last as usize) < self.token.len());
@@ -104,7 +104,7 @@ impl MethodPage {
 }
 
 impl StringColumn {
-    /// Appends one string. Returns false, changing nothing, when the column would pass 4 GiB.
+    /// Appends a string. Returns false and changes nothing if the column would exceed 4 GiB.
     pub fn push(&mut self, s: &str) -> bool {
         let Ok(end) = u32::try_from(self.text.len() + s.len()) else { return false };
         self.text.push_str(s);
@@ -112,7 +112,7 @@ impl StringColumn {
         true
     }
 
-    /// The string at `index`; None out of range or when a peer sent inconsistent offsets.
+    /// Returns the string at `index`; None if out of range or if a peer sent inconsistent offsets.
     pub fn get(&self, index: usize) -> Option<&str> {
         let end = *self.ends.get(index)? as usize;
         let start = match index.checked_sub(1) {
@@ -122,12 +122,12 @@ impl StringColumn {
         self.text.get(start..end)
     }
 
-    /// Number of strings.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_without_a_body_are_told_or_the_page_is_not_believed() {
+    fn rejects_inconsistent_bodyless_columns() {
         let mut page = MethodPage::default();
         page.mark_bodyless(Reason::NoBody);
         assert_eq!(page.bodyless(), Some(vec![]), "there is no method to mark");

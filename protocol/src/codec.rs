@@ -1,26 +1,27 @@
-//! The one place that knows bincode: everything above the frozen layer passes through [`encode`] and [`decode`].
+//! Binary encoding: the only module that uses bincode. Everything above the frozen layer passes through
+//! [`encode`] and [`decode`].
 //!
-//! Owns the bounds of decoding. bincode without a limit panics on random bytes ("capacity overflow"), so it is
-//! never used without one here; collections are capped by the messages themselves (`capped`), before decoding.
+//! This module bounds decoding. Without a limit, bincode panics on random bytes ("capacity overflow"), so every
+//! call here has one. The messages themselves cap their collections (`capped`) before decoding.
 
 use crate::limits::MAX_FRAME;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
-/// bincode counts *decoded* sizes against its limit (8 for a `u64` that took one byte), so what fits a frame may
-/// count up to eight times as much.
+/// bincode counts *decoded* sizes against its limit (8 for a `u64` that took one byte), so a message that fits
+/// a frame may count up to eight times as much.
 const WORST_RATIO: usize = 8;
 
-/// Bodies up to here are decoded under the first, smallest limit.
+/// Bodies up to this size are decoded under the first, smallest limit.
 const SMALL: usize = 4 << 10;
-/// Bodies up to here are decoded under the second.
+/// Bodies up to this size are decoded under the second limit.
 const MIDDLE: usize = 128 << 10;
 
-/// Why a message could not be encoded or decoded.
+/// Reason why a message could not be encoded or decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
-    /// More bytes than a frame may hold.
+    /// The message exceeds the maximum frame.
     #[error("the message is {length} bytes long; the limit is {MAX_FRAME} bytes")]
     TooLong {
         /// Its length.
@@ -29,31 +30,31 @@ pub enum CodecError {
     /// The value cannot be encoded.
     #[error("the message cannot be encoded: {0}")]
     Encode(String),
-    /// The bytes are not the message expected.
+    /// The bytes are not the expected message.
     #[error("the bytes are not a message of this protocol version: {0}")]
     Decode(String),
-    /// The message ended before its bytes did.
+    /// Bytes follow the end of the message.
     #[error("{extra} bytes follow the end of the message")]
     Trailing {
-        /// How many.
+        /// Number of these bytes.
         extra: usize,
     },
 }
 
-/// The bytes of a message.
+/// Encodes a message.
 ///
 /// # Errors
-/// When they would pass [`MAX_FRAME`].
+/// If the bytes would exceed [`MAX_FRAME`].
 pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, CodecError> {
     let mut bytes = Vec::new();
     encode_into(value, &mut bytes)?;
     Ok(bytes)
 }
 
-/// Appends the bytes of a message to `out`.
+/// Appends the encoded message to `out`.
 ///
 /// # Errors
-/// When they would pass [`MAX_FRAME`]; `out` then holds a part of them.
+/// If the bytes would exceed [`MAX_FRAME`]; `out` then contains a part of them.
 pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let before = out.len();
     bincode::serde::encode_into_std_write(value, out, bincode::config::standard())
@@ -64,15 +65,15 @@ pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Cod
     }
 }
 
-/// The message in `bytes`, which must be all of it and nothing more.
+/// Decodes `bytes`, which must be exactly one message.
 ///
 /// Allocates at most a small multiple of `bytes.len()`, whatever the bytes claim.
 ///
 /// # Errors
-/// Any bytes that are not exactly one message of type `T`.
+/// If the bytes are not exactly one message of type `T`.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
-    // The limit is a constant of the type, so a small body gets a small one: a string of a length merely
-    // claimed is allocated (and never filled) up to the limit.
+    // The limit is a constant of the type, so a small body gets a small one: bincode allocates a string of any
+    // claimed length up to the limit, without filling it.
     let length = bytes.len();
     let decoded = if length <= SMALL {
         decode_within::<T, { WORST_RATIO * SMALL }>(bytes)
@@ -96,19 +97,19 @@ fn decode_within<T: DeserializeOwned, const LIMIT: usize>(
     bincode::serde::decode_from_slice(bytes, bincode::config::standard().with_limit::<LIMIT>())
 }
 
-/// For `#[serde(deserialize_with)]` of a list: refuses one that announces more than `MAX` entries before any is
-/// decoded, and allocates as they come.
+/// For `#[serde(deserialize_with)]` on lists. Refuses a list that announces more than `MAX` entries before
+/// decoding any, and allocates only for entries that arrive.
 pub(crate) fn capped<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_seq(Capped::<T, MAX>(PhantomData))
+    deserializer.deserialize_seq(CappedList::<T, MAX>(PhantomData))
 }
 
-struct Capped<T, const MAX: usize>(PhantomData<T>);
+struct CappedList<T, const MAX: usize>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for Capped<T, MAX> {
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for CappedList<T, MAX> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

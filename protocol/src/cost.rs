@@ -1,62 +1,62 @@
-//! What dialled calls cost, and the budget for that.
+//! Cost of dialled calls, and the budget for it.
 
 use crate::level::Level;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
-/// What one call costs more at a level than undialled, as measured in the process.
+/// Additional cost of one call at a level, as measured in the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// The level.
     pub level: Level,
-    /// Thousandths of a nanosecond of processor time.
+    /// Picoseconds of processor time.
     pub picoseconds: u64,
 }
 
-/// A share of one processor, in hundredths of a percent. Several processors are more than 10,000.
+/// Share of one processor, in hundredths of a percent. More than 10,000 means several processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Share(pub u32);
 
-/// Picoseconds of processor time a second that are a hundredth of a percent.
+/// Picoseconds of processor time per second in a hundredth of a percent.
 const PICOSECONDS: u64 = 100_000_000;
 
-/// What is no budget.
+/// The text is not a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a budget is off, or so many percent of one processor, from 0.01 to 100000: 5 or 0.5, for example")]
-pub struct NotABudget;
+#[error("a budget is off or a percentage of one processor, from 0.01 to 100000, for example 5 or 0.5")]
+pub struct BudgetParseError;
 
 impl Share {
-    /// The largest budget: a thousand processors.
-    pub const MOST: Share = Share(10_000_000);
+    /// Largest budget: a thousand processors.
+    pub const MAX: Share = Share(10_000_000);
 
-    /// The share that so many picoseconds of processor time a second are.
-    pub fn of_picoseconds(picoseconds: u64) -> Share {
+    /// Converts from picoseconds of processor time per second.
+    pub fn from_picoseconds(picoseconds: u64) -> Share {
         let hundredths = (picoseconds.saturating_add(PICOSECONDS / 2)) / PICOSECONDS;
         Share(u32::try_from(hundredths).unwrap_or(u32::MAX))
     }
 
-    /// Picoseconds of processor time a second.
+    /// Returns picoseconds of processor time per second.
     pub fn picoseconds(self) -> u64 {
         u64::from(self.0) * PICOSECONDS
     }
 
-    /// Percent of one processor.
+    /// Returns percent of one processor.
     pub fn percent(self) -> f64 {
         f64::from(self.0) / 100.0
     }
 
-    /// As precise as a measured share can be: two digits.
+    /// Rounds to two significant digits, the precision of a measured share.
     pub fn rounded(self) -> Share {
         let unit = [10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10];
         let unit = unit.into_iter().find(|unit| self.0 >= unit * 10).unwrap_or(1);
         Share(self.0.saturating_add(unit / 2) / unit * unit)
     }
 
-    /// Reads a budget: percent of one processor, or `off`, which is None.
+    /// Parses a budget: percent of one processor, or `off`, which returns None.
     ///
     /// # Errors
-    /// [`NotABudget`] when it is neither, too large, or finer than a hundredth.
-    pub fn parse_budget(word: &str) -> Result<Option<Share>, NotABudget> {
+    /// [`BudgetParseError`] if the text is neither, is too large, or is finer than a hundredth.
+    pub fn parse_budget(word: &str) -> Result<Option<Share>, BudgetParseError> {
         if word == "off" {
             return Ok(None);
         }
@@ -64,16 +64,16 @@ impl Share {
         let number = word.strip_suffix('%').unwrap_or(word).trim_end();
         let (whole, part) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() || whole.len() > 6 || part.len() > 2 || !digits(whole) || !digits(part) {
-            return Err(NotABudget);
+            return Err(BudgetParseError);
         }
-        let hundredths = format!("{whole}{part:0<2}").parse().map_err(|_| NotABudget)?;
+        let hundredths = format!("{whole}{part:0<2}").parse().map_err(|_| BudgetParseError)?;
         let share = Share(hundredths);
-        if share == Share(0) || share > Share::MOST { Err(NotABudget) } else { Ok(Some(share)) }
+        if share == Share(0) || share > Share::MAX { Err(BudgetParseError) } else { Ok(Some(share)) }
     }
 }
 
 impl Display for Share {
-    /// `7.25 %`, `7.2 %`, `7 %`.
+    /// Formats as `7.25 %`, `7.2 %` or `7 %`.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let (whole, part) = (self.0 / 100, self.0 % 100);
         match (part, part % 10) {
@@ -84,37 +84,37 @@ impl Display for Share {
     }
 }
 
-/// The budget of what dials may cost, and what became of it.
+/// The budget for the cost of dials, and its effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostBudget {
-    /// What they may cost together; absent: as much as they do.
+    /// Limit for all dials together; absent: no limit.
     pub limit: Option<Share>,
-    /// What they cost as of the last look; absent while nobody looks: no budget stands, or no dial is on.
+    /// Cost at the last measurement; absent if nothing is measured because there is no budget or no dial is on.
     pub cost: Option<Share>,
-    /// What of `cost` is of dials that the budget leaves alone, because a person turned them up again.
+    /// Part of `cost` from dials that the budget leaves alone because a person raised them again.
     pub spared_cost: Share,
-    /// How many these are.
+    /// Number of these dials.
     pub spared: u64,
-    /// Copies that the budget stepped down, and nobody turned since.
+    /// Copies that the budget stepped down and that nobody has turned since.
     pub stepped: u64,
-    /// Why it cannot be kept, as a sentence.
+    /// Sentence that says why the agent cannot keep the budget.
     pub problem: Option<String>,
-    /// What it did last.
-    pub last: Option<SteppedDown>,
+    /// The last step.
+    pub last: Option<BudgetStep>,
 }
 
-/// Dials that the budget stepped down together.
+/// One step of the budget: dials that it turned down together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SteppedDown {
-    /// The change's number, for `Command::TakeBack`.
+pub struct BudgetStep {
+    /// Number of the change, for `WireCommand::UndoChange`.
     pub change: u64,
-    /// How many copies.
+    /// Number of copies.
     pub copies: u64,
-    /// What all dials cost before that.
+    /// Cost of all dials before the step.
     pub cost: Share,
-    /// What they may cost together.
+    /// Limit for all dials together.
     pub limit: Share,
-    /// The costliest of them: its row, what it was stepped down to, and what it cost.
+    /// The costliest of these dials: its row, its new level, and its cost before.
     pub costliest: (crate::ids::RowId, Level, Share),
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_read_as_people_write_them() {
+    fn parses_budgets_in_all_spellings() {
         for (word, share) in [
             ("5", 500),
             ("0.5", 50),
@@ -139,24 +139,24 @@ mod tests {
         for word in
             ["", "0", "0.00", "-1", "0.001", "5 percent", "1e3", "100001", "9999999", "Off", ".5", "NaN"]
         {
-            assert_eq!(Share::parse_budget(word), Err(NotABudget), "{word}");
+            assert_eq!(Share::parse_budget(word), Err(BudgetParseError), "{word}");
         }
     }
 
     #[test]
-    fn shares_are_told_as_precisely_as_they_are() {
-        let told = |share: u32| Share(share).to_string();
-        assert_eq!([500, 720, 725, 1, 12_345].map(told), ["5 %", "7.2 %", "7.25 %", "0.01 %", "123.45 %"]);
+    fn shares_print_only_significant_digits() {
+        let printed = |share: u32| Share(share).to_string();
+        assert_eq!([500, 720, 725, 1, 12_345].map(printed), ["5 %", "7.2 %", "7.25 %", "0.01 %", "123.45 %"]);
         let rounded = |share: u32| Share(share).rounded().to_string();
         assert_eq!([7, 72, 725, 1_249, 12_345].map(rounded), ["0.07 %", "0.72 %", "7.3 %", "12 %", "120 %"]);
     }
 
     #[test]
-    fn a_processor_is_a_second_a_second() {
-        assert_eq!(Share::of_picoseconds(1_000_000_000_000), Share(10_000));
+    fn one_processor_is_one_second_per_second() {
+        assert_eq!(Share::from_picoseconds(1_000_000_000_000), Share(10_000));
         assert_eq!(Share(10_000).picoseconds(), 1_000_000_000_000);
         assert_eq!(
-            Share::of_picoseconds(u64::MAX),
+            Share::from_picoseconds(u64::MAX),
             Share(u32::try_from(u64::MAX / PICOSECONDS).unwrap_or(u32::MAX))
         );
     }

@@ -1,8 +1,10 @@
-//! Dial sets as text: what `redial save` writes, `apply` and `REDIAL_ORDERS` read, and `--dial` on a command line.
+//! Dial sets as text: the format that `redial save` writes, that `apply` and `REDIAL_ORDERS` read, and that
+//! `--dial` takes on a command line.
 //!
-//! The first line is `# redial dials 1`; then `PATTERN = LEVEL [domain=PREFIX] [copy=0xMODULE] [all-domains]`, one
-//! order a line; from level time on `[slower-than=DURATION] [failed-only] [callers]` may follow, too. Lines that begin with `#` are comments. A domain with spaces or quotes stands in double quotes, where `\"`, `\\`
-//! and `\u{HEX}` are escapes. Owns this form only; must not know what becomes of an order.
+//! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
+//! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`.
+//! Lines that begin with `#` are comments. A domain with spaces or quotes is in double quotes, with the escapes
+//! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
 use crate::duration;
 use crate::level::Level;
@@ -11,77 +13,77 @@ use crate::order::{CALLERS, FAILED_ONLY, Order, SLOWER_THAN};
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
-/// The first line, up to the version of the form.
+/// First line, up to the version of the format.
 const HEADER: &str = "# redial dials ";
-/// Accepts that a shared copy is dialled for every AppDomain that uses it.
+/// Word for [`Order::all_domains`].
 const ALL_DOMAINS: &str = "all-domains";
-/// The version of the form.
+/// Version of the format.
 const VERSION: &str = "1";
 
-/// What is wrong with a dial set, and where.
+/// Problem in a dial set, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct DialSetError {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub problem: DialProblem,
 }
 
-/// What is wrong with an order in text.
+/// Problem with an order in text form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DialProblem {
-    /// Not a dial set at all.
+    /// The text is not a dial set.
     #[error("a dial set begins with the line '{HEADER}{VERSION}'")]
     NoHeader,
-    /// One of another version.
-    #[error("this dial set is of version '{found}'; this program reads version {VERSION}")]
+    /// The dial set has another version.
+    #[error("this dial set has version '{found}'; this program reads version {VERSION}")]
     OtherVersion {
-        /// Its version.
+        /// Version of the dial set.
         found: String,
     },
-    /// No `=`.
-    #[error("'{text}' is no order; write PATTERN = LEVEL")]
+    /// The line has no `=`.
+    #[error("'{text}' is not an order; write PATTERN = LEVEL")]
     NoLevel {
-        /// What is there.
+        /// The line.
         text: String,
     },
-    /// Not one of the levels.
-    #[error("'{word}' is no level; the levels are off, count, time and trace")]
+    /// The word is not a level.
+    #[error("'{word}' is not a level; the levels are off, count, time and trace")]
     UnknownLevel {
         /// The word.
         word: String,
     },
-    /// Not one of the options, or one of them twice.
+    /// The word is not an option, or an option occurs twice.
     #[error(
-        "'{text}' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers"
+        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers"
     )]
     BadOption {
-        /// What is there.
+        /// The text from the option on.
         text: String,
     },
-    /// `copy=` without a number.
-    #[error("'{text}' is no module's id; write it as status shows it, for example copy=0x7f31c0a84000")]
+    /// The value of `copy=` is not a number.
+    #[error("'{text}' is not a module id; write it as status shows it, for example copy=0x7f31c0a84000")]
     BadCopy {
-        /// What is there.
+        /// The value.
         text: String,
     },
-    /// `slower-than=` without a duration that can be one.
-    #[error("'{text}' is not understood: {why}")]
+    /// The value of `slower-than=` is not a valid duration.
+    #[error("'{text}' is not a valid option: {why}")]
     BadThreshold {
-        /// What is there.
+        /// The option.
         text: String,
-        /// What is wrong with it.
+        /// Explanation.
         why: String,
     },
-    /// What only timed calls have, at a level below.
-    #[error("'{text}' is about calls that are timed; write PATTERN = time {text}")]
+    /// Options for timed calls at a level below time.
+    #[error("'{text}' needs level time; write PATTERN = time {text}")]
     NeedsTime {
         /// The options.
         text: String,
     },
-    /// A quote without its end, or an unknown escape.
-    #[error("the quoted text {text} does not end, or has an unknown escape")]
+    /// A quoted text without closing quote or with an unknown escape.
+    #[error("the quoted text {text} has no closing quote, or an unknown escape")]
     BadQuote {
         /// The text from the quote on.
         text: String,
@@ -89,15 +91,15 @@ pub enum DialProblem {
     /// The pattern is wrong.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// Over [`MAX_ORDERS`].
+    /// More than [`MAX_ORDERS`].
     #[error("a dial set has at most {MAX_ORDERS} orders")]
     TooMany,
 }
 
-/// Reads a dial set.
+/// Parses a dial set.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line.
+/// The first problem, with its line.
 pub fn parse(text: &str) -> Result<Vec<Order>, DialSetError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().enumerate();
@@ -123,7 +125,7 @@ pub fn parse(text: &str) -> Result<Vec<Order>, DialSetError> {
     Ok(orders)
 }
 
-/// Writes a dial set; `parse` gives the same orders back. Their patterns must be such as `Pattern` reads.
+/// Prints a dial set; `parse` returns the same orders. Their patterns must be valid for `Pattern`.
 pub fn print(orders: &[Order]) -> String {
     let mut out = format!("{HEADER}{VERSION}\n");
     for order in orders {
@@ -133,7 +135,7 @@ pub fn print(orders: &[Order]) -> String {
     out
 }
 
-/// One order as its line in a dial set.
+/// Prints one order as its line in a dial set.
 pub fn print_order(order: &Order) -> String {
     let mut out = format!("{} = {}", order.pattern.trim(), order.level);
     if let Some(domain) = &order.domain {
@@ -154,11 +156,11 @@ pub fn print_order(order: &Order) -> String {
     out
 }
 
-/// Reads what is given to `--dial`: a line of a dial set. Without options that is `PATTERN=LEVEL`, split at the last
-/// `=`, because only a level may follow it.
+/// Parses the argument of `--dial`: a line of a dial set. Without options that is `PATTERN=LEVEL`, split at the
+/// last `=`, because only a level may follow it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem with the text.
 pub fn parse_dial_option(text: &str) -> Result<Order, DialProblem> {
     order(text.trim())
 }
@@ -167,7 +169,7 @@ fn level(word: &str) -> Result<Level, DialProblem> {
     Level::from_word(word).ok_or_else(|| DialProblem::UnknownLevel { word: word.to_owned() })
 }
 
-/// A line: the first `=` after which a level and options follow ends the pattern.
+/// Parses a line. The pattern ends at the first `=` that is followed by a level and options.
 fn order(line: &str) -> Result<Order, DialProblem> {
     let mut first_problem = None;
     for (equals, _) in line.match_indices('=') {
@@ -184,7 +186,7 @@ fn order(line: &str) -> Result<Order, DialProblem> {
     Err(first_problem.unwrap_or_else(|| DialProblem::NoLevel { text: line.to_owned() }))
 }
 
-/// What follows the `=`: an order that lacks only its pattern.
+/// Parses the text after the `=` into an order without pattern.
 fn level_and_options(text: &str) -> Result<Order, DialProblem> {
     let text = text.trim();
     let (word, mut rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -215,7 +217,7 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
     }
 }
 
-/// Whether an order's level has what its options ask for.
+/// Checks that an order's level supports its options.
 ///
 /// # Errors
 /// [`DialProblem::NeedsTime`].
@@ -228,7 +230,7 @@ pub fn check_options(order: &Order) -> Result<(), DialProblem> {
 
 fn threshold(word: &str) -> Result<u64, DialProblem> {
     let value = word.strip_prefix(SLOWER_THAN).unwrap_or(word);
-    duration::threshold(value).map_err(|why| DialProblem::BadThreshold { text: word.to_owned(), why })
+    duration::parse_threshold(value).map_err(|why| DialProblem::BadThreshold { text: word.to_owned(), why })
 }
 
 fn module_id(text: &str) -> Result<u64, DialProblem> {
@@ -238,7 +240,7 @@ fn module_id(text: &str) -> Result<u64, DialProblem> {
         .ok_or_else(|| DialProblem::BadCopy { text: text.to_owned() })
 }
 
-/// A value, bare or quoted, and what follows it.
+/// Splits off a value, bare or quoted; returns it and the rest.
 fn value_of(text: &str) -> Result<(String, &str), DialProblem> {
     let Some(inner) = text.strip_prefix('"') else {
         let (value, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
@@ -295,7 +297,7 @@ fn quoted(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // Line ends above all; also what an editor could change or hide.
+            // Line ends above all, and other characters that an editor could change or hide.
             c if c != ' ' && (c.is_control() || c.is_whitespace()) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_read_back() {
+    fn printed_orders_round_trip() {
         let mut orders = vec![
             order_of("Shop!Shop.Cart.*", Level::Count, None, None),
             order_of("Shop.Box<T>.Put<U>(T, U)", Level::Off, None, Some(0x7f31_c0a8_4000)),
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_empty_lines_and_foreign_line_ends_are_read() {
+    fn reads_comments_empty_lines_and_windows_line_ends() {
         let text = "\u{feff}# redial dials 1\r\n\r\n  # all of it\r\n Shop.Cart.* =count \r\nA.B=off copy=0xa domain=d";
         let expected = [
             order_of("Shop.Cart.*", Level::Count, None, None),
@@ -354,47 +356,47 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn problems_name_their_line() {
         for (text, expected) in [
             ("", "line 1: a dial set begins with the line '# redial dials 1'"),
             ("A.B = count", "line 1: a dial set begins with the line '# redial dials 1'"),
-            ("# redial dials 2\n", "line 1: this dial set is of version '2'; this program reads version 1"),
-            ("# redial dials 1\n\nA.B", "line 3: 'A.B' is no order; write PATTERN = LEVEL"),
+            ("# redial dials 2\n", "line 1: this dial set has version '2'; this program reads version 1"),
+            ("# redial dials 1\n\nA.B", "line 3: 'A.B' is not an order; write PATTERN = LEVEL"),
             (
                 "# redial dials 1\nA.B = loud",
-                "line 2: 'loud' is no level; the levels are off, count, time and trace",
+                "line 2: 'loud' is not a level; the levels are off, count, time and trace",
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = off all-domains all-domains",
-                "line 2: 'all-domains' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = time failed-only failed-only",
-                "line 2: 'failed-only' is not understood; after the level come at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time one slower-than=DURATION, failed-only and callers",
+                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
             ),
             (
                 "# redial dials 1\nA.B = time slower-than=10",
-                "line 2: 'slower-than=10' is not understood: a duration is a number with a unit, such as 500us, 10ms or 2s",
+                "line 2: 'slower-than=10' is not a valid option: a duration is a number with a unit, such as 500us, 10ms or 2s",
             ),
             (
                 "# redial dials 1\nA.B = count callers slower-than=10ms",
-                "line 2: 'slower-than=10ms callers' is about calls that are timed; write PATTERN = time slower-than=10ms callers",
+                "line 2: 'slower-than=10ms callers' needs level time; write PATTERN = time slower-than=10ms callers",
             ),
             (
                 "# redial dials 1\nA.B = off copy=12",
-                "line 2: '12' is no module's id; write it as status shows it, for example copy=0x7f31c0a84000",
+                "line 2: '12' is not a module id; write it as status shows it, for example copy=0x7f31c0a84000",
             ),
             (
                 "# redial dials 1\nA.B = off domain=\"a",
-                "line 2: the quoted text \"a does not end, or has an unknown escape",
+                "line 2: the quoted text \"a has no closing quote, or an unknown escape",
             ),
             (
                 "# redial dials 1\nA.B( = off",
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn the_option_splits_at_its_last_equals_sign() {
+    fn dial_option_splits_at_its_last_equals_sign() {
         assert_eq!(
             parse_dial_option("Shop.Cart.* = count").unwrap(),
             order_of("Shop.Cart.*", Level::Count, None, None)
@@ -421,11 +423,11 @@ mod tests {
         );
         assert_eq!(
             parse_dial_option("Shop.Cart.*").unwrap_err().to_string(),
-            "'Shop.Cart.*' is no order; write PATTERN = LEVEL"
+            "'Shop.Cart.*' is not an order; write PATTERN = LEVEL"
         );
         assert_eq!(
             parse_dial_option("A.B=").unwrap_err().to_string(),
-            "'' is no level; the levels are off, count, time and trace"
+            "'' is not a level; the levels are off, count, time and trace"
         );
         assert!(matches!(parse_dial_option("=count"), Err(DialProblem::Pattern(PatternError::Empty))));
     }

@@ -1,28 +1,28 @@
-//! Names of the endpoint, computed alike by both sides: pure, no look at any file.
+//! Names of endpoints. Both sides compute them the same way, without access to any file.
 //!
-//! Unix: a socket file `PID-START.sock` in a folder of our own; Windows: a pipe `\\.\pipe\redial-PID-START`.
-//! Must not decide whether a folder can be trusted (that is the transport's).
+//! Unix: a socket file `PID-START.sock` in a folder of Redial; Windows: a pipe `\\.\pipe\redial-PID-START`.
+//! This module must not decide whether a folder can be trusted; the transport does.
 
 use crate::ids::ProcessKey;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the longest socket path that every Unix takes (`sun_path` on macOS, with its final NUL).
+/// Length of the longest socket path that every Unix accepts (`sun_path` on macOS, with its final NUL).
 pub const MAX_SOCKET_PATH: usize = 103;
 
-/// File name of a process's socket.
+/// Returns the file name of a process's socket.
 pub fn socket_name(process: ProcessKey) -> String {
     format!("{}-{}.sock", process.pid, process.start)
 }
 
-/// The process a socket's file name stands for, if it is such a name.
+/// Returns the process that a socket's file name stands for, if it is such a name.
 pub fn socket_owner(name: &str) -> Option<ProcessKey> {
     let (pid, start) = name.strip_suffix(".sock")?.split_once('-')?;
     let process = ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? };
     (socket_name(process) == name).then_some(process)
 }
 
-/// Full name of a process's pipe.
+/// Returns the full name of a process's pipe.
 pub fn pipe_name(process: ProcessKey) -> String {
     format!(r"\\.\pipe\redial-{}-{}", process.pid, process.start)
 }
@@ -30,9 +30,9 @@ pub fn pipe_name(process: ProcessKey) -> String {
 /// A folder that may hold sockets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// An existing folder of the system or the user.
+    /// Existing folder of the system or the user.
     pub parent: PathBuf,
-    /// Our own folder in it: 0700 and the host user's.
+    /// Redial's folder in it, with mode 0700 and owned by the host's user.
     pub name: String,
 }
 
@@ -41,20 +41,20 @@ impl Folder {
         Folder { parent: parent.into(), name: name.into() }
     }
 
-    /// Its path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> PathBuf {
         self.parent.join(&self.name)
     }
 
-    /// The same folder as seen below another root (`/proc/PID/root`).
+    /// Returns the same folder below another root (`/proc/PID/root`).
     pub fn below(&self, root: &Path) -> Folder {
         let inner = self.parent.strip_prefix("/").unwrap_or(&self.parent);
         Folder { parent: root.join(inner), name: self.name.clone() }
     }
 }
 
-/// The folders a host tries in turn to put its socket in. `uid` is the host's user as the host sees it, `lookup`
-/// its environment as it was started.
+/// Returns the folders that a host tries in turn for its socket. `uid` is the host's user as the host sees it,
+/// `lookup` reads the environment that the host started with.
 pub fn host_folders(uid: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Vec<Folder> {
     let fallback = format!("redial-{uid}");
     let mut folders = Vec::new();
@@ -69,8 +69,8 @@ pub fn host_folders(uid: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Vec<
     without_repeats(folders)
 }
 
-/// The folders a client looks into for a host's socket: those the host tried, then the system's defaults in case
-/// its environment could not be read.
+/// Returns the folders in which a client looks for a host's socket: those that the host tries, then the
+/// system's defaults in case the host's environment is not readable.
 pub fn client_folders(uid: u32, lookup: impl Fn(&str) -> Option<OsString>) -> Vec<Folder> {
     let mut folders = host_folders(uid, lookup);
     folders.push(Folder::new(format!("/run/user/{uid}"), "redial"));
@@ -94,18 +94,18 @@ mod tests {
     const KEY: ProcessKey = ProcessKey { pid: 4711, start: 123_456_789 };
 
     #[cfg(unix)]
-    fn shown(folders: &[Folder]) -> Vec<String> {
+    fn paths(folders: &[Folder]) -> Vec<String> {
         folders.iter().map(|folder| folder.path().display().to_string()).collect()
     }
 
     #[test]
-    fn names_hold_pid_and_start_time() {
+    fn names_contain_pid_and_start_time() {
         assert_eq!(socket_name(KEY), "4711-123456789.sock");
         assert_eq!(pipe_name(KEY), r"\\.\pipe\redial-4711-123456789");
     }
 
     #[test]
-    fn only_names_that_we_would_give_are_ours() {
+    fn rejects_socket_names_of_others() {
         assert_eq!(socket_owner("4711-123456789.sock"), Some(KEY));
         for name in
             ["4711-123456789", "-1-2.sock", "04711-1.sock", "4711-+1.sock", "4711.sock", "4294967296-1.sock"]
@@ -118,21 +118,21 @@ mod tests {
     #[test]
     fn folders_come_from_the_environment_and_then_from_the_system() {
         let none = |_: &str| None;
-        assert_eq!(shown(&host_folders(1000, none)), ["/tmp/redial-1000"]);
-        assert_eq!(shown(&client_folders(1000, none)), ["/tmp/redial-1000", "/run/user/1000/redial"]);
+        assert_eq!(paths(&host_folders(1000, none)), ["/tmp/redial-1000"]);
+        assert_eq!(paths(&client_folders(1000, none)), ["/tmp/redial-1000", "/run/user/1000/redial"]);
         let both =
             |name: &str| Some(OsString::from(if name == "TMPDIR" { "/var/tmp/" } else { "/run/user/1000" }));
         let host = ["/run/user/1000/redial", "/var/tmp/redial-1000", "/tmp/redial-1000"];
-        assert_eq!(shown(&host_folders(1000, both)), host);
-        assert_eq!(shown(&client_folders(1000, both)), host);
-        // Relative and empty ones would depend on the current folder.
+        assert_eq!(paths(&host_folders(1000, both)), host);
+        assert_eq!(paths(&client_folders(1000, both)), host);
+        // Relative and empty paths would depend on the current folder.
         let relative = |name: &str| Some(OsString::from(if name == "TMPDIR" { "" } else { "run" }));
-        assert_eq!(shown(&host_folders(1000, relative)), ["/tmp/redial-1000"]);
+        assert_eq!(paths(&host_folders(1000, relative)), ["/tmp/redial-1000"]);
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_can_be_looked_for_below_another_root() {
+    fn folder_below_another_root_keeps_its_path() {
         let folder = Folder { parent: "/tmp".into(), name: "redial-0".into() };
         assert_eq!(folder.below(Path::new("/proc/7/root")).path(), Path::new("/proc/7/root/tmp/redial-0"));
     }

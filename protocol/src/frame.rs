@@ -1,17 +1,18 @@
 //! Frames: a little-endian `u32` length, then that many bytes of body (1 to [`MAX_FRAME`]).
 //!
-//! Owns the cutting of a byte stream into bodies, in whatever pieces the bytes arrive. Must not know what a body
-//! means. Memory held is what has arrived, never what a length claims.
+//! This module cuts a byte stream into bodies, however the bytes arrive. It must not know what a body means. It
+//! holds only memory for bytes that have arrived, never for a claimed length.
 
 use crate::limits::MAX_FRAME;
 
-/// Bytes of the length before each body.
+/// Bytes of the length prefix.
 const PREFIX: usize = 4;
 
-/// Consumed bytes kept at the front of the buffer before the rest is moved down.
+/// Consumed bytes at the front of the buffer before the rest is moved down.
 const COMPACT_AT: usize = 64 << 10;
 
-/// Why a frame cannot be read or made. After a bad length the stream has no next frame: close the session.
+/// Reason why a frame cannot be read or written. After a bad length the stream has no next frame: close the
+/// session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A length of zero.
@@ -20,7 +21,7 @@ pub enum FrameError {
     /// A length over the limit.
     #[error("a frame of {length} bytes was announced; the limit is {MAX_FRAME} bytes")]
     TooLong {
-        /// Bytes announced, or bytes in the body to be framed.
+        /// Announced bytes, or bytes in the body to be framed.
         length: u64,
     },
 }
@@ -34,12 +35,12 @@ pub struct FrameReader {
 }
 
 impl FrameReader {
-    /// A reader that has seen nothing.
+    /// Returns a reader that has seen no bytes.
     pub fn new() -> FrameReader {
         FrameReader::default()
     }
 
-    /// Adds bytes as they arrived. Once a length was bad, bytes are discarded.
+    /// Adds bytes that arrived. Discards them after a bad length.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.broken.is_some() {
             return;
@@ -54,13 +55,13 @@ impl FrameReader {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole body; None when more bytes are needed. Take bodies until None after every `push`, so that
-    /// no more than one unfinished frame is held.
+    /// Returns the next whole body, or None if it needs more bytes. After every `push`, take bodies until None,
+    /// so that the reader holds at most one unfinished frame.
     ///
     /// # Errors
-    /// A length of 0 or over [`MAX_FRAME`], as soon as its four bytes are there; from then on always the same
-    /// error, because there is no telling where another frame would begin.
-    #[allow(clippy::should_implement_trait)] // an iterator that may answer Some after None would surprise
+    /// A length of 0 or over [`MAX_FRAME`], as soon as its four bytes have arrived. All later calls return the
+    /// same error, because the start of the next frame is unknown.
+    #[allow(clippy::should_implement_trait)] // an iterator that returns Some after None would surprise
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
@@ -80,32 +81,32 @@ impl FrameReader {
         Ok(Some(body))
     }
 
-    /// Whether a frame has begun and not ended: the stream must not end here, and a deadline runs
+    /// Returns whether a frame has begun and not ended. The stream must not end here, and a deadline applies
     /// ([`crate::limits::FRAME_DEADLINE_MS`]).
     pub fn mid_frame(&self) -> bool {
         self.consumed < self.buffer.len()
     }
 }
 
-/// The frame for a body.
+/// Returns the frame for a body.
 ///
 /// # Errors
-/// A body that is empty or longer than [`MAX_FRAME`].
+/// If the body is empty or longer than [`MAX_FRAME`].
 pub fn frame(body: &[u8]) -> Result<Vec<u8>, FrameError> {
     check_length(body.len())?;
     let mut framed = Vec::with_capacity(PREFIX + body.len());
-    // The check keeps it far below u32::MAX.
+    // The check keeps the length far below u32::MAX.
     framed.extend_from_slice(&(body.len() as u32).to_le_bytes());
     framed.extend_from_slice(body);
     Ok(framed)
 }
 
-/// Room for the length at the front of a buffer to which a body is about to be appended; see [`finish`].
+/// Returns a buffer with room for the length, to which a body is appended; see [`finish`].
 pub(crate) fn begin() -> Vec<u8> {
     vec![0; PREFIX]
 }
 
-/// Fills in the length of a frame started with [`begin`], saving the copy that [`frame`] makes.
+/// Fills in the length of a frame started with [`begin`]. Avoids the copy that [`frame`] makes.
 pub(crate) fn finish(mut framed: Vec<u8>) -> Result<Vec<u8>, FrameError> {
     let length = framed.len().saturating_sub(PREFIX);
     check_length(length)?;

@@ -1,30 +1,30 @@
-//! The frozen layer: the layout of Hello, Status and AllOff, written by hand and fixed for all time, so that any
-//! later controller can look at and stop any older agent.
+//! Frozen layer: the layout of Hello, Status and AllOff. It is written by hand and never changes, so that any
+//! later controller can inspect and stop any older agent.
 //!
-//! Layout: integers little-endian; a string is a `u16` number of bytes (at most [`MAX_WORD`]) and its UTF-8; a
-//! list is a `u8` number of entries and the entries; an option is a `u8` 0 or 1 and, for 1, the value. Bytes after
-//! the last known field are ignored: that is how a message may grow. Nothing else about it may ever change. Must
-//! not know bincode, nor anything of `message` that could change with the version.
+//! Layout: integers are little-endian; a string is its `u16` length in bytes (at most [`MAX_WORD`]) and its
+//! UTF-8; a list is its `u8` number of entries and the entries; an option is a `u8` 0 or 1 and, for 1, the
+//! value. Readers ignore bytes after the last known field, so a message can grow; nothing else may ever change.
+//! This module must not know bincode or anything of `message` that could change between versions.
 
+use crate::holder::Holder;
 use crate::ids::ProcessKey;
 use crate::level::Level;
 use crate::limits::MAX_WORD;
-use crate::message::Holder;
 
 /// A controller's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientHello {
     /// [`crate::PROTOCOL_VERSION`] of the controller.
     pub protocol: u32,
-    /// Its name for itself (`redial dial`).
+    /// Name that the program gives itself (`redial dial`).
     pub program: String,
-    /// Its version (`0.1.0`).
+    /// Version of the program (`0.1.0`).
     pub version: String,
-    /// Its process id as it sees it itself.
+    /// Process id, as the program sees it.
     pub pid: u32,
 }
 
-/// Which CLR the agent lives in (`COR_PRF_RUNTIME_TYPE`).
+/// Kind of the CLR that hosts the agent (`COR_PRF_RUNTIME_TYPE`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuntimeKind {
     /// .NET Core 1.0 to 3.1 and .NET 5 onwards.
@@ -36,7 +36,7 @@ pub enum RuntimeKind {
 }
 
 impl RuntimeKind {
-    /// The wire byte.
+    /// Returns the wire byte.
     pub fn byte(self) -> u8 {
         match self {
             RuntimeKind::Framework => 1,
@@ -45,7 +45,7 @@ impl RuntimeKind {
         }
     }
 
-    /// The kind a wire byte stands for.
+    /// Returns the kind for a wire byte.
     pub fn from_byte(byte: u8) -> RuntimeKind {
         match byte {
             1 => RuntimeKind::Framework,
@@ -54,7 +54,7 @@ impl RuntimeKind {
         }
     }
 
-    /// The word in listings and JSON.
+    /// Returns the word in listings and JSON.
     pub fn word(self) -> &'static str {
         match self {
             RuntimeKind::CoreClr => "coreclr",
@@ -64,22 +64,22 @@ impl RuntimeKind {
     }
 }
 
-/// What an agent says of itself, as the answer to Hello and to Status.
+/// The agent's description of itself, as the answer to Hello and to Status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentFacts {
     /// [`crate::PROTOCOL_VERSION`] of the agent.
     pub protocol: u32,
     /// The agent's version (`0.1.0`).
     pub agent_version: String,
-    /// The process it lives in, as it sees it itself.
+    /// Process of the agent, as the process sees itself.
     pub process: ProcessKey,
-    /// Which CLR.
+    /// Kind of the CLR.
     pub runtime_kind: RuntimeKind,
     /// The CLR's version (`8.0.31`).
     pub runtime_version: String,
-    /// Levels offered; levels unknown to the reader are left out.
+    /// Offered levels, without levels unknown to the reader.
     pub levels: Vec<Level>,
-    /// Who has control; absent: free.
+    /// Controller that has control; absent: nobody.
     pub holder: Option<Holder>,
     /// Copies whose instrumented body runs.
     pub live: u64,
@@ -91,7 +91,7 @@ pub struct AgentFacts {
     pub clr_kept_bytes: u64,
 }
 
-/// Why bytes are not a frozen message.
+/// Reason why bytes are not a frozen message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrozenError {
     /// The bytes ended inside a field.
@@ -100,7 +100,7 @@ pub enum FrozenError {
     /// A string is longer than the layout allows.
     #[error("the field '{field}' is {length} bytes long; the limit is {MAX_WORD} bytes")]
     WordTooLong {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
         /// Its length.
         length: usize,
@@ -111,7 +111,7 @@ pub enum FrozenError {
     /// An option's byte is neither 0 nor 1.
     #[error("the field '{field}' has the presence byte {byte}; only 0 and 1 are possible")]
     BadPresence {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
         /// The byte.
         byte: u8,
@@ -127,7 +127,7 @@ impl ClientHello {
         put_u32(out, self.pid);
     }
 
-    /// Reads the layout, ignoring what follows it.
+    /// Reads the layout and ignores the bytes after it.
     ///
     /// # Errors
     /// See [`FrozenError`].
@@ -167,7 +167,7 @@ impl AgentFacts {
         }
     }
 
-    /// Reads the layout, ignoring what follows it and levels it does not know.
+    /// Reads the layout and ignores unknown levels and the bytes after it.
     ///
     /// # Errors
     /// See [`FrozenError`].
@@ -189,14 +189,14 @@ impl AgentFacts {
     }
 }
 
-/// Appends the layout of AllOffDone: copies turned off, copies that could not be, the number of the change.
+/// Appends the layout of AllOffDone: copies turned off, copies that could not be, and the number of the change.
 pub(crate) fn write_all_off_done([reverted, remaining, change]: [u64; 3], out: &mut Vec<u8>) {
     put_u64(out, reverted);
     put_u64(out, remaining);
     put_u64(out, change);
 }
 
-/// Reads AllOffDone, ignoring what follows it. Agents of the first days say no change: 0.
+/// Reads AllOffDone and ignores the bytes after it. Early agents send no change number; it reads as 0.
 pub(crate) fn read_all_off_done(bytes: &[u8]) -> Result<[u64; 3], FrozenError> {
     let mut fields = Fields(bytes);
     let (reverted, remaining) = (fields.u64("reverted")?, fields.u64("remaining")?);
@@ -204,7 +204,7 @@ pub(crate) fn read_all_off_done(bytes: &[u8]) -> Result<[u64; 3], FrozenError> {
     Ok([reverted, remaining, change])
 }
 
-/// Appends the layout of VersionRefused: the agent's protocol, its version, a sentence. Strings over
+/// Appends the layout of VersionRefused: the agent's protocol, its version and a sentence. Strings over
 /// [`MAX_WORD`] bytes are cut at a character.
 pub(crate) fn write_version_refused(protocol: u32, version: &str, message: &str, out: &mut Vec<u8>) {
     put_u32(out, protocol);
@@ -212,7 +212,7 @@ pub(crate) fn write_version_refused(protocol: u32, version: &str, message: &str,
     put_word(out, message);
 }
 
-/// Reads VersionRefused, ignoring what follows it.
+/// Reads VersionRefused and ignores the bytes after it.
 pub(crate) fn read_version_refused(bytes: &[u8]) -> Result<(u32, String, String), FrozenError> {
     let mut fields = Fields(bytes);
     Ok((fields.u32("agent_protocol")?, fields.word("agent_version")?, fields.word("message")?))
@@ -232,7 +232,7 @@ fn put_word(out: &mut Vec<u8>, word: &str) {
     out.extend_from_slice(word.as_bytes());
 }
 
-/// What of a message is still to be read.
+/// Unread rest of a message.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {

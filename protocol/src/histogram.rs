@@ -1,48 +1,48 @@
-//! How the durations of a row's calls are spread: how many calls fell into which bucket.
+//! Distribution of the durations of a row's calls: the number of calls in each bucket.
 
 use crate::codec::capped;
 use crate::limits::MAX_BUCKETS;
 use crate::times::Times;
 use serde::{Deserialize, Serialize};
 
-/// Buckets of an octave (from a power of two to the next), all of the same width.
+/// Buckets per octave (from a power of two to the next), all with the same width.
 pub const BUCKETS_PER_OCTAVE: u16 = 32;
 
-/// The times of a row, and the buckets of its calls, of nearly one moment: the buckets may have
-/// calls that ended after the times were read. Buckets are numbered from the shortest durations on;
-/// [`RowHistogram::lower_ns`] says where each begins.
+/// A row's times and the buckets of its calls, read at nearly the same moment. The buckets may include calls
+/// that ended after the times were read. Buckets are numbered from the shortest durations;
+/// [`RowHistogram::lower_ns`] returns where each begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RowHistogram {
-    /// Its times. Calls that ended and are in no bucket are those for which there was no memory left.
+    /// Times of the row. Calls that ended but are in no bucket had no memory left for one.
     pub times: Times,
-    /// Femtoseconds of a tick of the agent's clock, in which buckets have whole bounds.
+    /// Femtoseconds per tick of the agent's clock. Bucket bounds are whole ticks.
     pub tick_fs: u64,
-    /// The buckets that calls fell into, ascending, below [`MAX_BUCKETS`]. Same length as `calls`.
+    /// Buckets with calls, ascending, below [`MAX_BUCKETS`]. Same length as `calls`.
     #[serde(deserialize_with = "capped::<_, _, MAX_BUCKETS>")]
     pub buckets: Vec<u16>,
-    /// Calls in each.
+    /// Calls in each bucket.
     #[serde(deserialize_with = "capped::<_, _, MAX_BUCKETS>")]
     pub calls: Vec<u64>,
 }
 
 impl RowHistogram {
-    /// Where a bucket begins, and the one before it ends, nanoseconds.
+    /// Returns the lower bound of a bucket, which is the upper bound of the one before, in nanoseconds.
     pub fn lower_ns(&self, bucket: u32) -> f64 {
         lower_ticks(bucket) as f64 * self.tick_fs as f64 / 1e6
     }
 
-    /// The buckets that calls fell into, with the number of calls.
+    /// Returns the buckets with calls and their counts.
     pub fn counts(&self) -> impl Iterator<Item = (u16, u64)> {
         let known = |(bucket, _): &(u16, u64)| usize::from(*bucket) < MAX_BUCKETS;
         self.buckets.iter().copied().zip(self.calls.iter().copied()).filter(known)
     }
 }
 
-/// The shortest duration in a bucket, ticks. The first octave has a bucket a tick, the next as well, and each that follows
-/// has buckets twice as wide as the one before.
+/// Returns the shortest duration in a bucket, in ticks. In the first two octaves each tick has its own bucket.
+/// From then on the width doubles with each octave.
 pub fn lower_ticks(bucket: u32) -> u64 {
     let per_octave = u32::from(BUCKETS_PER_OCTAVE);
-    // Past the last there is nothing to be told from each other.
+    // All buckets beyond the last are the same.
     let bucket = bucket.min(MAX_BUCKETS as u32);
     match (bucket / per_octave).checked_sub(1) {
         None => bucket.into(),

@@ -1,12 +1,12 @@
-//! Newtypes for the identifiers that travel. Field names are the profiling API's.
+//! Newtypes for identifiers on the wire. Field names follow the profiling API.
 
 use serde::{Deserialize, Serialize};
 
-/// A `ModuleID` as the CLR gave it, with the agent's generation. The CLR reuses a ModuleID after unload; the
-/// generation (1, 2, …, unique within the process) tells the lives apart. Key everything by both.
+/// A `ModuleID` from the CLR with the agent's generation. The CLR reuses a ModuleID after unload; the
+/// generation (1, 2, …, unique within the process) distinguishes the modules. Always use both as key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleKey {
-    /// The CLR's `ModuleID` (an address in the host; opaque).
+    /// The CLR's `ModuleID` (an opaque address in the host).
     pub module_id: u64,
     /// The agent's generation of that address.
     pub generation: u32,
@@ -19,13 +19,14 @@ pub struct MethodToken(pub u32);
 /// A copy: one method as loaded once, in one AppDomain or shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CopyKey {
-    /// The module it is in.
+    /// Module that contains the method.
     pub module: ModuleKey,
-    /// Its MethodDef token there.
+    /// MethodDef token of the method in the module.
     pub token: MethodToken,
 }
 
-/// Index of a copy's row in the agent's ledger; never reused within one agent. Counter deltas name rows by it.
+/// Index of a copy's row in the agent's ledger; never reused within one agent. Counter deltas identify rows by
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RowId(pub u32);
 
@@ -38,7 +39,7 @@ pub struct InstanceId {
     pub rejit_id: u64,
 }
 
-/// A process, told from a later one with the same pid by its start time.
+/// A process. The start time distinguishes it from a later one with the same pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessKey {
     /// Operating-system process id; inside a container the innermost one (NSpid).

@@ -1,76 +1,76 @@
-//! A method's IL as it travels: lines with their tokens resolved, and what stands around them.
+//! A method's IL on the wire: lines with resolved tokens, and the other parts of the body.
 
 use crate::codec::capped;
 use crate::limits::{IL_LINES_PER_PAGE, MAX_IL_CLAUSES, MAX_IL_LOCALS, MAX_IL_TARGETS};
 use serde::{Deserialize, Serialize};
 
-/// Which body it is.
+/// Origin of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IlSource {
-    /// The method's own.
+    /// The method's original body.
     Original,
-    /// The instrumented one that the runtime has of us.
-    HandedOver,
-    /// The instrumented one that the runtime would get. What it needs in its module's metadata (a call site, local
-    /// variables) may not be there yet.
-    WouldBe,
+    /// The instrumented body that the runtime has.
+    Installed,
+    /// The instrumented body that the runtime would get. The metadata it needs in its module (a call site,
+    /// local variables) may not exist yet.
+    Preview,
 }
 
-/// What kind of clause it is (ECMA-335 II.25.4.6).
+/// Kind of an exception clause (ECMA-335 II.25.4.6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IlClauseKind {
-    /// An exception of a class.
+    /// Catches exceptions of a class.
     Catch {
-        /// Its name.
+        /// Name of the class.
         class: String,
         /// TypeDef, TypeRef or TypeSpec token.
         token: u32,
     },
-    /// A filter, up to where the handler begins.
+    /// Filter that ends at the start of the handler.
     Filter {
         /// Offset of its first instruction.
         start: u32,
     },
-    /// Every way out.
+    /// Runs on every exit.
     Finally,
-    /// An exception of any class, on its way out.
+    /// Runs when an exception of any class leaves the block.
     Fault,
 }
 
-/// An exception clause. Offsets in bytes from the first instruction; ends are exclusive.
+/// An exception clause. Offsets are in bytes from the first instruction; ends are exclusive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IlClause {
-    /// What makes its handler run.
+    /// Kind of the clause.
     pub kind: IlClauseKind,
     /// First protected instruction.
     pub try_start: u32,
-    /// After the last.
+    /// End of the protected instructions.
     pub try_end: u32,
     /// First instruction of the handler.
     pub handler_start: u32,
-    /// After the last.
+    /// End of the handler.
     pub handler_end: u32,
 }
 
 /// An instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IlLine {
-    /// Offset in bytes from the first.
+    /// Offset in bytes from the first instruction.
     pub offset: u32,
-    /// The assembler name, as in `ldc.i4.s`.
+    /// Assembler name, such as `ldc.i4.s`.
     pub opcode: String,
-    /// Its operand in words, a token resolved; branch targets stand in `targets`.
+    /// Operand in text form, with its token resolved; branch targets are in `targets`.
     pub operand: Option<String>,
     /// The operand's token.
     pub token: Option<u32>,
-    /// Offsets that it branches to; several of a `switch`.
+    /// Branch targets as offsets; a `switch` has several.
     #[serde(deserialize_with = "capped::<_, _, MAX_IL_TARGETS>")]
     pub targets: Vec<u32>,
-    /// Whether it is the probe's.
+    /// Whether the instruction belongs to the probe.
     pub inserted: bool,
 }
 
-/// Lines of one body, in their order.
+/// Consecutive lines of one body.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IlPage {
     /// At most `limits::IL_LINES_PER_PAGE`.
@@ -78,28 +78,28 @@ pub struct IlPage {
     pub lines: Vec<IlLine>,
 }
 
-/// What stands around the lines of a body.
+/// Parts of a body besides its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IlBody {
-    /// Which body it is.
+    /// Origin of the body.
     pub source: IlSource,
-    /// Most values on the stack at once, as its header says.
+    /// Maximum stack depth, from the header.
     pub max_stack: u16,
-    /// Whether its local variables start as zero.
+    /// Whether local variables are initialized to zero.
     pub init_locals: bool,
-    /// StandAloneSig token of the local variables; 0: none, or not made yet.
+    /// StandAloneSig token of the local variables; 0: none, or not created yet.
     pub local_sig: u32,
     /// Types of the local variables.
     #[serde(deserialize_with = "capped::<_, _, MAX_IL_LOCALS>")]
     pub locals: Vec<String>,
-    /// Local variables beyond those.
+    /// Number of further local variables.
     pub more_locals: u32,
     /// Bytes of code.
     pub code_size: u32,
-    /// Its clauses, inner ones first.
+    /// Exception clauses, inner ones first.
     #[serde(deserialize_with = "capped::<_, _, MAX_IL_CLAUSES>")]
     pub clauses: Vec<IlClause>,
-    /// Clauses beyond those.
+    /// Number of further clauses.
     pub more_clauses: u32,
     /// Lines sent.
     pub lines: u64,

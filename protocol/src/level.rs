@@ -1,8 +1,8 @@
-//! The levels a dial can be turned to.
+//! Levels of a dial.
 
 use serde::{Deserialize, Serialize};
 
-/// How much a dial asks for; ordered, so that a cap is a comparison.
+/// The amount of instrumentation that a dial asks for. Ordered, so that a cap is a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -11,7 +11,7 @@ pub enum Level {
     Off = 0,
     /// The exact number of calls.
     Count = 1,
-    /// Count, and how long calls take.
+    /// Count, and the duration of calls.
     Time = 2,
     /// Time, and one event per call.
     Trace = 3,
@@ -21,10 +21,10 @@ impl Level {
     /// Every level, lowest first.
     pub const ALL: [Level; 4] = [Level::Off, Level::Count, Level::Time, Level::Trace];
 
-    /// The highest level that agents of this version carry out, unless `REDIAL_MAX_LEVEL` says less.
+    /// Highest level that agents of this version carry out, unless `REDIAL_MAX_LEVEL` sets a lower one.
     pub const OFFERED: Level = Level::Time;
 
-    /// The word used on the command line, in dial sets and in JSON.
+    /// Returns the word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Level::Off => "off",
@@ -34,12 +34,12 @@ impl Level {
         }
     }
 
-    /// The level a word names, if it names one.
+    /// Returns the level that a word names, if any.
     pub fn from_word(word: &str) -> Option<Level> {
         Self::ALL.into_iter().find(|level| level.word() == word)
     }
 
-    /// The level a wire byte stands for.
+    /// Returns the level for a wire byte.
     pub fn from_byte(byte: u8) -> Option<Level> {
         Self::ALL.into_iter().find(|level| *level as u8 == byte)
     }

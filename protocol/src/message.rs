@@ -1,13 +1,15 @@
-//! Commands (controller to agent) and events (agent to controller) above the frozen layer. Closed enums; the
-//! names are the profiling API's where it has one. Every message has committed golden bytes.
+//! Commands (controller to agent) and events (agent to controller) above the frozen layer.
+//!
+//! All enums are closed. Names follow the profiling API where it has one. Every message has committed golden
+//! bytes.
 
 use crate::callers::RowCallers;
-use crate::calls::RowCalls;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::{Cost, CostBudget, Share};
 use crate::counters::CounterDelta;
 use crate::histogram::RowHistogram;
+pub use crate::holder::Holder;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
@@ -15,156 +17,160 @@ use crate::limits::{
     AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
     MAX_SENTENCES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
-use crate::order::{Order, Stand, StandingOrder, TimeOptions};
+use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
-use crate::state::State;
+use crate::slowest_calls::RowSlowestCalls;
+use crate::state::CopyState;
 use crate::times::Times;
 use serde::{Deserialize, Serialize};
 
-/// A command with the id its reply will carry.
+/// A command with the id that its reply carries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Chosen by the controller; not interpreted by the agent.
+    /// Chosen by the controller; the agent does not interpret it.
     pub id: u32,
-    /// What to do.
-    pub command: Command,
+    /// The command.
+    pub command: WireCommand,
 }
 
-/// What a controller may ask for.
+/// Commands of a controller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Command {
-    /// AppDomains and modules; answered by `Reply::Modules`.
+pub enum WireCommand {
+    /// List AppDomains and modules; answered by `Reply::Modules`.
     Modules,
-    /// Methods that match (absent: all), at most `limit`; answered by `Event::Methods` pages, then `Reply::Methods`.
+    /// List at most `limit` methods that match the pattern (absent: all); answered by `Event::Methods` pages,
+    /// then `Reply::Methods`.
     Methods {
         /// The pattern as typed.
         pattern: Option<String>,
-        /// Most methods to send.
+        /// Maximum number of methods to send.
         limit: u64,
     },
-    /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR accepted. With `later`, `take`
-    /// and no order control is taken, and nothing is turned.
+    /// Turn dials (`ICorProfilerInfo4::RequestReJIT`); answered by `Reply::Dialled` once the CLR has accepted.
+    /// With `later`, `take` and no orders, the command takes control and turns nothing.
     RequestReJit {
-        /// Later orders win over earlier ones, per copy. A level of `off` is a revert.
+        /// For each copy, later orders win over earlier ones. The level `off` is a revert.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         orders: Vec<Order>,
-        /// Set the order although nothing matches it yet.
+        /// Set an order even if nothing matches it yet.
         later: bool,
-        /// Take control from whoever holds it.
+        /// Take control from the session that holds it.
         take: bool,
-        /// How long they stand.
-        stand: Stand,
+        /// Lifetime of the orders.
+        lifetime: Lifetime,
     },
     /// Turn dials off (`ICorProfilerInfo4::RequestRevert`); answered by `Reply::Dialled`.
     RequestRevert {
         /// Patterns as typed.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         patterns: Vec<String>,
-        /// Take control from whoever holds it.
+        /// Take control from the session that holds it.
         take: bool,
     },
-    /// What `RequestReJit` with these orders would do; nothing is done. Answered by `Reply::Plan`.
+    /// Report what `RequestReJit` with these orders would do, without doing it. Answered by `Reply::Plan`.
     Plan {
         /// As in `RequestReJit`.
         #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
         orders: Vec<Order>,
-        /// How long they would stand.
-        stand: Stand,
+        /// Lifetime that the orders would have.
+        lifetime: Lifetime,
     },
-    /// Put the orders back that stood before the last change, whoever made it; answered by `Reply::Undone`.
+    /// Restore the orders from before the last change, no matter who made it; answered by `Reply::Undone`.
     Undo {
-        /// Take control from whoever holds it.
+        /// Take control from the session that holds it.
         take: bool,
     },
-    /// Stop a request of this session that is on its way, and undo what it did so far; answered by `Reply::Done`, while
-    /// the request itself is answered by `Refusal::Cancelled` unless it was done already.
+    /// Stop an unfinished request of this session and undo its effects so far; answered by `Reply::Done`. The
+    /// request itself is answered by `Refusal::Cancelled`, unless it had already finished.
     Cancel {
         /// Its `Request::id`.
         request: u32,
     },
-    /// The orders that stand; answered by `Reply::Orders`.
+    /// List the standing orders; answered by `Reply::Orders`.
     Orders,
-    /// Every copy that is or was dialled; answered by `Event::Rows` and `Event::Times` pages, then `Reply::Status`.
+    /// List every copy that is or was dialled; answered by `Event::Rows` and `Event::Times` pages, then
+    /// `Reply::Status`.
     Status {
         /// Only rows that match.
         pattern: Option<String>,
     },
-    /// Control, budgets, memory, audit; answered by `Reply::AgentStatus`.
+    /// Get control, budgets, memory and the audit ring; answered by `Reply::AgentStatus`.
     AgentStatus,
-    /// Send `Event::Rows`, `Event::Transition`, `Event::Times` and `Event::Counters` from now on; answered by `Reply::Done`
-    /// after the first `Rows` pages.
+    /// Start sending `Event::Rows`, `Event::Transition`, `Event::Times` and `Event::Counters`; answered by
+    /// `Reply::Done` after the first `Rows` pages.
     Subscribe {
         /// Only rows that match.
         pattern: Option<String>,
-        /// Milliseconds between folds, at least 10.
+        /// Milliseconds between counter snapshots, at least 10.
         interval_ms: u32,
     },
-    /// Stop sending them; answered by `Reply::Done`.
+    /// Stop the subscription; answered by `Reply::Done`.
     Unsubscribe,
-    /// Give control back; answered by `Reply::Done`.
+    /// Release control; answered by `Reply::Done`.
     ReleaseControl,
     /// Sent every few seconds by a session that holds dials; answered by `Reply::Done`.
     Ping,
-    /// Turn off what this session holds, and give control back, as at its end; answered by `Reply::LetGo`.
-    LetGo,
-    /// Undo one change, whatever was changed since: its orders go, and those it had replaced stand again as they stood;
-    /// answered by `Reply::Undone`.
-    TakeBack {
+    /// Turn off the dials that this session holds and release control, as when the session ends; answered by
+    /// `Reply::ReleaseHeld`.
+    ReleaseHeld,
+    /// Undo one change, even if others followed it: remove its orders and restore those it replaced. Answered
+    /// by `Reply::Undone`.
+    UndoChange {
         /// `DialReport::change`.
         change: u64,
-        /// Take control from whoever holds it.
+        /// Take control from the session that holds it.
         take: bool,
     },
-    /// A method's IL; answered by `Event::Il` pages, then `Reply::Il`.
+    /// Get a method's IL; answered by `Event::Il` pages, then `Reply::Il`.
     Il {
-        /// Which copy of it.
+        /// The copy of the method.
         copy: CopyKey,
-        /// With the probe, as the runtime has or would get it.
+        /// Whether to show the body with the probe, as the runtime has or would get it.
         instrumented: bool,
     },
-    /// How the durations of a row's calls are spread; answered by `Reply::Histogram`.
+    /// Get the distribution of a row's call durations; answered by `Reply::Histogram`.
     Histogram {
-        /// The row: one that is or was timed, in a module that is loaded.
+        /// A row that is or was timed, in a loaded module.
         row: RowId,
     },
-    /// Set what dials may cost; answered by `Reply::Budget`. Dials that were left alone are so no more.
+    /// Set the budget; answered by `Reply::Budget`. Dials that the budget had spared are subject to it again.
     SetBudget {
-        /// Together; absent: as much as they do.
+        /// Limit for all dials together; absent: no limit.
         limit: Option<Share>,
-        /// Take control from whoever holds it.
+        /// Take control from the session that holds it.
         take: bool,
     },
-    /// The worst calls of rows with a condition; answered by `Reply::KeptCalls`.
-    KeptCalls {
+    /// Get the slowest calls of rows with a condition; answered by `Reply::SlowestCalls`.
+    SlowestCalls {
         /// The rows.
         #[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")]
         rows: Vec<RowId>,
     },
-    /// Who calls a row's method; answered by `Reply::Callers`.
+    /// Get the callers of a row's method; answered by `Reply::Callers`.
     Callers {
-        /// The row: one whose callers are or were wanted, in a module that is loaded.
+        /// A row whose callers are or were counted, in a loaded module.
         row: RowId,
     },
 }
 
-/// What an agent sends.
+/// Messages of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// The answer to the request with that id; the last frame that belongs to it.
+    /// Answer to the request with that id, and the last frame that belongs to it.
     Reply {
         /// `Request::id`.
         id: u32,
         /// The answer.
         reply: Reply,
     },
-    /// A page of the answer to `Command::Methods`.
+    /// A page of the answer to `WireCommand::Methods`.
     Methods {
         /// `Request::id`.
         id: u32,
         /// The page.
         page: MethodPage,
     },
-    /// Ledger rows: the answer to `Command::Status` (id given), or rows new to a subscription (id absent).
+    /// Ledger rows: the answer to `WireCommand::Status` (with id), or new rows of a subscription (without id).
     Rows {
         /// `Request::id`; absent for a subscription.
         id: Option<u32>,
@@ -172,45 +178,45 @@ pub enum Event {
         #[serde(deserialize_with = "capped::<_, _, ROWS_PER_PAGE>")]
         rows: Vec<StatusRow>,
     },
-    /// A row's wanted or actual changed.
+    /// A row's wanted or actual level changed.
     Transition(Transition),
     /// Counters that changed.
     Counters {
-        /// The numbers.
+        /// The changes.
         delta: CounterDelta,
-        /// Updates dropped so far because this session read too slowly.
+        /// Updates dropped so far because the session read too slowly.
         dropped: u64,
     },
-    /// Control changed hands; absent: free.
+    /// Control changed hands; absent: nobody holds it.
     Control(Option<Holder>),
-    /// How far a turn of many copies is.
+    /// Progress of a change of many copies.
     Progress {
         /// `Request::id`.
         id: u32,
-        /// Copies asked for so far.
+        /// Copies requested so far.
         done: u64,
-        /// Of how many.
+        /// Total number of copies.
         total: u64,
     },
-    /// AppDomains or modules came or went since the session last asked for them, or was last told.
+    /// AppDomains or modules were loaded or unloaded since the session last listed them or got this event.
     Catalogue {
-        /// Counts the changes.
+        /// Number of the change.
         revision: u64,
     },
-    /// The process is ending: these were the last numbers; nothing follows.
+    /// The process is ending. The last numbers have been sent; nothing follows.
     Goodbye {
         /// As `AgentStatus::missed_deadlines`.
         missed_deadlines: u64,
     },
-    /// A page of the answer to `Command::Il`.
+    /// A page of the answer to `WireCommand::Il`.
     Il {
         /// `Request::id`.
         id: u32,
         /// The page.
         page: IlPage,
     },
-    /// Times of rows that were sent before: of all that have some, after the rows that `Command::Status` is answered with
-    /// (id given), and of those that changed, before the counters of a subscription (id absent).
+    /// Times of rows that were sent before. In the answer to `WireCommand::Status` (with id), the times of all
+    /// rows that have some; in a subscription (without id), the times that changed, sent before the counters.
     Times {
         /// `Request::id`; absent for a subscription.
         id: Option<u32>,
@@ -218,14 +224,14 @@ pub enum Event {
         #[serde(deserialize_with = "capped::<_, _, TIMES_PER_PAGE>")]
         times: Vec<Times>,
     },
-    /// The budget was set, stepped dials down, or dials cost another share; sent to subscribers.
+    /// The budget was set, it stepped dials down, or the cost of dials changed; sent to subscribers.
     Budget(CostBudget),
 }
 
-/// An answer.
+/// Answers to commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
-    /// Done, nothing more to say.
+    /// Done; nothing to report.
     Done,
     /// To `Modules`.
     Modules {
@@ -236,11 +242,11 @@ pub enum Reply {
         #[serde(deserialize_with = "capped::<_, _, MAX_MODULES>")]
         modules: Vec<ModuleRow>,
     },
-    /// To `Methods`: how many matched in all (more than were sent if `limit` cut it).
+    /// To `Methods`, with the number of all matches, including those beyond `limit`.
     Methods {
-        /// Methods that matched.
+        /// Number of matching methods.
         matched: u64,
-        /// When nothing matched: patterns that would.
+        /// If nothing matched, patterns that would.
         #[serde(deserialize_with = "capped::<_, _, MAX_SUGGESTIONS>")]
         suggestions: Vec<String>,
     },
@@ -248,89 +254,80 @@ pub enum Reply {
     Dialled(DialReport),
     /// To `Plan`.
     Plan(PlanReport),
-    /// To `Undo`.
+    /// To `Undo` and `UndoChange`.
     Undone {
-        /// What was undone, as in the audit ring.
-        what: AuditEntry,
-        /// What it did.
+        /// The undone change, as in the audit ring.
+        entry: AuditEntry,
+        /// Results of undoing it.
         report: DialReport,
     },
     /// To `Orders`.
     Orders {
-        /// Oldest first: of two that mean the same copy the later one wins.
+        /// Oldest first; of two orders for the same copy the later wins.
         #[serde(deserialize_with = "capped::<_, _, MAX_STANDING_ORDERS>")]
         orders: Vec<StandingOrder>,
-        /// Changes that `Undo` can take back.
+        /// Number of changes that `Undo` can undo.
         undoable: u32,
     },
-    /// To `Status`: the number of rows sent.
+    /// To `Status`, with the number of rows sent.
     Status {
         /// Rows.
         rows: u64,
     },
     /// To `AgentStatus`.
     AgentStatus(AgentStatus),
-    /// Not done; nothing changed.
+    /// The agent refused the command; nothing changed.
     Refused(Refusal),
-    /// To `LetGo`, in numbers of copies that orders of the session decided.
-    LetGo {
-        /// They have their original IL again.
+    /// To `ReleaseHeld`, with numbers of copies that the session's orders had decided.
+    ReleaseHeld {
+        /// Copies that have their original IL again.
         reverted: u64,
-        /// Other orders keep them on.
+        /// Copies that other orders keep on.
         stay: u64,
-        /// They could not be reverted.
+        /// Copies that could not be reverted.
         remaining: u64,
     },
-    /// To `Il`: what stands around the lines sent.
+    /// To `Il`: the parts of the body besides its lines.
     Il(IlBody),
     /// To `Histogram`.
     Histogram(RowHistogram),
-    /// To `SetBudget`: as it stands now.
+    /// To `SetBudget`: the budget that now applies.
     Budget(CostBudget),
-    /// To `KeptCalls`: one for each of the rows that has a condition now.
-    KeptCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowCalls>),
+    /// To `SlowestCalls`, with an entry for each requested row that has a condition now.
+    SlowestCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowSlowestCalls>),
     /// To `Callers`.
     Callers(RowCallers),
 }
 
-/// Why a whole command was not carried out.
+/// Reason for refusing a whole command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
     /// A pattern is wrong; the sentence says where and why.
     BadPattern(String),
     /// Another controller has control.
     ControlHeld(Holder),
-    /// Nothing matched and `later` was not given.
+    /// Nothing matched, and the command did not set `later`.
     NothingMatched {
         /// Patterns that would have matched.
         #[serde(deserialize_with = "capped::<_, _, MAX_SUGGESTIONS>")]
         suggestions: Vec<String>,
     },
-    /// A limit of `limits` was passed; the sentence names it.
+    /// The command exceeds one of the `limits`; the sentence names it.
     OverLimit(String),
     /// There is no change to undo.
     NothingToUndo,
-    /// `Cancel` came in time: what was done of it is undone.
+    /// `Cancel` stopped the request; its effects are undone.
     Cancelled,
     /// The agent is switched off or shutting down.
     AgentOff(String),
-    /// The request is known but cannot be carried out; the sentence says why.
+    /// The agent knows the request but cannot carry it out; the sentence says why.
     Unsupported(String),
-}
-
-/// Who holds control.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
-    /// Process id as the agent sees it.
-    pub pid: u32,
-    /// The program's own name for itself (`redial dial`, `redial app`).
-    pub program: String,
 }
 
 /// A ledger row with its names and numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusRow {
-    /// The row's index.
+    /// Index of the row.
     pub row: RowId,
     /// The copy.
     pub copy: CopyKey,
@@ -340,23 +337,24 @@ pub struct StatusRow {
     pub signature: String,
     /// The assembly's simple name.
     pub module: String,
-    /// The AppDomain's name; of a shared copy, the shared domain's.
+    /// Name of the AppDomain; for a shared copy, of the shared domain.
     pub domain: String,
-    /// What the user asked for.
+    /// Wanted level.
     pub wanted: Level,
-    /// What is asked for beyond times.
+    /// Wanted options for timed calls.
     pub options: TimeOptions,
-    /// What the runtime does.
-    pub state: State,
-    /// Our live bodies 1, 2, …; absent while off.
+    /// State of the copy in the runtime.
+    pub state: CopyState,
+    /// Number of the live instrumented body (1, 2, …); absent while off.
     pub version: Option<u32>,
-    /// Every (FunctionID, ReJITID) seen.
+    /// Every (FunctionID, ReJITID) seen so far.
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
-    /// Why refused or failed, or why the number of calls leaves some out (already inlined somewhere), as a sentence.
+    /// Sentence that explains a refusal or failure, or why the counter misses some calls (for example, code
+    /// that already inlined the method).
     pub note: Option<String>,
-    /// Why it is only counted where times are wanted, what is missing of its times, or that it was stepped down by the budget,
-    /// as sentences. The number of calls is right all the same.
+    /// Sentences that explain why the row is only counted although times are wanted, which times are missing,
+    /// or that the budget stepped the row down. The number of calls is exact in each case.
     pub times_note: Option<String>,
     /// Calls counted since the copy was first dialled.
     pub calls: u64,
@@ -367,26 +365,27 @@ pub struct StatusRow {
 pub struct Instance {
     /// Its ids.
     pub id: InstanceId,
-    /// Its state: asked while compiling, live, off once superseded or reverted, failed.
-    pub state: State,
+    /// State of the instance: asked while compiling, then live, then off once superseded or reverted; or
+    /// failed.
+    pub state: CopyState,
 }
 
-/// A change of a row, or of the compiled instances behind it.
+/// A change of a row or of its compiled instances.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// The row.
     pub row: RowId,
     /// Milliseconds of the agent's monotonic clock since its start.
     pub t_ms: u64,
-    /// What the user asked for.
+    /// Wanted level.
     pub wanted: Level,
     /// As in `StatusRow`.
     pub options: TimeOptions,
-    /// What the runtime does now.
-    pub state: State,
-    /// Our live version, absent while off.
+    /// New state of the copy in the runtime.
+    pub state: CopyState,
+    /// Number of the live instrumented body; absent while off.
     pub version: Option<u32>,
-    /// Every (FunctionID, ReJITID) seen, as of when this was sent.
+    /// Every (FunctionID, ReJITID) seen when the event was sent.
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
     /// As in `StatusRow`.
@@ -395,63 +394,63 @@ pub struct Transition {
     pub times_note: Option<String>,
 }
 
-/// The agent's own account of itself.
+/// The agent's report about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentStatus {
-    /// Who holds control.
+    /// The controller that has control.
     pub control: Option<Holder>,
     /// Copies dialled by held orders.
     pub held: u64,
     /// Copies dialled by kept orders.
     pub kept: u64,
-    /// Bytes the agent itself uses (counters, ledger, queues; an estimate).
+    /// Estimated bytes that the agent uses (counters, ledger, queues).
     pub memory_bytes: u64,
-    /// Budgets, each with what is used of it.
+    /// Resource limits, each with the amount used.
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
-    pub budgets: Vec<Budget>,
+    pub budgets: Vec<ResourceUsage>,
     /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
     pub clr_kept_bytes: u64,
     /// First calls that may have been missed because the bounded wait at module load ran out.
     pub missed_deadlines: u64,
-    /// Times a guard caught a fault of ours.
+    /// How often a guard caught a fault of the agent.
     pub guard_trips: u64,
-    /// Who turned what, oldest first.
+    /// Changes and their authors, oldest first.
     #[serde(deserialize_with = "capped::<_, _, AUDIT_ENTRIES>")]
     pub audit: Vec<AuditEntry>,
-    /// Sentences about what remains (inlined callers and the like).
+    /// Sentences about remaining effects (inlined callers and the like).
     #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
     pub remains: Vec<String>,
-    /// What a call costs at each level that is offered.
+    /// Cost of a call at each offered level.
     #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
     pub costs: Vec<Cost>,
-    /// What dials may cost, and do.
+    /// The budget and the current cost of dials.
     pub cost_budget: CostBudget,
-    /// Thousandths of a nanosecond that a timed call costs more where its caller is counted, too; absent where callers cannot be
-    /// told, or nothing is timed.
+    /// Additional picoseconds per timed call while callers are counted. Absent if callers cannot be identified
+    /// or nothing is timed.
     pub callers_picoseconds: Option<u64>,
 }
 
-/// A budget.
+/// A resource limit of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Budget {
-    /// What is limited.
+pub struct ResourceUsage {
+    /// Name of the limited resource.
     pub name: String,
-    /// How much is used.
+    /// Amount used.
     pub used: u64,
-    /// How much there is.
+    /// Amount available.
     pub limit: u64,
 }
 
-/// One turn in the audit ring.
+/// One change in the audit ring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// Unix time, milliseconds.
     pub t_unix_ms: u64,
-    /// The user (a name or uid) the connection came from; where there was none (the launcher, the runtime) the
-    /// process's own.
+    /// User (a name or uid) of the connection; for changes without a connection (the launcher, the runtime),
+    /// the user of the process.
     pub user: String,
-    /// The program's own name for itself.
+    /// Name that the program gives itself.
     pub program: String,
-    /// What was turned, as a dial-set line.
+    /// The order, as a dial-set line.
     pub order: String,
 }

@@ -1,51 +1,52 @@
-//! Orders: what a user wants, of which copies, and for how long.
+//! Orders: the level a user wants, for which copies, and for how long.
 
 use crate::duration;
+use crate::holder::Holder;
 use crate::level::Level;
-use crate::message::Holder;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
-/// One line of a dial set: what the user wants of the copies a pattern matches.
+/// One line of a dial set: the level wanted for the copies that a pattern matches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Order {
     /// The pattern as typed (`pattern::Pattern` parses it).
     pub pattern: String,
-    /// The level wanted.
+    /// Wanted level.
     pub level: Level,
     /// AppDomain name prefix; absent: every domain.
     pub domain: Option<String>,
-    /// ModuleID of the one copy meant; absent: every copy.
+    /// ModuleID of one copy; absent: every copy.
     pub copy: Option<u64>,
-    /// Where one copy of a module serves several AppDomains: dial it for all of them, though `domain` names one.
+    /// Dials a shared copy of a module for all its AppDomains, even if `domain` names only one.
     pub all_domains: bool,
-    /// What is asked for beyond times, where the level has them.
+    /// Options for levels that time calls.
     pub options: TimeOptions,
 }
 
-/// What of timed calls is asked for beyond their times. Each of it is evaluated in the agent.
+/// Options for timed calls beyond their times. The agent evaluates all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TimeOptions {
-    /// Keep the worst of the calls that take longer, nanoseconds.
+    /// Record the slowest calls among those that take longer than this many nanoseconds.
     pub slower_than_ns: Option<u64>,
-    /// Keep the worst of the calls that end by an exception; with `slower_than_ns`, of those that took longer.
+    /// Record the slowest calls that end with an exception; with `slower_than_ns`, only those that also took
+    /// longer.
     pub failed_only: bool,
-    /// Count who calls, and how often.
+    /// Count calls by caller.
     pub callers: bool,
 }
 
 impl TimeOptions {
-    /// Whether the worst calls are kept: there is a condition for it.
+    /// Returns whether a condition is set, so that the agent records the slowest calls.
     pub fn keeps_calls(&self) -> bool {
         self.slower_than_ns.is_some() || self.failed_only
     }
 
-    /// Whether nothing is asked for.
+    /// Returns whether no option is set.
     pub fn is_none(&self) -> bool {
         *self == TimeOptions::default()
     }
 
-    /// These and those, the others' threshold where both have one.
+    /// Returns the union of both; where both have a threshold, the one of `others`.
     pub fn with(self, others: TimeOptions) -> TimeOptions {
         TimeOptions {
             slower_than_ns: others.slower_than_ns.or(self.slower_than_ns),
@@ -55,10 +56,10 @@ impl TimeOptions {
     }
 }
 
-/// As they follow a level in a dial set, with spaces in between.
+/// Formats the options as they follow a level in a dial set, separated by spaces.
 impl Display for TimeOptions {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let threshold = self.slower_than_ns.map(|ns| format!("{SLOWER_THAN}{}", duration::word(ns)));
+        let threshold = self.slower_than_ns.map(|ns| format!("{SLOWER_THAN}{}", duration::format(ns)));
         let failed = self.failed_only.then(|| FAILED_ONLY.to_owned());
         let callers = self.callers.then(|| CALLERS.to_owned());
         let words: Vec<String> = [threshold, failed, callers].into_iter().flatten().collect();
@@ -66,7 +67,7 @@ impl Display for TimeOptions {
     }
 }
 
-/// Begins the word for a threshold.
+/// Prefix of the word for a threshold.
 pub(crate) const SLOWER_THAN: &str = "slower-than=";
 /// The word for [`TimeOptions::failed_only`].
 pub(crate) const FAILED_ONLY: &str = "failed-only";
@@ -74,7 +75,7 @@ pub(crate) const FAILED_ONLY: &str = "failed-only";
 pub(crate) const CALLERS: &str = "callers";
 
 impl Order {
-    /// An order for every copy, in every domain.
+    /// Returns an order for every copy in every domain.
     pub fn new(pattern: impl Into<String>, level: Level) -> Order {
         Order {
             pattern: pattern.into(),
@@ -87,29 +88,29 @@ impl Order {
     }
 }
 
-/// How long orders stand.
+/// How long orders apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stand {
+pub enum Lifetime {
     /// Until the session that set them ends.
     Held,
     /// Until turned off.
     Kept,
-    /// Until turned off, or until this time has passed.
+    /// Until turned off or until the time has passed.
     KeptFor {
         /// Milliseconds.
         ms: u64,
     },
 }
 
-/// An order that stands.
+/// An order that currently applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingOrder {
     /// The order.
     pub order: Order,
-    /// How long it still stands.
-    pub stand: Stand,
-    /// The user (a name or uid) who set it; empty for orders of the launcher.
+    /// Remaining lifetime.
+    pub lifetime: Lifetime,
+    /// User (a name or uid) that set the order; empty for orders of the launcher.
     pub user: String,
-    /// The program that set it. Its session may have ended, unless the order is held.
+    /// Program that set the order. Its session may have ended, unless the order is held.
     pub by: Holder,
 }

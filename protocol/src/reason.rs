@@ -1,51 +1,51 @@
-//! Why a copy was not dialled: one closed enum, each with a sentence a person can act on.
+//! Reasons for not dialling a copy: one closed enum, each with a sentence that says what to do.
 
 use serde::{Deserialize, Serialize};
 
-/// A reason for a refusal (nothing was requested) or a failure (the CLR or a check of ours objected).
+/// Reason for a refusal (the agent requested nothing) or a failure (the CLR or one of the agent's checks
+/// objected).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Reason {
-    /// Abstract, extern or otherwise without IL (RVA 0). Under a wildcard these are counted as bodyless.
+    /// Abstract, extern or otherwise without IL (RVA 0). Under a wildcard such methods count as bodyless.
     NoBody,
     /// `pinvokeimpl`.
     PInvoke,
     /// `runtime` or `internalcall`: the CLR supplies the code.
     RuntimeImplemented,
-    /// `MethodImplOptions.Async` (runtime-async, .NET 11): not proven.
+    /// `MethodImplOptions.Async` (runtime-async, .NET 11): not verified to work.
     RuntimeAsync,
-    /// The module is collectible; ReJIT there is ignored, or hangs the caller on 3.1.
+    /// The module is collectible. The runtime ignores ReJIT there, or hangs the caller on 3.1.
     Collectible,
     /// Reflection.Emit or another dynamic module.
     Dynamic,
-    /// The runtime calls it itself: a rejitted body crashes .NET 9 (dotnet/runtime 112636); .NET 5 to 8 took the
-    /// original's address at start-up.
+    /// The runtime itself calls the method. On .NET 9 a recompiled body crashes (dotnet/runtime 112636); .NET 5
+    /// to 8 use the address of the original code, taken at start-up.
     RuntimeHelper,
-    /// The body's bytes are not valid IL by ECMA-335.
+    /// The body is not valid IL by ECMA-335.
     BadIl,
-    /// The body cannot take a probe (for example its size would pass the format's limits).
+    /// The body cannot take a probe, for example because its size would exceed the limits of the format.
     CannotInsert,
     /// The module's metadata could not be opened or extended.
     Metadata,
-    /// The counter or ledger budget is used up.
+    /// The budget for counters or ledger rows is used up.
     Budget,
-    /// An earlier body of ours for this method was found bad; it will not be tried again.
+    /// An earlier instrumented body of this method was bad. The agent does not try again.
     Quarantined,
-    /// The CLR answered the request with an error; the HRESULT stands beside it.
+    /// The CLR answered the request with an error; the HRESULT is reported with it.
     Hresult,
     /// The module was unloaded.
     Unloaded,
-    /// One copy of its module serves AppDomains that the order does not name.
+    /// One copy of the module serves AppDomains that the order does not name.
     Shared,
-    /// A compilation that may be inlining it has not ended, and the runtime would crash if it were asked now; it is asked
-    /// as soon as that is over.
+    /// An active compilation may be inlining the method, and the runtime would crash on a request now. The
+    /// agent sends the request when the compilation ends.
     BeingCompiled,
-    /// Its assembly may be changed by Hot Reload (Edit and Continue): the runtime takes requests there and does nothing, or
-    /// refuses them.
+    /// Hot Reload (Edit and Continue) may change the assembly. There the runtime ignores or refuses requests.
     HotReload,
 }
 
 impl Reason {
-    /// The whole closed set, for tables and tests.
+    /// Every reason, for tables and tests.
     pub const ALL: [Reason; 17] = [
         Reason::NoBody,
         Reason::PInvoke,
@@ -66,13 +66,13 @@ impl Reason {
         Reason::HotReload,
     ];
 
-    /// Whether there is no IL to put a probe into: known from the metadata alone, for as long as the module lives. A
-    /// wildcard counts such methods and does not complain of them.
+    /// Returns whether the method has no IL for a probe. The metadata alone decides that, for the lifetime of
+    /// the module. A wildcard counts such methods without reporting each.
     pub fn is_bodyless(self) -> bool {
         matches!(self, Reason::NoBody | Reason::PInvoke | Reason::RuntimeImplemented)
     }
 
-    /// One sentence, without a final period, that says what is the matter and what can be done.
+    /// Returns a sentence, without a final period, that names the problem and the action to take.
     pub fn sentence(self) -> &'static str {
         match self {
             Reason::NoBody => {
@@ -82,19 +82,19 @@ impl Reason {
             Reason::RuntimeImplemented => "the runtime supplies its code; dial its callers instead",
             Reason::RuntimeAsync => "runtime-async methods are not supported yet",
             Reason::Collectible => {
-                "its assembly is collectible, and the runtime ignores ReJIT there (or hangs); \
+                "its assembly is collectible, and the runtime ignores ReJIT requests there (or hangs); \
                  load it into a non-collectible context to dial it"
             }
-            Reason::Dynamic => "it was emitted at run time, and the runtime cannot ReJIT dynamic code",
+            Reason::Dynamic => "it was emitted at run time, and the runtime cannot recompile dynamic code",
             Reason::RuntimeHelper => {
-                "the runtime itself calls it, in this version by ways on which a recompiled body crashes the process \
-                 or is never called; dial its callers instead"
+                "the runtime itself calls it, and in this version a recompiled body would crash the process or never \
+                 run; dial its callers instead"
             }
             Reason::BadIl => "its IL does not follow ECMA-335, so it cannot be rewritten safely",
-            Reason::CannotInsert => "its body cannot take a probe within the limits of the IL format",
+            Reason::CannotInsert => "its body has no room for a probe within the limits of the IL format",
             Reason::Metadata => "its module's metadata could not be opened for the probe's signature",
             Reason::Budget => {
-                "the agent's budget for dialled methods is used up in this process; start it anew to dial others"
+                "the agent has reached its limit of dialled methods in this process; restart the process to dial others"
             }
             Reason::Quarantined => {
                 "an earlier instrumented body did not compile, so it stays on its original IL"
@@ -102,15 +102,16 @@ impl Reason {
             Reason::Hresult => "the runtime refused the request",
             Reason::Unloaded => "its module was unloaded",
             Reason::BeingCompiled => {
-                "it waits for a compilation to end that may be inlining it, because this runtime would crash if it were \
-                 asked meanwhile; it is turned by itself then"
+                "an active compilation may be inlining it, and this runtime would crash on a request now; \
+                 the change is applied when the compilation ends"
             }
             Reason::HotReload => {
-                "its assembly is open to Hot Reload, and the runtime recompiles nothing there; start the program without \
-                 it (no DOTNET_MODIFIABLE_ASSEMBLIES or ForceEnc; `dotnet watch --no-hot-reload`), or from a release build"
+                "its assembly is open to Hot Reload, and the runtime recompiles nothing there; start the program \
+                 without Hot Reload (unset DOTNET_MODIFIABLE_ASSEMBLIES and ForceEnc; `dotnet watch \
+                 --no-hot-reload`), or use a release build"
             }
             Reason::Shared => {
-                "one copy of its module serves other AppDomains too, and they would be dialled along; accept all of \
+                "other AppDomains share this copy of its module, and their calls would be dialled too; accept all of \
                  them (--all-domains) to dial it"
             }
         }

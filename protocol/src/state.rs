@@ -1,57 +1,57 @@
-//! The states of a copy, as only the agent's ledger may say them.
+//! States of a copy. Only the agent's ledger assigns them.
 
 use crate::level::Level;
 use serde::{Deserialize, Serialize};
 
-/// What the runtime does with a copy right now.
+/// State of a copy in the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
-pub enum State {
+pub enum CopyState {
     /// Runs its original IL.
     Off,
-    /// The CLR accepted the request; nothing happens until the next call.
+    /// The CLR accepted the request. Nothing happens until the next call.
     Asked,
-    /// The CLR compiled our body; calls go through it.
+    /// The CLR compiled the instrumented body; calls go through it.
     Live,
-    /// Reverted, while calls are still in flight in our bodies (time and trace only).
+    /// Reverted, but calls are still in flight in instrumented bodies (time and trace only).
     Reverting,
-    /// Nothing was requested, for the reason given.
+    /// The agent requested nothing; the row has the reason.
     Refused,
-    /// The CLR reported an error, or our body was found bad and withdrawn.
+    /// The CLR reported an error, or the agent withdrew a bad body.
     Failed,
-    /// Its module or AppDomain was unloaded.
+    /// The module or AppDomain was unloaded.
     Lost,
 }
 
-impl State {
-    /// The word used on the command line and in JSON.
+impl CopyState {
+    /// Returns the word used on the command line and in JSON.
     pub fn word(self) -> &'static str {
         match self {
-            State::Off => "off",
-            State::Asked => "asked",
-            State::Live => "live",
-            State::Reverting => "reverting",
-            State::Refused => "refused",
-            State::Failed => "failed",
-            State::Lost => "lost",
+            CopyState::Off => "off",
+            CopyState::Asked => "asked",
+            CopyState::Live => "live",
+            CopyState::Reverting => "reverting",
+            CopyState::Refused => "refused",
+            CopyState::Failed => "failed",
+            CopyState::Lost => "lost",
         }
     }
 
-    /// Whether calls are counted, or will be at the next one (*reverting*: those that are under way); else the number of
-    /// calls is the last there was.
+    /// Returns whether calls are counted now or from the next call on (*reverting*: calls in flight). If not,
+    /// the number of calls is final.
     pub fn counts(self) -> bool {
-        matches!(self, State::Asked | State::Live | State::Reverting)
+        matches!(self, CopyState::Asked | CopyState::Live | CopyState::Reverting)
     }
 
-    /// Whether calls of what is wanted at that level are timed, or will be at the next one; else times are the last there
-    /// were.
+    /// Returns whether calls are timed now or from the next call on if the wanted level is `wanted`. If not,
+    /// the times are final.
     pub fn is_timed(self, wanted: Level) -> bool {
-        self.counts() && (wanted >= Level::Time || self == State::Reverting)
+        self.counts() && (wanted >= Level::Time || self == CopyState::Reverting)
     }
 }
 
-impl std::fmt::Display for State {
+impl std::fmt::Display for CopyState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())
     }

@@ -1,68 +1,72 @@
-//! How long calls of a copy take.
+//! Durations of a copy's calls.
 
 use crate::ids::{MethodToken, RowId};
 use serde::{Deserialize, Serialize};
 
-/// A row's times, all that were taken since its module loaded.
+/// All times of a row since its module was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// The row.
     pub row: RowId,
-    /// Calls under way.
+    /// Calls in flight.
     pub in_flight: u64,
     /// Timed calls that ended.
     pub exits: u64,
-    /// Those of them that ended by an exception.
+    /// Timed calls that ended with an exception.
     pub exceptions: u64,
-    /// Nanoseconds in it, of the outermost of its activations on each thread.
+    /// Nanoseconds in the method, counting only the outermost activation on each thread.
     pub total_ns: u64,
-    /// Nanoseconds in it without dialled callees that are timed, too.
+    /// Nanoseconds in the method, excluding callees that are timed too.
     pub self_ns: u64,
     /// The longest call, nanoseconds.
     pub max_ns: u64,
-    /// Absent while no call has ended, and where memory for them ran out.
+    /// Absent before the first call has ended, and if memory for them ran out.
     pub percentiles: Option<Percentiles>,
-    /// Of an async method and of the `MoveNext` that does its work: how its calls complete. Absent for others, and where that
-    /// `MoveNext` was never timed.
+    /// Completions of an async method's calls, on the row of the method and of its `MoveNext`. Absent for other
+    /// methods, and if that `MoveNext` was never timed.
     pub completions: Option<Completions>,
-    /// Of an async method: the `MoveNext` that does its work, in the same module. Its own times end where it first waits.
+    /// For an async method, the `MoveNext` in the same module that does its work. The method's own times end at
+    /// its first wait.
     pub move_next: Option<MethodToken>,
 }
 
-/// How calls of an async method complete, as far as its `MoveNext` was timed meanwhile. What they take lies between
-/// their beginning and the moment before whoever awaits them is told.
+/// Completions of an async method's calls while its `MoveNext` was timed. The latency of a call lasts from its
+/// beginning to the moment before its awaiter is notified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completions {
-    /// Calls seen to begin.
+    /// Calls whose beginning was seen.
     pub starts: u64,
-    /// Calls seen to complete, with a result, by an exception or cancelled.
+    /// Calls whose completion was seen: with a result, with an exception, or cancelled.
     pub completions: u64,
-    /// Calls begun and not completed, of those begun before as far as is known.
+    /// Calls that have begun and not completed. Calls that began before timing count only as far as they are
+    /// known.
     pub in_flight: u64,
-    /// Calls that had begun before they could be seen to, as far as they have completed; they count as begun then.
+    /// Completed calls whose beginning was not seen; they count as begun when timing started.
     pub before: u64,
-    /// Nanoseconds that all these calls have been in flight, added up.
+    /// Total nanoseconds that these calls have been in flight.
     pub waited_ns: u64,
 }
 
 impl Times {
-    /// The same once nothing is under way any more, or nobody can tell.
+    /// Returns the same times without calls in flight, for a copy that has none or whose number is unknown.
     #[must_use]
     pub fn at_rest(self) -> Times {
-        let completions = self.completions.map(|of| Completions { in_flight: 0, ..of });
+        let completions = self.completions.map(|completions| Completions { in_flight: 0, ..completions });
         Times { in_flight: 0, completions, ..self }
     }
 }
 
 impl Completions {
-    /// The mean latency to completion, nanoseconds: the time that all calls were in flight by the number that completed
-    /// (Little's law). Exact when none is in flight; else too long by what those have taken so far, spread over the completed
-    /// ones. None while none has completed.
+    /// Returns the mean latency to completion in nanoseconds: total time in flight divided by completions
+    /// (Little's law). None before the first completion.
+    ///
+    /// The mean is exact if no call is in flight. Otherwise it is too long by the time of the calls in flight,
+    /// spread over the completed ones.
     pub fn mean_ns(&self) -> Option<u64> {
         self.waited_ns.checked_div(self.completions)
     }
 
-    /// Those of two copies together.
+    /// Returns the sum for two copies.
     pub fn plus(self, other: Completions) -> Completions {
         Completions {
             starts: self.starts.saturating_add(other.starts),
@@ -74,14 +78,14 @@ impl Completions {
     }
 }
 
-/// Durations that so many calls in a hundred did not pass, nanoseconds; at most 2 % off.
+/// Percentiles of call durations in nanoseconds, at most 2 % off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Percentiles {
-    /// Half of them.
+    /// 50th percentile.
     pub p50_ns: u64,
-    /// 90 of them.
+    /// 90th percentile.
     pub p90_ns: u64,
-    /// 99 of them.
+    /// 99th percentile.
     pub p99_ns: u64,
 }
 
@@ -90,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mean_is_known_once_a_call_has_completed() {
+    fn mean_latency_needs_a_completed_call() {
         let one = Completions { starts: 3, completions: 2, in_flight: 1, before: 0, waited_ns: 900 };
         assert_eq!((one.mean_ns(), Completions::default().mean_ns()), (Some(450), None));
         let all = one.plus(Completions { completions: 1, before: 1, waited_ns: u64::MAX, ..one });

@@ -1,7 +1,7 @@
-//! The local socket between an agent and its controllers: who listens where, and who may connect.
+//! Local socket between an agent and its controllers: the endpoint of each process, and the rules of trust.
 //!
-//! Owns the rules of trust: the host's user, root, and on Windows SYSTEM and elevated Administrators may connect,
-//! nobody else; a client believes a server only if it is the process asked for. Must not know what is said on it.
+//! The host's user, root, and on Windows SYSTEM and elevated Administrators may connect; nobody else. A client
+//! accepts a server only if it is the requested process. This module must not know what is sent.
 
 #[cfg(unix)]
 mod unix;
@@ -16,32 +16,32 @@ use unix as system;
 #[cfg(windows)]
 use windows as system;
 
-/// The agent's end: one per process, under a name that both sides can compute.
+/// The agent's end: one per process, with a name that both sides can compute.
 #[derive(Debug)]
 pub struct Listener(system::Listener);
 
-/// A connection whose two ends have checked each other.
+/// A connection whose ends have checked each other.
 #[derive(Debug)]
 pub struct Connection {
     stream: system::Stream,
     peer: Peer,
 }
 
-/// Who is at the other end, as the operating system says.
+/// The process at the other end, as the operating system reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its pid as seen from here; absent when it lives in a pid namespace that cannot be seen from here.
+    /// Pid as seen from here; absent if the peer is in a pid namespace that is not visible from here.
     pub pid: Option<u32>,
-    /// Its user: a uid in decimal, or a SID.
+    /// User: a uid in decimal, or a SID.
     pub user: String,
 }
 
-/// The receiving half. Blocks; ends (`Ok(0)`) when the peer or a [`Closer`] closed.
+/// The receiving half. Reads block; they return `Ok(0)` after the peer or a [`Closer`] closed the connection.
 #[derive(Debug)]
 pub struct ReadHalf(system::ReadHalf);
 
-/// The sending half. Blocks while the peer does not read; dropping it does not close the connection while a
-/// [`ReadHalf`] or [`Closer`] lives.
+/// The sending half. Writes block while the peer does not read. Dropping it does not close the connection while
+/// a [`ReadHalf`] or [`Closer`] lives.
 #[derive(Debug)]
 pub struct WriteHalf(system::WriteHalf);
 
@@ -49,104 +49,104 @@ pub struct WriteHalf(system::WriteHalf);
 #[derive(Clone, Debug)]
 pub struct Closer(system::Closer);
 
-/// Why no endpoint could be made. Whoever gets one advertises nothing (owning a name fails closed).
+/// Reason why no endpoint could be created. After this error an agent advertises nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// No folder can be trusted with a socket.
+    /// No folder can be trusted to hold the socket.
     #[error("no folder can hold the socket: {}", refusals.join("; "))]
     NoFolder {
-        /// Each folder tried, with the reason it was refused.
+        /// Each folder tried, with the reason for refusing it.
         refusals: Vec<String>,
     },
-    /// An endpoint of this very process is served already.
-    #[error("{name} is served already, so this process has an agent already")]
+    /// This process already serves an endpoint.
+    #[error("{name} is already served: this process already has an agent")]
     Served {
-        /// The endpoint's name.
+        /// Name of the endpoint.
         name: String,
     },
-    /// Something that is not ours has the name.
+    /// Something foreign has the name.
     #[error("{name} is taken: {why}")]
     Squatted {
-        /// The endpoint's name.
+        /// Name of the endpoint.
         name: String,
-        /// What is there.
+        /// Description of what has the name.
         why: String,
     },
     /// The system refused.
-    #[error("{name} cannot be made: {source}")]
+    #[error("{name} cannot be created: {source}")]
     Io {
-        /// The endpoint's name, or what was asked of the system.
+        /// Name of the endpoint, or the failed operation.
         name: String,
-        /// What it said.
+        /// Error from the system.
         source: io::Error,
     },
 }
 
-/// Why a connection was not accepted.
+/// Reason why a connection was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// A peer that may not connect; it was closed. Accept again.
-    #[error("a connection of {user} was refused: only the host's own user and root may connect")]
+    /// The peer may not connect, and the connection was closed. Accept again.
+    #[error("a connection from {user} was refused: only the host's user and root may connect")]
     NotAdmitted {
-        /// Who it was.
+        /// User of the peer.
         user: String,
     },
     /// [`Listener::close`] was called.
     #[error("the listener is closed")]
     Closed,
-    /// The system refused, perhaps for the moment (out of descriptors); wait before accepting again.
+    /// The system refused, perhaps temporarily (out of descriptors). Wait before accepting again.
     #[error("a connection could not be accepted: {0}")]
     Io(#[source] io::Error),
 }
 
-/// Why a process's agent cannot be reached.
+/// Reason why a process's agent cannot be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// There is no such process.
     #[error("there is no process {pid}")]
     NoSuchProcess {
-        /// The pid asked for.
+        /// Requested pid.
         pid: u32,
     },
     /// The process has no endpoint.
     #[error("process {pid} has no agent (looked for {})", looked_in.join(", "))]
     NoAgent {
-        /// The pid asked for.
+        /// Requested pid.
         pid: u32,
-        /// The endpoints looked for, each with what is wrong with it if something is.
+        /// Endpoints that were tried, each with its problem if there is one.
         looked_in: Vec<String>,
     },
     /// This user may not connect.
-    #[error("process {pid} may not be connected to: {why}")]
+    #[error("access to process {pid} is denied: {why}")]
     NotAllowed {
-        /// The pid asked for.
+        /// Requested pid.
         pid: u32,
-        /// Why not.
+        /// Reason for the denial.
         why: String,
     },
-    /// Something answers that is not the process asked for.
-    #[error("what answers as process {pid} is not its agent: {why}")]
+    /// Another process than the requested one answers.
+    #[error("the server that answers for process {pid} is not its agent: {why}")]
     WrongServer {
-        /// The pid asked for.
+        /// Requested pid.
         pid: u32,
-        /// What is there instead.
+        /// Description of the process that answers.
         why: String,
     },
-    /// Something else went wrong.
-    #[error("process {pid} cannot be connected to: {source}")]
+    /// Another error.
+    #[error("cannot connect to process {pid}: {source}")]
     Io {
-        /// The pid asked for.
+        /// Requested pid.
         pid: u32,
-        /// What the system said.
+        /// Error from the system.
         source: io::Error,
     },
 }
 
 impl Listener {
-    /// Makes the endpoint of this process, `me` being [`crate::process::own_key`].
+    /// Creates the endpoint of this process; `me` is [`crate::process::own_key`].
     ///
     /// # Errors
-    /// When it cannot be made safely.
+    /// If it cannot be created safely.
     pub fn bind(me: ProcessKey) -> Result<Listener, BindError> {
         system::Listener::bind(me).map(Listener)
     }
@@ -154,35 +154,35 @@ impl Listener {
     /// Waits for the next connection. Safe to call from several threads.
     ///
     /// # Errors
-    /// After [`AcceptError::NotAdmitted`] and [`AcceptError::Io`] it may be called again.
+    /// After [`AcceptError::NotAdmitted`] and [`AcceptError::Io`] the caller may call it again.
     pub fn accept(&self) -> Result<Connection, AcceptError> {
         self.0.accept().map(|(stream, peer)| Connection { stream, peer })
     }
 
-    /// Takes the name away if it is still ours, so that nobody finds the endpoint; connections live on. Dropping
-    /// the listener does the same. (A Windows pipe has no name apart from its listener, and keeps it until then.)
+    /// Removes the endpoint's name if it is still ours, so that nobody finds it; connections stay open.
+    /// Dropping the listener does the same. (A Windows pipe has its name as long as its listener.)
     pub fn unlink(&self) {
         self.0.unlink();
     }
 
-    /// Takes the name away and lets every `accept`, waiting or later, end with [`AcceptError::Closed`].
+    /// Removes the name and makes every `accept`, current or later, return [`AcceptError::Closed`].
     pub fn close(&self) {
         self.0.close();
     }
 
-    /// The endpoint's name: the socket's path, or the pipe's name.
+    /// Returns the name of the endpoint: the socket's path or the pipe's name.
     pub fn name(&self) -> String {
         self.0.name()
     }
 }
 
 impl Connection {
-    /// Who is at the other end.
+    /// Returns the peer.
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// The two directions and the handle that closes both.
+    /// Returns the two directions and the handle that closes both.
     pub fn split(self) -> (ReadHalf, WriteHalf, Closer) {
         let (read, write, closer) = self.stream.split();
         (ReadHalf(read), WriteHalf(write), Closer(closer))
@@ -190,10 +190,10 @@ impl Connection {
 }
 
 impl ReadHalf {
-    /// Lets a read that waits this long fail with [`io::ErrorKind::TimedOut`]; None waits forever. Not zero.
+    /// Makes reads fail with [`io::ErrorKind::TimedOut`] after this time; None waits forever. Must not be zero.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.0.set_timeout(timeout)
     }
@@ -210,22 +210,22 @@ impl io::Write for WriteHalf {
         self.0.write(bytes)
     }
 
-    /// Nothing is buffered on this side.
+    /// Does nothing, because this side has no buffer.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Closer {
-    /// Closes the connection: both halves' calls, waiting or later, end at once (reads with `Ok(0)`, writes with
-    /// an error), and so do the peer's.
+    /// Closes the connection. Current and later calls of both halves return at once (reads with `Ok(0)`, writes
+    /// with an error), and so do the peer's.
     pub fn close(&self) {
         self.0.close();
     }
 }
 
-/// Connects to the agent in process `pid` (as seen from here), checking that it is that process, owned by that
-/// process's owner.
+/// Connects to the agent in process `pid` (as seen from here) and checks that the server is that process and
+/// has its owner.
 ///
 /// # Errors
 /// See [`ConnectError`].

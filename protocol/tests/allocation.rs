@@ -1,21 +1,21 @@
-//! Nothing allocates what a peer merely claims: the decoder's own peak, measured by an allocator that counts.
-//! One test, because others at the same time would be counted with it.
+//! No allocation for sizes that a peer merely claims: measures the decoder's peak with a counting allocator.
+//! There is only one test, because the counter would include parallel ones.
 
 mod samples;
 
 use redial_protocol::frame::FrameReader;
 use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-struct Counting;
+struct CountingAllocator;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is passed to System as it came, under the caller's own contract.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call goes to System unchanged, under the caller's contract.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
@@ -31,9 +31,9 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Most bytes held at once while `work` runs, beyond those held before.
+/// Returns the peak of allocated bytes while `work` runs, beyond those allocated before.
 fn peak_of(work: impl FnOnce()) -> usize {
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -41,31 +41,31 @@ fn peak_of(work: impl FnOnce()) -> usize {
     PEAK.load(Ordering::Relaxed) - before
 }
 
-/// A claim of `count` as bincode writes numbers.
+/// Encodes a claimed count as bincode writes numbers.
 fn claim(count: u64) -> Vec<u8> {
     [&[0xfd], count.to_le_bytes().as_slice()].concat()
 }
 
 #[test]
-fn decoding_never_allocates_what_is_only_claimed() {
+fn decoding_never_allocates_claimed_sizes() {
     let claims = [MAX_ORDERS as u64 + 1, 1 << 20, MAX_FRAME as u64, 1 << 32, u64::MAX / 2, u64::MAX];
-    // Wherever a length stands in a valid message, an enormous one instead.
-    for (name, message) in samples::from_agent() {
+    // Replaces each position of a valid message with an enormous length.
+    for (name, message) in samples::agent_packets() {
         let body = message.to_frame().unwrap()[4..].to_vec();
         for at in 1..body.len() {
             for count in claims {
                 let hostile = [&body[..at], &claim(count), &body[at..]].concat();
-                let peak = peak_of(|| drop(FromAgent::from_body(&hostile)));
+                let peak = peak_of(|| drop(AgentPacket::from_body(&hostile)));
                 assert!(peak <= 64 << 10, "{name} with {count} at {at} took {peak} bytes");
             }
         }
     }
-    for (name, message) in samples::from_controller() {
+    for (name, message) in samples::controller_packets() {
         let body = message.to_frame().unwrap()[4..].to_vec();
         for at in 1..body.len() {
             for count in claims {
                 let hostile = [&body[..at], &claim(count), &body[at..]].concat();
-                let peak = peak_of(|| drop(FromController::from_body(&hostile)));
+                let peak = peak_of(|| drop(ControllerPacket::from_body(&hostile)));
                 assert!(peak <= 64 << 10, "{name} with {count} at {at} took {peak} bytes");
             }
         }
@@ -76,19 +76,19 @@ fn decoding_never_allocates_what_is_only_claimed() {
     orders.extend(claim((MAX_FRAME / 4 - 16) as u64));
     orders.resize(MAX_FRAME, 0);
     let peak = peak_of(|| {
-        let error = FromController::from_body(&orders).unwrap_err().to_string();
+        let error = ControllerPacket::from_body(&orders).unwrap_err().to_string();
         assert!(error.contains("the limit is 4096"), "{error}");
     });
     assert!(peak <= 4 << 10, "{peak}");
 
-    // The longest string there can be.
+    // The longest possible string.
     let mut long = vec![0x10, 0, 1, 1];
     long.extend(claim((MAX_FRAME - 64) as u64));
     long.resize(MAX_FRAME - 1, b'x');
-    let peak = peak_of(|| drop(FromController::from_body(&long)));
+    let peak = peak_of(|| drop(ControllerPacket::from_body(&long)));
     assert!(peak <= 2 * MAX_FRAME, "{peak}");
 
-    // A frame announced but not sent takes what was sent.
+    // A frame announced but not sent takes only the bytes that arrived.
     let peak = peak_of(|| {
         let mut reader = FrameReader::new();
         reader.push(&(MAX_FRAME as u32).to_le_bytes());
@@ -98,7 +98,7 @@ fn decoding_never_allocates_what_is_only_claimed() {
     });
     assert!(peak <= 1024, "{peak}");
 
-    // A reader that is drained holds one frame's worth, however much has passed through it.
+    // A drained reader holds one frame, however much has passed through it.
     let frame = redial_protocol::frame::frame(&[1; 1000]).unwrap();
     let peak = peak_of(|| {
         let mut reader = FrameReader::new();

@@ -1,11 +1,11 @@
-//! The frozen layer by hand: these bytes were written by a person, are never rewritten, and must always be read.
+//! Tests of the frozen layer with hand-written bytes, which must never change and must always be readable.
 
 use redial_protocol::frozen::{AgentFacts, ClientHello, FrozenError, RuntimeKind};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_WORD;
 use redial_protocol::message::Holder;
-use redial_protocol::packet::{FromAgent, FromController, PacketError};
+use redial_protocol::packet::{AgentPacket, ControllerPacket, PacketError};
 
 const CLIENT_HELLO: &[u8] = b"\x01\x07\0\0\0\x03\0abc\x01\0x\x04\x03\x02\x01";
 
@@ -28,7 +28,7 @@ fn agent_facts() -> AgentFacts {
         process: ProcessKey { pid: 5, start: 0x0102_0304_0506_0708 },
         runtime_kind: RuntimeKind::Framework,
         runtime_version: "4.8".into(),
-        // The level 9 in the bytes is one that this version does not know.
+        // The level 9 in the bytes is unknown to this version.
         levels: vec![Level::Off, Level::Count],
         holder: Some(Holder { pid: 42, program: "p".into() }),
         live: 1,
@@ -39,33 +39,33 @@ fn agent_facts() -> AgentFacts {
 }
 
 #[test]
-fn hand_written_bytes_are_read() {
-    assert_eq!(FromController::from_body(CLIENT_HELLO).unwrap(), FromController::Hello(client_hello()));
-    assert_eq!(FromController::from_body(b"\x02").unwrap(), FromController::Status);
-    assert_eq!(FromController::from_body(b"\x03").unwrap(), FromController::AllOff);
-    assert_eq!(FromAgent::from_body(AGENT_HELLO).unwrap(), FromAgent::Hello(agent_facts()));
+fn reads_hand_written_bytes() {
+    assert_eq!(ControllerPacket::from_body(CLIENT_HELLO).unwrap(), ControllerPacket::Hello(client_hello()));
+    assert_eq!(ControllerPacket::from_body(b"\x02").unwrap(), ControllerPacket::Status);
+    assert_eq!(ControllerPacket::from_body(b"\x03").unwrap(), ControllerPacket::AllOff);
+    assert_eq!(AgentPacket::from_body(AGENT_HELLO).unwrap(), AgentPacket::Hello(agent_facts()));
     let status = [b"\x82", &AGENT_HELLO[1..]].concat();
-    assert_eq!(FromAgent::from_body(&status).unwrap(), FromAgent::Status(agent_facts()));
+    assert_eq!(AgentPacket::from_body(&status).unwrap(), AgentPacket::Status(agent_facts()));
     assert_eq!(
-        FromAgent::from_body(ALL_OFF_DONE).unwrap(),
-        FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 0 }
+        AgentPacket::from_body(ALL_OFF_DONE).unwrap(),
+        AgentPacket::AllOffDone { reverted: 200, remaining: 1, change: 0 }
     );
     let refused =
-        FromAgent::VersionRefused { agent_protocol: 7, agent_version: "v".into(), message: "no".into() };
-    assert_eq!(FromAgent::from_body(VERSION_REFUSED).unwrap(), refused);
+        AgentPacket::VersionRefused { agent_protocol: 7, agent_version: "v".into(), message: "no".into() };
+    assert_eq!(AgentPacket::from_body(VERSION_REFUSED).unwrap(), refused);
 }
 
 #[test]
-fn frames_of_frozen_messages_are_length_and_those_bytes() {
-    let frame = FromController::Hello(client_hello()).to_frame().unwrap();
+fn frozen_frames_are_length_and_body() {
+    let frame = ControllerPacket::Hello(client_hello()).to_frame().unwrap();
     assert_eq!(frame, [&[CLIENT_HELLO.len() as u8, 0, 0, 0], CLIENT_HELLO].concat());
-    assert_eq!(FromController::AllOff.to_frame().unwrap(), [1, 0, 0, 0, 3]);
+    assert_eq!(ControllerPacket::AllOff.to_frame().unwrap(), [1, 0, 0, 0, 3]);
 }
 
 #[test]
-fn a_refusal_of_another_version_names_both() {
-    let refused = FromAgent::version_refused("0.1.0", &ClientHello { protocol: 99, ..client_hello() });
-    let FromAgent::VersionRefused { agent_protocol, message, .. } = &refused else { unreachable!() };
+fn version_refusal_names_both_versions() {
+    let refused = AgentPacket::version_refused("0.1.0", &ClientHello { protocol: 99, ..client_hello() });
+    let AgentPacket::VersionRefused { agent_protocol, message, .. } = &refused else { unreachable!() };
     assert_eq!(*agent_protocol, redial_protocol::PROTOCOL_VERSION);
     assert_eq!(
         message,
@@ -73,29 +73,31 @@ fn a_refusal_of_another_version_names_both() {
          between them only hello, status and off work"
     );
     let frame = refused.to_frame().unwrap();
-    assert_eq!(FromAgent::from_body(&frame[4..]).unwrap(), refused);
+    assert_eq!(AgentPacket::from_body(&frame[4..]).unwrap(), refused);
 }
 
 #[test]
-fn a_request_of_any_version_is_known_for_one_without_being_read() {
-    assert!(FromController::is_request(b"\x10anything"));
-    assert!(!FromController::is_request(b"\x01"));
-    assert!(!FromController::is_request(b""));
+fn recognises_requests_of_any_version_without_decoding() {
+    assert!(ControllerPacket::is_request(b"\x10anything"));
+    assert!(!ControllerPacket::is_request(b"\x01"));
+    assert!(!ControllerPacket::is_request(b""));
 }
 
 #[test]
-fn long_words_are_cut_at_a_character_when_written() {
-    // The limit falls into the middle of a two-byte character.
+fn long_words_are_cut_at_a_character() {
+    // The limit is in the middle of a two-byte character.
     let program = "é".repeat(MAX_WORD / 2 - 1) + "xéé";
-    let hello = FromController::Hello(ClientHello { program: program.clone(), ..client_hello() });
+    let hello = ControllerPacket::Hello(ClientHello { program: program.clone(), ..client_hello() });
     let frame = hello.to_frame().unwrap();
-    let FromController::Hello(read) = FromController::from_body(&frame[4..]).unwrap() else { unreachable!() };
+    let ControllerPacket::Hello(read) = ControllerPacket::from_body(&frame[4..]).unwrap() else {
+        unreachable!()
+    };
     assert_eq!(read.program, program[..MAX_WORD - 1]);
     assert_eq!(read.pid, client_hello().pid);
 }
 
 #[test]
-fn wrong_bytes_are_refused_in_words() {
+fn wrong_bytes_are_refused_with_a_sentence() {
     let body = |rest: &[u8]| [b"\x01\x07\0\0\0", rest].concat();
     for (bytes, expected) in [
         (b"".to_vec(), "the body is empty"),
@@ -108,18 +110,18 @@ fn wrong_bytes_are_refused_in_words() {
         (body(b"\x02\0\xc3\x28\0\0"), "the field 'program' is not valid UTF-8"),
         (body(b"\x01\0a\x01\0b\x01\0\0"), "the message ends inside its field 'pid'"),
     ] {
-        assert_eq!(FromController::from_body(&bytes).unwrap_err().to_string(), expected);
+        assert_eq!(ControllerPacket::from_body(&bytes).unwrap_err().to_string(), expected);
     }
     let mut presence = AGENT_HELLO.to_vec();
     let at = AGENT_HELLO.len() - 32 - 3 - 4 - 1;
     assert_eq!(presence[at], 1);
     presence[at] = 2;
-    let error = FromAgent::from_body(&presence).unwrap_err();
+    let error = AgentPacket::from_body(&presence).unwrap_err();
     assert_eq!(error, PacketError::Frozen(FrozenError::BadPresence { field: "holder", byte: 2 }));
 }
 
 #[test]
-fn runtime_kinds_unknown_here_pass_through() {
+fn unknown_runtime_kinds_pass_through() {
     for byte in 0..=u8::MAX {
         assert_eq!(RuntimeKind::from_byte(byte).byte(), byte);
     }

@@ -1,25 +1,25 @@
-//! Golden bytes: the layout of every message, committed, so that none changes by accident.
+//! Golden bytes: the committed layout of every message, so that none changes by accident.
 //!
-//! `REDIAL_BLESS=1 cargo test -p redial-protocol --test golden` writes them anew. For the frozen kinds (hello,
-//! status, all_off, all_off_done, version_refused) that must only ever append bytes.
+//! `REDIAL_BLESS=1 cargo test -p redial-protocol --test golden` rewrites them. For the frozen kinds (hello,
+//! status, all_off, all_off_done, version_refused) a rewrite may only append bytes.
 
 mod samples;
 
-use redial_protocol::packet::{FromAgent, FromController, PacketError};
+use redial_protocol::packet::{AgentPacket, ControllerPacket, PacketError};
 use redial_protocol::reason::Reason;
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write};
 use std::path::PathBuf;
 
-/// Bytes of the length prefix, which a body does not hold.
+/// Bytes of the length prefix, which is not part of a body.
 const PREFIX: usize = 4;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
 
-/// A file: the message in words as comments, then its body in hexadecimal, sixteen bytes a line.
-fn written(message: &impl Debug, body: &[u8]) -> String {
+/// Formats a golden file: the message as comments, then its body in hexadecimal, sixteen bytes per line.
+fn file_text(message: &impl Debug, body: &[u8]) -> String {
     let mut text = String::new();
     for line in format!("{message:#?}").lines() {
         writeln!(text, "# {line}").unwrap();
@@ -39,17 +39,17 @@ fn read(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Every message with its file's name, its text and its body.
+/// Returns every message with its file name, its text and its body.
 fn all() -> Vec<(String, String, Vec<u8>)> {
-    let controllers = samples::from_controller().into_iter().map(|(name, message)| {
+    let controllers = samples::controller_packets().into_iter().map(|(name, message)| {
         let body = message.to_frame().unwrap()[PREFIX..].to_vec();
-        assert_eq!(FromController::from_body(&body).unwrap(), message, "{name}");
-        (format!("controller.{name}.hex"), written(&message, &body), body)
+        assert_eq!(ControllerPacket::from_body(&body).unwrap(), message, "{name}");
+        (format!("controller.{name}.hex"), file_text(&message, &body), body)
     });
-    let agents = samples::from_agent().into_iter().map(|(name, message)| {
+    let agents = samples::agent_packets().into_iter().map(|(name, message)| {
         let body = message.to_frame().unwrap()[PREFIX..].to_vec();
-        assert_eq!(FromAgent::from_body(&body).unwrap(), message, "{name}");
-        (format!("agent.{name}.hex"), written(&message, &body), body)
+        assert_eq!(AgentPacket::from_body(&body).unwrap(), message, "{name}");
+        (format!("agent.{name}.hex"), file_text(&message, &body), body)
     });
     controllers.chain(agents).collect()
 }
@@ -65,37 +65,42 @@ fn every_message_has_its_golden_bytes() {
     for (file, text, body) in &all {
         let golden = std::fs::read_to_string(folder().join(file)).unwrap_or_default().replace("\r\n", "\n");
         assert_eq!(&read(&golden), body, "the layout of {file} changed");
-        assert_eq!(&golden, text, "the words of {file} changed");
+        assert_eq!(&golden, text, "the text of {file} changed");
     }
     let expected: BTreeSet<&str> = all.iter().map(|(file, ..)| file.as_str()).collect();
-    let found: BTreeSet<String> = std::fs::read_dir(folder())
+    let actual: BTreeSet<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert_eq!(
-        found.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        actual.iter().map(String::as_str).collect::<BTreeSet<_>>(),
         expected,
         "files without a message"
     );
 }
 
 #[test]
-fn every_variant_is_among_the_samples() {
+fn samples_contain_every_variant() {
     #[track_caller]
-    fn check<T>(values: &[T], name: fn(&T) -> &'static str, names: &[&'static str], but: &[&'static str]) {
-        let found: BTreeSet<&str> = values.iter().map(name).chain(but.iter().copied()).collect();
-        assert_eq!(found, names.iter().copied().collect());
+    fn check<T>(
+        values: &[T],
+        name: fn(&T) -> &'static str,
+        names: &[&'static str],
+        exceptions: &[&'static str],
+    ) {
+        let actual: BTreeSet<&str> = values.iter().map(name).chain(exceptions.iter().copied()).collect();
+        assert_eq!(actual, names.iter().copied().collect());
     }
     check(&samples::commands(), samples::command_name, samples::COMMANDS, &[]);
     check(&samples::refusals(), samples::refusal_name, samples::REFUSALS, &[]);
     check(&samples::replies(), samples::reply_name, samples::REPLIES, &["Refused"]);
     check(&samples::events(), samples::event_name, samples::EVENTS, &["Reply"]);
-    let controllers: Vec<FromController> =
-        samples::from_controller().into_iter().map(|(_, message)| message).collect();
-    check(&controllers, samples::from_controller_name, samples::FROM_CONTROLLER, &[]);
-    let agents: Vec<FromAgent> = samples::from_agent().into_iter().map(|(_, message)| message).collect();
-    check(&agents, samples::from_agent_name, samples::FROM_AGENT, &[]);
-    // States and reasons travel inside: each has its own byte in the golden rows and report.
+    let controllers: Vec<ControllerPacket> =
+        samples::controller_packets().into_iter().map(|(_, message)| message).collect();
+    check(&controllers, samples::controller_packet_name, samples::CONTROLLER_PACKETS, &[]);
+    let agents: Vec<AgentPacket> = samples::agent_packets().into_iter().map(|(_, message)| message).collect();
+    check(&agents, samples::agent_packet_name, samples::AGENT_PACKETS, &[]);
+    // States and reasons occur inside messages: each has its own byte in the golden rows and report.
     let states: BTreeSet<&str> = samples::events()
         .iter()
         .filter_map(|event| match event {
@@ -110,7 +115,7 @@ fn every_variant_is_among_the_samples() {
     assert_eq!(reasons.len(), Reason::ALL.len());
 }
 
-/// Files of the frozen kinds.
+/// Returns whether the file belongs to a frozen kind.
 fn is_frozen(file: &str) -> bool {
     ["hello", "status", "all_off", "all_off_done", "version_refused"]
         .iter()
@@ -119,14 +124,14 @@ fn is_frozen(file: &str) -> bool {
 
 fn decode(file: &str, body: &[u8]) -> Result<String, PacketError> {
     if file.starts_with("controller") {
-        FromController::from_body(body).map(|message| format!("{message:?}"))
+        ControllerPacket::from_body(body).map(|message| format!("{message:?}"))
     } else {
-        FromAgent::from_body(body).map(|message| format!("{message:?}"))
+        AgentPacket::from_body(body).map(|message| format!("{message:?}"))
     }
 }
 
 #[test]
-fn trailing_bytes_are_ignored_in_frozen_messages_and_an_error_elsewhere() {
+fn only_frozen_messages_accept_trailing_bytes() {
     let mut frozen = 0;
     for (file, _, body) in all() {
         let longer = [body.as_slice(), b"later fields"].concat();
@@ -142,18 +147,18 @@ fn trailing_bytes_are_ignored_in_frozen_messages_and_an_error_elsewhere() {
 }
 
 #[test]
-fn every_truncation_is_an_error_and_never_a_panic() {
+fn every_truncation_is_an_error() {
     for (file, _, body) in all() {
-        // That is how long it was before it said the change.
-        let grown = (file == "agent.all_off_done.hex").then_some(1 + 2 * 8);
-        for length in (0..body.len()).filter(|length| Some(*length) != grown) {
+        // Length of the message in versions without the change number.
+        let old_length = (file == "agent.all_off_done.hex").then_some(1 + 2 * 8);
+        for length in (0..body.len()).filter(|length| Some(*length) != old_length) {
             assert!(decode(&file, &body[..length]).is_err(), "{file} cut to {length} bytes");
         }
     }
 }
 
 #[test]
-fn every_changed_byte_is_read_or_refused_but_never_a_panic() {
+fn changed_bytes_never_cause_a_panic() {
     for (file, _, body) in all() {
         for index in 0..body.len() {
             for byte in [0, 1, 0x7f, 0x80, 0xfb, 0xfc, 0xfd, 0xff] {

@@ -1,9 +1,10 @@
-//! The pattern grammar, sentence by sentence.
+//! Tests of the pattern grammar, rule by rule.
 
 use redial_protocol::limits::MAX_PATTERN;
 use redial_protocol::pattern::{Pattern, csharp_type, suggestions};
 
-/// A method as an agent knows it: assembly, metadata type, metadata name, own type parameters, canonical params.
+/// A method as an agent knows it: assembly, metadata type, metadata name, number of own type parameters,
+/// canonical params.
 type Method = (&'static str, &'static str, &'static str, u32, &'static str);
 
 const METHODS: [Method; 35] = [
@@ -70,7 +71,7 @@ fn matched(pattern: &str) -> Vec<usize> {
             pattern.matches_assembly(assembly)
                 && pattern
                     .for_type(type_name)
-                    .is_some_and(|found| found.matches(method, arity, || params.to_owned()))
+                    .is_some_and(|type_match| type_match.matches(method, arity, || params.to_owned()))
         })
         .collect()
 }
@@ -81,7 +82,7 @@ fn check(pattern: &str, expected: &[usize]) {
 }
 
 #[test]
-fn some_dot_splits_it_and_both_halves_match_whole_names() {
+fn a_dot_splits_and_both_halves_match_whole_names() {
     check("Shop.Cart.Add", &[0, 1]);
     check("Shop!Shop.Cart.Add", &[0, 1]);
     check("Shop.Tests!Shop.Cart.Add", &[]);
@@ -93,7 +94,7 @@ fn some_dot_splits_it_and_both_halves_match_whole_names() {
 }
 
 #[test]
-fn stars_are_runs_within_a_half() {
+fn stars_match_runs_within_a_half() {
     check("Shop.Cart.*", &[0, 1, 2, 3, 4, 5, 6, 7]);
     check("Shop.Cart*.*", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 28]);
     check("Shop.Cart+*.*", &[8, 9, 10]);
@@ -129,7 +130,7 @@ fn members_have_their_metadata_names() {
 }
 
 #[test]
-fn types_have_their_csharp_forms_and_type_parameters_count_by_number_only() {
+fn types_match_in_csharp_form_by_parameter_count() {
     for list in ["List<T>", "List<Anything>", "List<>", "List< int >", "List<*>", "List`1"] {
         check(&format!("System.Collections.Generic.{list}.Add"), &[31]);
     }
@@ -145,7 +146,7 @@ fn types_have_their_csharp_forms_and_type_parameters_count_by_number_only() {
 }
 
 #[test]
-fn a_method_has_its_own_type_parameters() {
+fn methods_match_by_their_own_type_parameters() {
     check("Shop.Box<T>.Put", &[12, 13, 14, 15]);
     check("Shop.Box<T>.Put<U>", &[13, 14, 15]);
     check("Shop.Box<T>.Put<U,V>", &[]);
@@ -178,7 +179,7 @@ fn params_choose_an_overload() {
 }
 
 #[test]
-fn an_escaped_star_is_a_pointers() {
+fn escaped_stars_match_pointers() {
     check(r"Shop.Raw.Fill(int\*, nuint)", &[22]);
     check(r"Shop.Raw.Fill(System.Int32\*, System.UIntPtr)", &[22]);
     check("Shop.Raw.Fill(int*, nuint)", &[22, 23]);
@@ -191,7 +192,7 @@ fn declared_type_parameters_stand_for_their_numbers() {
     check("Shop.Box<X>.Put<Y>(X, Y)", &[13]);
     check("Shop.Box<T>.Put<U>(!0, !!0)", &[13]);
     check("Shop.Box<T>.Put<U>(int, U)", &[15]);
-    // The method's own hides the type's, as in C#.
+    // The method's parameter hides the type's, as in C#.
     check("Shop.Box<T>.Put<T>(int, T)", &[15]);
     check("Shop.Box<T>+Lid<U>.Open(T, U)", &[16]);
     check("Shop.Box<T>+Lid<U>.Open(U, T)", &[17]);
@@ -215,14 +216,14 @@ fn a_token_names_one_method_of_an_assembly() {
 }
 
 #[test]
-fn more_dots_than_any_name_has_are_refused() {
+fn refuses_more_dots_than_any_name_has() {
     assert!(Pattern::parse("a.".repeat(64).trim_end_matches('.')).is_ok());
     let problem = Pattern::parse(&"a.".repeat(66)).unwrap_err().to_string();
     assert!(problem.contains("66 dots") || problem.contains("65 dots"), "{problem}");
 }
 
 #[test]
-fn a_pattern_tells_what_it_is() {
+fn patterns_report_text_and_wildcards() {
     let pattern = Pattern::parse("  Shop!Shop.Cart.Add(int)  ").unwrap();
     assert_eq!(pattern.text(), "Shop!Shop.Cart.Add(int)");
     assert!(!pattern.has_wildcard());
@@ -233,7 +234,7 @@ fn a_pattern_tells_what_it_is() {
 }
 
 #[test]
-fn params_are_asked_for_only_when_needed() {
+fn params_are_requested_only_if_needed() {
     let never = || -> String { panic!("not needed") };
     let pattern = Pattern::parse("Shop.Cart.Add").unwrap();
     assert!(pattern.for_type("Shop.Cart").unwrap().matches("Add", 0, never));
@@ -243,13 +244,16 @@ fn params_are_asked_for_only_when_needed() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_a_sentence() {
+fn problems_are_complete_sentences() {
     for (pattern, expected) in [
-        ("", "the pattern is empty; it is [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*"),
-        ("  ", "the pattern is empty; it is [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*"),
+        ("", "the pattern is empty; write [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*"),
+        ("  ", "the pattern is empty; write [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*"),
         ("!Shop.Cart.Add", "the pattern '!Shop.Cart.Add' names no assembly before its '!'"),
-        ("Shop!", "the pattern 'Shop!' names no method; for all of an assembly write ASSEMBLY!*"),
-        ("Shop!(int)", "the pattern 'Shop!(int)' names no method; for all of an assembly write ASSEMBLY!*"),
+        ("Shop!", "the pattern 'Shop!' names no method; for all methods of an assembly write ASSEMBLY!*"),
+        (
+            "Shop!(int)",
+            "the pattern 'Shop!(int)' names no method; for all methods of an assembly write ASSEMBLY!*",
+        ),
         ("A.B(int", "the brackets of the parameters in the pattern 'A.B(int' do not match"),
         ("A.B int)", "the brackets of the parameters in the pattern 'A.B int)' do not match"),
         ("A.B(List<int)", "the brackets of the parameters in the pattern 'A.B(List<int)' do not match"),
@@ -260,7 +264,7 @@ fn what_is_wrong_is_said_in_a_sentence() {
         ("A.B((int,*))", "in the pattern 'A.B((int,*))', write the tuple '(int,*)' as System.ValueTuple<…>"),
         (
             r"A\.B",
-            r"in the pattern 'A\.B', the backslash at character 2 is not before a star or another backslash",
+            r"in the pattern 'A\.B', the backslash at character 2 does not precede a star or another backslash",
         ),
         ("A.\tB\0", "character 3 of the pattern 'A.\\tB\\0' is a control character"),
         (
@@ -271,11 +275,14 @@ fn what_is_wrong_is_said_in_a_sentence() {
             "S*!0x06000012",
             "the token in the pattern 'S*!0x06000012' needs its assembly's name, without wildcards: ASSEMBLY!0x06000012",
         ),
-        ("Shop!0x02000012", "'0x02000012' is no method's token; those are 0x06000001 to 0x06ffffff"),
-        ("Shop!0x06000000", "'0x06000000' is no method's token; those are 0x06000001 to 0x06ffffff"),
-        ("Shop!0x", "'0x' is no method's token; those are 0x06000001 to 0x06ffffff"),
-        ("Shop!0x*", "'0x*' is no method's token; those are 0x06000001 to 0x06ffffff"),
-        ("Shop!0x106000012", "'0x106000012' is no method's token; those are 0x06000001 to 0x06ffffff"),
+        ("Shop!0x02000012", "'0x02000012' is not a method token; method tokens are 0x06000001 to 0x06ffffff"),
+        ("Shop!0x06000000", "'0x06000000' is not a method token; method tokens are 0x06000001 to 0x06ffffff"),
+        ("Shop!0x", "'0x' is not a method token; method tokens are 0x06000001 to 0x06ffffff"),
+        ("Shop!0x*", "'0x*' is not a method token; method tokens are 0x06000001 to 0x06ffffff"),
+        (
+            "Shop!0x106000012",
+            "'0x106000012' is not a method token; method tokens are 0x06000001 to 0x06ffffff",
+        ),
     ] {
         assert_eq!(Pattern::parse(pattern).unwrap_err().to_string(), expected);
     }
@@ -302,7 +309,7 @@ fn check_suggestions(pattern: &str, expected: &[&str]) {
 }
 
 #[test]
-fn no_match_suggests_the_nearest() {
+fn suggests_the_nearest_names() {
     let adds = ["*.Add", "Shop.Cart.Add", "Shop.Cart+Line.Add", "Shop.Data.Store.Add", "Shop.CartTests.Add"];
     check_suggestions("Add", &adds);
     check_suggestions("add", &adds);
@@ -361,7 +368,7 @@ fn metadata_types_become_csharp_types() {
         assert_eq!(csharp_type(metadata), expected);
         let pattern = Pattern::parse(&format!("{expected}.M")).unwrap();
         assert!(
-            pattern.for_type(metadata).is_some_and(|found| found.matches("M", 0, String::new)),
+            pattern.for_type(metadata).is_some_and(|type_match| type_match.matches("M", 0, String::new)),
             "{metadata}"
         );
     }

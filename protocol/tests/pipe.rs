@@ -1,10 +1,10 @@
-//! The endpoint of this very process: two ends, both checked, as an agent and a controller would use them.
-//! One test, because a process has one endpoint.
+//! Both ends of this process's own endpoint, used as an agent and a controller would. There is only one test,
+//! because a process has one endpoint.
 
 use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::ClientHello;
-use redial_protocol::message::{Command, Event, Reply, Request};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{Event, Reply, Request, WireCommand};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{
     AcceptError, BindError, ConnectError, Connection, Listener, ReadHalf, connect,
 };
@@ -12,20 +12,20 @@ use redial_protocol::{PROTOCOL_VERSION, process};
 use std::io::{ErrorKind, Read, Write};
 use std::time::Duration;
 
-/// More than any system buffers for a peer that does not read.
+/// More bytes than any system buffers for a peer that does not read.
 const FLOOD: usize = 8 << 20;
 
 #[test]
-fn an_endpoint_is_found_checked_used_and_taken_away() {
+fn endpoint_works_from_bind_to_close() {
     let pid = std::process::id();
     check_no_agent(pid);
     let listener = Listener::bind(process::own_key().unwrap()).unwrap();
     check_served(&listener);
-    check_questions_are_answered(&listener, pid);
-    check_what_was_written_is_read_after_closing(&listener, pid);
+    check_requests_are_answered(&listener, pid);
+    check_written_bytes_are_readable_after_closing(&listener, pid);
     check_closing_ends_both_sides(&listener, pid);
     check_a_read_can_time_out(&listener, pid);
-    check_many_come_and_go(&listener, pid);
+    check_many_connections(&listener, pid);
     check_closing_ends_accepting(&listener);
     drop(listener);
     check_no_agent(pid);
@@ -41,25 +41,25 @@ fn check_no_agent(pid: u32) {
 fn check_served(listener: &Listener) {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     let path = std::path::PathBuf::from(listener.name());
-    let facts = std::fs::symlink_metadata(&path).unwrap();
-    assert!(facts.file_type().is_socket());
-    assert_eq!(facts.permissions().mode() & 0o7777, 0o600);
+    let metadata = std::fs::symlink_metadata(&path).unwrap();
+    assert!(metadata.file_type().is_socket());
+    assert_eq!(metadata.permissions().mode() & 0o7777, 0o600);
     let folder = std::fs::symlink_metadata(path.parent().unwrap()).unwrap();
     assert_eq!(folder.permissions().mode() & 0o7777, 0o700);
-    let again = Listener::bind(process::own_key().unwrap());
-    assert!(matches!(again, Err(BindError::Served { .. })), "{again:?}");
-    // Whether it is served was asked by connecting, so that connection comes first.
+    let second = Listener::bind(process::own_key().unwrap());
+    assert!(matches!(second, Err(BindError::Served { .. })), "{second:?}");
+    // Binding again connected to check whether the socket is served; that connection comes first.
     drop(listener.accept().unwrap());
 }
 
 #[cfg(windows)]
 fn check_served(listener: &Listener) {
     assert!(listener.name().starts_with(r"\\.\pipe\redial-"));
-    let again = Listener::bind(process::own_key().unwrap());
-    assert!(matches!(again, Err(BindError::Squatted { .. })), "{again:?}");
+    let second = Listener::bind(process::own_key().unwrap());
+    assert!(matches!(second, Err(BindError::Squatted { .. })), "{second:?}");
 }
 
-/// Both ends of a new connection, the agent's first.
+/// Returns both ends of a new connection, the agent's first.
 fn pair(listener: &Listener, pid: u32) -> (Connection, Connection) {
     std::thread::scope(|scope| {
         let agent = scope.spawn(|| listener.accept().unwrap());
@@ -85,16 +85,16 @@ fn next_body(read: &mut ReadHalf, frames: &mut FrameReader) -> Option<Vec<u8>> {
     }
 }
 
-fn check_questions_are_answered(listener: &Listener, pid: u32) {
+fn check_requests_are_answered(listener: &Listener, pid: u32) {
     let (agent, controller) = pair(listener, pid);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let (mut read, mut write, _closer) = agent.split();
             let mut frames = FrameReader::new();
             while let Some(body) = next_body(&mut read, &mut frames) {
-                if let FromController::Request(request) = FromController::from_body(&body).unwrap() {
+                if let ControllerPacket::Request(request) = ControllerPacket::from_body(&body).unwrap() {
                     let reply = Event::Reply { id: request.id, reply: Reply::Done };
-                    write.write_all(&FromAgent::Event(reply).to_frame().unwrap()).unwrap();
+                    write.write_all(&AgentPacket::Event(reply).to_frame().unwrap()).unwrap();
                 }
             }
             assert!(!frames.mid_frame());
@@ -106,20 +106,20 @@ fn check_questions_are_answered(listener: &Listener, pid: u32) {
             version: "0".to_owned(),
             pid,
         };
-        write.write_all(&FromController::Hello(hello).to_frame().unwrap()).unwrap();
+        write.write_all(&ControllerPacket::Hello(hello).to_frame().unwrap()).unwrap();
         let mut frames = FrameReader::new();
         for id in 0..100 {
-            let request = FromController::Request(Request { id, command: Command::Ping });
+            let request = ControllerPacket::Request(Request { id, command: WireCommand::Ping });
             write.write_all(&request.to_frame().unwrap()).unwrap();
             let body = next_body(&mut read, &mut frames).unwrap();
-            let expected = FromAgent::Event(Event::Reply { id, reply: Reply::Done });
-            assert_eq!(FromAgent::from_body(&body).unwrap(), expected);
+            let expected = AgentPacket::Event(Event::Reply { id, reply: Reply::Done });
+            assert_eq!(AgentPacket::from_body(&body).unwrap(), expected);
         }
-        // Dropping all of it ends the agent's loop.
+        // Dropping both halves ends the agent's loop.
     });
 }
 
-fn check_what_was_written_is_read_after_closing(listener: &Listener, pid: u32) {
+fn check_written_bytes_are_readable_after_closing(listener: &Listener, pid: u32) {
     let (agent, controller) = pair(listener, pid);
     let (_agent_read, mut write, closer) = agent.split();
     write.write_all(b"goodbye").unwrap();
@@ -140,12 +140,12 @@ fn check_closing_ends_both_sides(listener: &Listener, pid: u32) {
             let ended = read.read(&mut [0; 8]).unwrap();
             (read, ended)
         });
-        // The agent does not read, so this cannot end by itself.
+        // The agent does not read, so this cannot complete.
         let writing = scope.spawn(move || {
             let ended = write.write_all(&vec![0; FLOOD]);
             (write, ended.is_err())
         });
-        // One byte has been written once it can be read here.
+        // A byte that can be read here has been written.
         assert_eq!(agent_read.read(&mut [0; 1]).unwrap(), 1);
         closer.close();
         let (mut read, ended) = reading.join().unwrap();
@@ -155,7 +155,7 @@ fn check_closing_ends_both_sides(listener: &Listener, pid: u32) {
         assert!(failed);
         assert!(write.write(b"x").is_err());
     });
-    // The agent reads what had arrived, then the end; and can write no more.
+    // The agent reads the bytes that had arrived, then the end, and can no longer write.
     let mut rest = Vec::new();
     agent_read.read_to_end(&mut rest).unwrap();
     assert!(rest.len() < FLOOD);
@@ -176,7 +176,7 @@ fn check_a_read_can_time_out(listener: &Listener, pid: u32) {
     assert_eq!(&buffer, b"late");
 }
 
-fn check_many_come_and_go(listener: &Listener, pid: u32) {
+fn check_many_connections(listener: &Listener, pid: u32) {
     for _ in 0..200 {
         drop(pair(listener, pid));
     }

@@ -1,4 +1,4 @@
-//! What must hold for any bytes and any text. More cases: PROPTEST_CASES=100000.
+//! Properties that hold for any bytes and any text. More cases: PROPTEST_CASES=100000.
 
 mod samples;
 
@@ -11,13 +11,13 @@ use redial_protocol::frame::{FrameError, FrameReader, frame};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_THRESHOLD_NS};
 use redial_protocol::order::{Order, TimeOptions};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::pattern::{Pattern, csharp_type, suggestions};
 
-/// Any bytes, behind each of the kind bytes now and then.
+/// Any bytes, often after one of the kind bytes.
 fn hostile_body() -> impl Strategy<Value = Vec<u8>> {
     let kind = select(vec![1u8, 2, 3, 0x10, 0x81, 0x82, 0x83, 0x84, 0x90, 0xff]);
-    // Small numbers, and the bytes that announce longer ones, find their way deep into the messages.
+    // Small numbers, and the bytes that announce longer ones, reach deep into the messages.
     let byte = prop_oneof![0u8..8, 0xfb..=0xffu8, any::<u8>()];
     (kind, vec(byte, 0..200)).prop_map(|(kind, mut bytes)| {
         bytes.insert(0, kind);
@@ -25,18 +25,20 @@ fn hostile_body() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A valid body with some bytes changed, put in or cut off.
+/// A valid body with some bytes changed, inserted or cut off.
 fn mutated_body() -> impl Strategy<Value = Vec<u8>> {
     let mut bodies: Vec<Vec<u8>> = Vec::new();
     bodies.extend(
-        samples::from_controller().iter().map(|(_, message)| message.to_frame().unwrap()[4..].to_vec()),
+        samples::controller_packets().iter().map(|(_, message)| message.to_frame().unwrap()[4..].to_vec()),
     );
-    bodies.extend(samples::from_agent().iter().map(|(_, message)| message.to_frame().unwrap()[4..].to_vec()));
+    bodies.extend(
+        samples::agent_packets().iter().map(|(_, message)| message.to_frame().unwrap()[4..].to_vec()),
+    );
     let change = (any::<Index>(), any::<u8>(), 0..3u8);
     (select(bodies), vec(change, 0..6)).prop_map(|(mut body, changes)| {
-        for (index, byte, what) in changes {
+        for (index, byte, kind) in changes {
             let at = index.index(body.len());
-            match what {
+            match kind {
                 0 => body[at] = byte,
                 1 => body.insert(at, byte),
                 _ => body.truncate(at.max(1)),
@@ -52,19 +54,19 @@ fn any_body() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn any_body_is_read_or_refused(body in any_body()) {
-        if let Ok(message) = FromController::from_body(&body) {
+    fn decodes_or_refuses_any_body(body in any_body()) {
+        if let Ok(message) = ControllerPacket::from_body(&body) {
             let again = message.to_frame().unwrap();
-            prop_assert_eq!(FromController::from_body(&again[4..]).unwrap(), message);
+            prop_assert_eq!(ControllerPacket::from_body(&again[4..]).unwrap(), message);
         }
-        if let Ok(message) = FromAgent::from_body(&body) {
+        if let Ok(message) = AgentPacket::from_body(&body) {
             let again = message.to_frame().unwrap();
-            prop_assert_eq!(FromAgent::from_body(&again[4..]).unwrap(), message);
+            prop_assert_eq!(AgentPacket::from_body(&again[4..]).unwrap(), message);
         }
     }
 
     #[test]
-    fn frames_come_out_as_they_went_in_however_they_are_cut(
+    fn frames_survive_any_cut_of_the_stream(
         bodies in vec(vec(any::<u8>(), 1..300), 0..8),
         cuts in vec(any::<Index>(), 0..20),
     ) {
@@ -85,7 +87,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_frames_or_an_error_that_stays(chunks in vec(vec(any::<u8>(), 0..40), 0..20)) {
+    fn any_bytes_are_frames_or_a_lasting_error(chunks in vec(vec(any::<u8>(), 0..40), 0..20)) {
         let mut reader = FrameReader::new();
         let mut broken: Option<FrameError> = None;
         for chunk in chunks {
@@ -115,16 +117,16 @@ proptest! {
                 let names = [("A", "A.B`1+C", "A"), ("A.B", "A", ".ctor"), ("B", "B.C", "A<B>.C")];
                 for (assembly, type_name, method) in names {
                     let _ = pattern.matches_assembly(assembly);
-                    if let Some(found) = pattern.for_type(type_name) {
+                    if let Some(type_match) = pattern.for_type(type_name) {
                         for params in ["()", "(A)", "(int,!0)", "(A<B>[,]*", "", "((<"] {
-                            let _ = found.matches(method, 1, || params.to_owned());
+                            let _ = type_match.matches(method, 1, || params.to_owned());
                         }
                     }
                 }
                 for suggestion in suggestions(&pattern, names) {
                     prop_assert!(Pattern::parse(&suggestion).is_ok(), "{} of {}", suggestion, text);
                 }
-                // What is shown again is the same pattern.
+                // The printed text parses as the same pattern.
                 let again = Pattern::parse(pattern.text()).unwrap();
                 prop_assert_eq!(again.text(), pattern.text());
                 let option = format!("{}=count", pattern.text());
@@ -134,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn the_printed_form_is_a_pattern_for_exactly_that_method(one in method(), other in method()) {
+    fn printed_form_matches_exactly_its_method(one in method(), other in method()) {
         let printed = one.printed();
         let pattern = Pattern::parse(&printed).unwrap();
         prop_assert!(one.matched_by(&pattern), "{} does not match its own {:?}", printed, one);
@@ -145,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn any_orders_survive_as_text(
+    fn any_orders_round_trip_as_text(
         orders in vec((select(vec!["*", "A!B.C(int, T)", "A=B.C"]), 0..4u8, any::<Option<String>>(), any::<Option<u64>>(), any::<bool>(), (option::of(1..=MAX_THRESHOLD_NS), any::<bool>(), any::<bool>())), 0..5)
     ) {
         let orders: Vec<Order> = orders
@@ -170,10 +172,10 @@ proptest! {
     }
 }
 
-/// A method with few enough names that two are often alike.
+/// A method with so few possible names that two are often alike.
 #[derive(Clone, Debug, PartialEq)]
 struct Method {
-    /// Outer to inner: name, number of type parameters.
+    /// Outer to inner: name and number of type parameters.
     types: Vec<(&'static str, usize)>,
     name: &'static str,
     arity: usize,
@@ -183,7 +185,7 @@ struct Method {
 #[derive(Clone, Debug, PartialEq)]
 enum Type {
     Named(&'static str),
-    /// Index among all type parameters in reach, modulo their number; `int` when there are none.
+    /// Index among all type parameters in scope, modulo their number; `int` if there are none.
     Parameter(usize),
     List(Box<Type>),
     Array(Box<Type>, usize),
@@ -244,7 +246,7 @@ impl Method {
         names.join("+")
     }
 
-    /// With declared names P0, P1 … of the types and Q0 … of the method.
+    /// Prints with declared names P0, P1 … for types and Q0 … for the method.
     fn printed(&self) -> String {
         let mut next = 0;
         let mut names = Vec::new();
@@ -276,9 +278,9 @@ impl Method {
 
     fn matched_by(&self, pattern: &Pattern) -> bool {
         pattern.matches_assembly("Asm")
-            && pattern
-                .for_type(&format!("Ns.{}", self.metadata_type()))
-                .is_some_and(|found| found.matches(self.name, self.arity as u32, || self.canonical_params()))
+            && pattern.for_type(&format!("Ns.{}", self.metadata_type())).is_some_and(|type_match| {
+                type_match.matches(self.name, self.arity as u32, || self.canonical_params())
+            })
     }
 }
 
@@ -294,12 +296,12 @@ fn show(t: &Type, parameter: &dyn Fn(usize) -> String, star: &str) -> String {
 }
 
 #[test]
-fn made_up_type_parameters_count_like_the_real_ones() {
+fn invented_type_parameters_match_by_number() {
     assert_eq!(csharp_type("Ns.A`2+B`1"), "Ns.A<T1,T2>+B<T>");
 }
 
 #[test]
-fn lengths_at_the_limits_are_frames_or_typed_errors() {
+fn lengths_at_the_limits_are_frames_or_errors() {
     let announce = |length: u32| {
         let mut reader = FrameReader::new();
         reader.push(&length.to_le_bytes());

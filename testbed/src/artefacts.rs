@@ -1,7 +1,7 @@
-//! Where the built agent library and the built `redial` program lie.
+//! Paths of the built agent library and the built `redial` program.
 //!
-//! `xtask` builds them first and names them in the environment; a test started by hand finds them in the folder its
-//! own binary was built into.
+//! `xtask` builds them first and names them in the environment. A test started by hand finds them in the folder
+//! of its own binary.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,15 @@ use anyhow::{Result, bail};
 /// The target triple of the Windows builds.
 pub const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
-/// The agent library: `$REDIAL_AGENT`, else the one beside the running test's build.
+/// Returns the path of the agent library: `$REDIAL_AGENT`, else the one beside the running test's build.
 ///
 /// # Errors
-/// A sentence saying where it was looked for.
+/// An error that names the searched place, when the file does not exist.
 pub fn agent() -> Result<PathBuf> {
     built("REDIAL_AGENT", "", library_name(cfg!(windows)))
 }
 
-/// The `redial` program: `$REDIAL_BIN`, else the one beside the running test's build.
+/// Returns the path of the `redial` program: `$REDIAL_BIN`, else the one beside the running test's build.
 ///
 /// # Errors
 /// As [`agent`].
@@ -26,8 +26,8 @@ pub fn redial() -> Result<PathBuf> {
     built("REDIAL_BIN", "", program_name(cfg!(windows)))
 }
 
-/// A profiler that is not ours (the one that the benchmark compares with): `$REDIAL_OTHER_PROFILER`, else the one
-/// beside the running test's build.
+/// Returns the path of the profiler library that the benchmark compares with: `$REDIAL_OTHER_PROFILER`, else
+/// the one beside the running test's build.
 ///
 /// # Errors
 /// As [`agent`].
@@ -35,11 +35,12 @@ pub fn other_profiler() -> Result<PathBuf> {
     built("REDIAL_OTHER_PROFILER", "", OTHER_PROFILER)
 }
 
-/// File name of that profiler's library.
+/// File name of the library that [`other_profiler`] returns.
 pub const OTHER_PROFILER: &str =
     if cfg!(windows) { "redial_bench_hooks.dll" } else { "libredial_bench_hooks.so" };
 
-/// The agent library for Windows: `$REDIAL_AGENT_WINDOWS`, else the cross-built one of the same target folder.
+/// Returns the path of the agent library for Windows: `$REDIAL_AGENT_WINDOWS`, else the cross-built one in the
+/// same target folder.
 ///
 /// # Errors
 /// As [`agent`].
@@ -47,7 +48,8 @@ pub fn windows_agent() -> Result<PathBuf> {
     built("REDIAL_AGENT_WINDOWS", WINDOWS_TARGET, library_name(true))
 }
 
-/// The `redial` program for Windows: `$REDIAL_BIN_WINDOWS`, else the cross-built one of the same target folder.
+/// Returns the path of the `redial` program for Windows: `$REDIAL_BIN_WINDOWS`, else the cross-built one in the
+/// same target folder.
 ///
 /// # Errors
 /// As [`agent`].
@@ -55,12 +57,12 @@ pub fn windows_redial() -> Result<PathBuf> {
     built("REDIAL_BIN_WINDOWS", WINDOWS_TARGET, program_name(true))
 }
 
-/// File name of the agent library.
+/// Returns the file name of the agent library.
 pub const fn library_name(windows: bool) -> &'static str {
     if windows { "redial_agent.dll" } else { "libredial_agent.so" }
 }
 
-/// File name of the program.
+/// Returns the file name of the `redial` program.
 pub const fn program_name(windows: bool) -> &'static str {
     if windows { "redial.exe" } else { "redial" }
 }
@@ -74,7 +76,7 @@ fn built(variable: &str, triple: &str, file: &str) -> Result<PathBuf> {
         bail!("{variable} names {}, which is not a file", path.display());
     }
     let own = std::env::current_exe()?;
-    // TARGET/PROFILE/xtask, TARGET/PROFILE/deps/TEST, TARGET/PROFILE/examples/NAME.
+    // The binary is TARGET/PROFILE/xtask, TARGET/PROFILE/deps/TEST or TARGET/PROFILE/examples/NAME.
     let folder = own.parent().unwrap_or(&own);
     let is_inner = folder.file_name().is_some_and(|name| name == "deps" || name == "examples");
     let profile = if is_inner { folder.parent().unwrap_or(folder) } else { folder };

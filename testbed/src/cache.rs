@@ -1,8 +1,8 @@
-//! The cache folder: items that are complete or absent, whoever else sets them up at the same time.
+//! The cache folder. An item is either complete or absent, even if several processes set it up at once.
 //!
-//! An item is a folder built aside and renamed into place, with a marker file holding the *recipe* it was built
-//! from. A process that dies half-way leaves only a folder nobody looks at; a changed recipe rebuilds the item; two
-//! processes take turns through a lock file.
+//! An item is a folder built aside and then renamed into place. Its marker file holds the *recipe* it was built
+//! from, and a changed recipe rebuilds the item. A process that dies half-way leaves only an unused folder. A
+//! lock file keeps processes from building the same item at once.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 const MARKER: &str = ".complete";
 
-/// The cache folder: `$REDIAL_CACHE`, else `.cache` in the checkout.
+/// Returns the cache folder: `$REDIAL_CACHE`, else `.cache` in the checkout.
 pub fn folder() -> PathBuf {
     match std::env::var_os("REDIAL_CACHE") {
         Some(folder) if !folder.is_empty() => PathBuf::from(folder),
@@ -19,19 +19,19 @@ pub fn folder() -> PathBuf {
     }
 }
 
-/// The root of the checkout this crate was built from.
+/// Returns the root of the checkout that this crate was built from.
 pub fn checkout() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Makes sure that `item` (a path below the cache folder) holds what `recipe` describes, building it when it does
-/// not, and returns its folder.
+/// Makes sure that `item` (a path below the cache folder) matches `recipe`, builds it if it does not, and
+/// returns its folder.
 ///
-/// `build` gets an empty folder to fill. It runs at most once at a time over all processes.
+/// `build` gets an empty folder to fill. At most one build of an item runs at a time, over all processes.
 ///
 /// # Errors
-/// What `build` reports, or a sentence naming the path the file system refused.
+/// The error of `build`, or an error that names the path that the file system refused.
 pub fn ensure(item: &str, recipe: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let target = folder().join(item);
     if is_complete(&target, recipe) {
@@ -55,20 +55,20 @@ pub fn ensure(item: &str, recipe: &str, build: impl FnOnce(&Path) -> Result<()>)
     Ok(target)
 }
 
-/// Whether `target` was completely built from `recipe`.
+/// Returns whether `target` was completely built from `recipe`.
 pub fn is_complete(target: &Path, recipe: &str) -> bool {
     fs::read_to_string(target.join(MARKER)).is_ok_and(|built_from| built_from == recipe)
 }
 
-/// A folder of this process to build `item` in; what a process that died left of the same item is cleared away.
+/// Returns a folder of this process to build `item` in, and removes leftovers of dead processes.
 ///
-/// The lock is held. Still the leftovers cannot be used or relied upon to go: an unpacker that a dead process had
-/// started may be writing to them yet.
+/// The caller holds the lock. Leftovers are still neither used nor required to disappear: an unpacker started
+/// by a dead process may still be writing to them.
 fn fresh_folder(item: &str) -> Result<PathBuf> {
     let building = folder().join("building").join(item.replace('/', "-"));
     if let Ok(leftovers) = fs::read_dir(&building) {
         for leftover in leftovers.flatten() {
-            // What cannot be removed now is removed by a later set-up; it is in nobody's way.
+            // A later set-up removes leftovers that cannot be removed now; they are harmless.
             let _ = fs::remove_dir_all(leftover.path());
         }
     }
@@ -77,7 +77,7 @@ fn fresh_folder(item: &str) -> Result<PathBuf> {
     Ok(aside)
 }
 
-/// Waits for the lock of `item`; it is held until the returned file is dropped.
+/// Waits for the lock of `item` and holds it until the returned file is dropped.
 fn lock(item: &str) -> Result<File> {
     let locks = folder().join("locks");
     fs::create_dir_all(&locks).with_context(|| format!("cannot create {}", locks.display()))?;
@@ -92,7 +92,7 @@ fn lock(item: &str) -> Result<File> {
     Ok(file)
 }
 
-/// Removes a folder that may be absent.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Ok(()) => Ok(()),

@@ -1,13 +1,13 @@
-//! A controller for tests: speaks the protocol to an agent directly, without the `redial` program.
+//! A controller for tests. It speaks the protocol to an agent directly, without the `redial` program.
 //!
 //! ```no_run
 //! # fn test() -> anyhow::Result<()> {
 //! use redial_protocol::{level::Level, message::Event, state::CopyState};
-//! use redial_testbed::controller::{Controller, Stay};
+//! use redial_testbed::controller::{Controller, Lifetime};
 //!
 //! let mut controller = Controller::connect(4711)?;
 //! controller.subscribe(None)?;
-//! let report = controller.dial("Shop!Shop.Cart.*", Level::Count, Stay::Kept)?;
+//! let report = controller.dial("Shop!Shop.Cart.*", Level::Count, Lifetime::Kept)?;
 //! assert_eq!(report.accepted, report.matched);
 //! controller.wait_for("a copy that is live", |event| match event {
 //!     Event::Transition(transition) => (transition.state == CopyState::Live).then_some(transition.row),
@@ -17,15 +17,14 @@
 //! controller.off("Shop!*")?;
 //! # Ok(()) }
 //! ```
-//! - [`Controller::connect`] waits for the endpoint, says hello and pings from then on, so that a test that is slow
-//!   elsewhere loses no held dials; [`Controller::connect_silent`] never pings. Dropping it ends the session.
-//! - [`Controller::ask`] sends any command and gives its reply with the pages that belong to it;
-//!   [`Controller::dial`], [`Controller::off`], [`Controller::status`], [`Controller::row`] and the like are short
-//!   for the common ones and fail with the refusal as their error.
-//! - Events wait in order until they are taken ([`Controller::next_event`], [`Controller::wait_for`] and the like); none
-//!   is lost while a reply is awaited.
-//! - [`Controller::dials`] is what the events taken so far amount to.
-//! - Every wait has the generous deadline of [`crate::host::DEADLINE`], whose passing is an error with the last events.
+//! - [`Controller::connect`] waits for the endpoint, sends a hello and then pings, so that a slow test loses no held dials.
+//!   [`Controller::connect_silent`] never pings. Dropping a controller ends its session.
+//! - [`Controller::ask`] sends any command and returns the reply with its pages. [`Controller::dial`], [`Controller::off`],
+//!   [`Controller::status`], [`Controller::row`] and others are shortcuts that turn a refusal into an error.
+//! - Events queue in order until a test takes them ([`Controller::next_event`], [`Controller::wait_for`], …). Waiting for a
+//!   reply loses none.
+//! - [`Controller::dials`] returns the rows that result from the events taken so far.
+//! - Every wait has the generous deadline [`crate::host::DEADLINE`]. A missed deadline is an error with the last events.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
@@ -41,7 +40,7 @@ use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::ids::RowId;
 use redial_protocol::il::IlLine;
 use redial_protocol::limits::SESSION_PING_MS;
-use redial_protocol::message::{AgentStatus, WireCommand, Event, Reply, Request, StatusRow};
+use redial_protocol::message::{AgentStatus, Event, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::times::Times;
 use redial_protocol::transport::{Closer, WriteHalf};
@@ -55,38 +54,38 @@ mod wire;
 pub use wire::raw;
 use wire::{PING_ID, lock, ping, read_packets};
 
-/// What this controller calls itself unless told otherwise.
+/// The program name that this controller reports by default.
 pub const PROGRAM: &str = "redial testbed";
-const TOLD: usize = 40; // events, in an error
+const TOLD: usize = 40; // maximum number of events in an error
 
-/// How long a dial stands.
+/// The lifetime of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stay {
-    /// Until it is turned off.
+    /// The dial stays until it is turned off.
     Kept,
-    /// Until this session ends.
+    /// The dial ends with this session.
     Held,
 }
 
-/// A reply with the pages that came before it.
+/// A reply and the pages before it.
 #[derive(Debug)]
 pub struct Answer {
     /// The reply.
     pub reply: Reply,
-    /// Rows, of `Status`.
+    /// Rows, from `Status`.
     pub rows: Vec<StatusRow>,
-    /// Pages, of `Methods`.
+    /// Pages, from `Methods`.
     pub methods: Vec<MethodPage>,
-    /// Times, of `Status`.
+    /// Times, from `Status`.
     pub times: Vec<Times>,
-    /// Lines, of `Il`.
+    /// Lines, from `Il`.
     pub il: Vec<IlLine>,
 }
 
-/// Every row by its id, as the events taken so far tell it.
+/// Rows by id, according to the events taken so far.
 pub type Dials = BTreeMap<RowId, StatusRow>;
 
-/// `Module!Type.Method(PARAMS)`: the pattern that names a row's method.
+/// Returns `Module!Type.Method(PARAMS)`, the pattern that names a row's method.
 pub fn full_name(row: &StatusRow) -> String {
     format!("{}!{}{}", row.module, row.method, row.signature)
 }
@@ -108,15 +107,15 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Connects to the agent in process `pid`, says hello as [`PROGRAM`], and pings from then on.
+    /// Connects to the agent in process `pid`, sends a hello as [`PROGRAM`], and pings from then on.
     ///
     /// # Errors
-    /// As [`raw`], or when the agent says no hello.
+    /// As [`raw`], or when the agent sends no hello.
     pub fn connect(pid: u32) -> Result<Self> {
         Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
-    /// As [`Controller::connect`], under another name.
+    /// Like [`Controller::connect`], but reports the program name `program`.
     ///
     /// # Errors
     /// As [`Controller::connect`].
@@ -124,7 +123,7 @@ impl Controller {
         Self::open(pid, program, Some(Duration::from_millis(SESSION_PING_MS)))
     }
 
-    /// As [`Controller::connect`], but says nothing unless told to: no pings.
+    /// Like [`Controller::connect`], but sends no pings.
     ///
     /// # Errors
     /// As [`Controller::connect`].
@@ -168,22 +167,22 @@ impl Controller {
         })
     }
 
-    /// The process at the other end.
+    /// Returns the id of the agent's process.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// What the agent said of itself in its hello.
+    /// Returns the facts from the agent's hello.
     pub fn facts(&self) -> &AgentFacts {
         &self.facts
     }
 
-    /// Bytes read from the connection so far.
+    /// Returns the number of bytes read from the connection so far.
     pub fn received_bytes(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Writes bytes as they are: half a frame, or garbage.
+    /// Writes raw bytes, such as half a frame or garbage.
     ///
     /// # Errors
     /// When the agent has closed the connection.
@@ -194,12 +193,12 @@ impl Controller {
     /// Sends a packet without waiting for an answer.
     ///
     /// # Errors
-    /// As [`Controller::send_bytes`], or when it does not fit a frame.
+    /// As [`Controller::send_bytes`], or when the packet does not fit a frame.
     pub fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
         self.send_bytes(&packet.to_frame()?)
     }
 
-    /// Sends a command and waits for its reply, which may be a refusal; other events wait to be taken.
+    /// Sends a command and waits for its reply, which may be a refusal. Other events stay queued.
     ///
     /// # Errors
     /// When the session ends or the deadline passes.
@@ -227,10 +226,10 @@ impl Controller {
         }
     }
 
-    /// Sends a command whose only answer is that it was done.
+    /// Sends a command that the agent only confirms.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with the reply when it is another one.
+    /// As [`Controller::ask`], or when the agent sends another reply.
     pub fn tell(&mut self, command: WireCommand) -> Result<()> {
         match self.ask(command)?.reply {
             Reply::Done => Ok(()),
@@ -238,10 +237,10 @@ impl Controller {
         }
     }
 
-    /// Every copy that is or was dialled and matches.
+    /// Returns the matching copies that are or were dialled.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when fewer rows came than were announced.
+    /// As [`Controller::ask`], or when fewer rows arrived than were announced.
     pub fn status(&mut self, pattern: Option<&str>) -> Result<Vec<StatusRow>> {
         let answer = self.ask(WireCommand::Status { pattern: pattern.map(str::to_owned) })?;
         match answer.reply {
@@ -257,10 +256,10 @@ impl Controller {
         }
     }
 
-    /// The one row that matches.
+    /// Returns the one matching row.
     ///
     /// # Errors
-    /// As [`Controller::status`], or when not exactly one matches.
+    /// As [`Controller::status`], or when not exactly one row matches.
     pub fn row(&mut self, pattern: &str) -> Result<StatusRow> {
         let mut rows = self.status(Some(pattern))?;
         match (rows.pop(), rows.len()) {
@@ -271,10 +270,10 @@ impl Controller {
         }
     }
 
-    /// AppDomains and modules.
+    /// Returns the AppDomains and modules.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with the reply when it is another one.
+    /// As [`Controller::ask`], or when the agent sends another reply.
     pub fn modules(&mut self) -> Result<(Vec<DomainRow>, Vec<ModuleRow>)> {
         match self.ask(WireCommand::Modules)?.reply {
             Reply::Modules { domains, modules } => Ok((domains, modules)),
@@ -282,10 +281,10 @@ impl Controller {
         }
     }
 
-    /// The agent's account of itself.
+    /// Returns the agent's own state.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with the reply when it is another one.
+    /// As [`Controller::ask`], or when the agent sends another reply.
     pub fn agent_status(&mut self) -> Result<AgentStatus> {
         match self.ask(WireCommand::AgentStatus)?.reply {
             Reply::AgentStatus(status) => Ok(status),
@@ -293,7 +292,8 @@ impl Controller {
         }
     }
 
-    /// Asks for rows, transitions and counters, the last every 20 ms. The first rows are queued when it returns.
+    /// Subscribes to rows, transitions and counters, with counters every 20 ms. The first rows are queued when
+    /// it returns.
     ///
     /// # Errors
     /// As [`Controller::tell`].
@@ -301,7 +301,7 @@ impl Controller {
         self.tell(WireCommand::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
     }
 
-    /// Takes the next event, replies to pings left out.
+    /// Takes the next event, except replies to pings.
     ///
     /// # Errors
     /// When the session ends or the deadline passes.
@@ -309,10 +309,10 @@ impl Controller {
         self.next_before(Instant::now() + DEADLINE, "an event")
     }
 
-    /// Takes events until `found` answers something for one. `what` is for the error.
+    /// Takes events until `found` returns a value for one. `what` describes that event in the error.
     ///
     /// # Errors
-    /// When the session ends or the deadline passes, with the last events.
+    /// When the session ends or the deadline passes. The error lists the last events.
     pub fn wait_for<T>(&mut self, what: &str, mut found: impl FnMut(&Event) -> Option<T>) -> Result<T> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -322,7 +322,7 @@ impl Controller {
         }
     }
 
-    /// Takes events until the rows they amount to are as wanted; none when they are already.
+    /// Takes events until the resulting rows satisfy `wanted`. Takes none if they already do.
     ///
     /// # Errors
     /// As [`Controller::wait_for`].
@@ -330,7 +330,7 @@ impl Controller {
         self.take_until(what, wanted).map(drop)
     }
 
-    /// As [`Controller::wait_until`]; answers the events taken.
+    /// Like [`Controller::wait_until`], but returns the events taken.
     ///
     /// # Errors
     /// As [`Controller::wait_for`].
@@ -343,10 +343,10 @@ impl Controller {
         Ok(events)
     }
 
-    /// Waits until the agent has closed the connection; events on the way are taken.
+    /// Takes events until the agent has closed the connection.
     ///
     /// # Errors
-    /// When it does not before the deadline.
+    /// When the deadline passes first.
     pub fn wait_for_end(&mut self) -> Result<()> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -359,7 +359,7 @@ impl Controller {
         }
     }
 
-    /// Every row, as the events taken so far tell it.
+    /// Returns the rows according to the events taken so far.
     pub fn dials(&self) -> &Dials {
         &self.dials
     }
@@ -393,7 +393,7 @@ impl Controller {
         }
     }
 
-    /// The last events, for errors.
+    /// Formats the last events for errors.
     fn told(&self) -> String {
         let told: Vec<String> = self.taken.iter().map(|event| format!("\n  {event:?}")).collect();
         format!("; the last events were:{}", told.concat())

@@ -1,7 +1,8 @@
-//! The C# compiler: one assembly for .NET Core 2.1, 3.1, .NET 8 and later, cached by everything that goes into it.
+//! The C# compiler. One assembly serves .NET Core 2.1, 3.1, .NET 8 and later; the cache key covers all inputs.
 //!
-//! The 3.1 SDK's compiler runs on .NET 8 (its own runtime needs an OpenSSL that newer systems lack) and compiles
-//! against the framework files of 2.1.30 itself, so that one file serves every later runtime by rolling forward.
+//! The compiler of the 3.1 SDK runs on .NET 8, because its own runtime needs an OpenSSL version that newer
+//! systems lack. It compiles against the framework files of 2.1.30, so every later runtime can run the file by
+//! rolling forward.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,13 +19,13 @@ use crate::runtimes::Runtime;
 /// Program or library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Has a `Main`; gets a `runtimeconfig.json` beside it.
+    /// Has a `Main` and gets a `runtimeconfig.json` beside it.
     Program,
     /// Loaded by others.
     Library,
 }
 
-/// Which framework the assembly is compiled against.
+/// The framework that the assembly is compiled against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framework {
     /// The base framework of 2.1.30: runs on 2.1, 3.1, 8 and later.
@@ -33,7 +34,7 @@ pub enum Framework {
     AspNet,
 }
 
-/// What to compile.
+/// The input of one compiler run.
 #[derive(Clone, Debug)]
 pub struct Compilation {
     /// Name of the assembly without extension.
@@ -44,7 +45,8 @@ pub struct Compilation {
     pub kind: Kind,
     /// Framework to compile against.
     pub framework: Framework,
-    /// Assemblies to reference besides the framework; copied beside the result, where the runtime looks for them.
+    /// Assemblies to reference besides the framework. They are copied beside the result, where the runtime
+    /// looks for them.
     pub references: Vec<PathBuf>,
     /// Further compiler options, such as `-unsafe` or `-optimize-`. The default is `-optimize+ -debug:portable
     /// -langversion:8 -unsafe+`.
@@ -52,7 +54,7 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// A program of the base framework.
+    /// Describes a program of the base framework.
     pub fn program(assembly: &str, sources: Vec<PathBuf>) -> Self {
         Self {
             assembly: assembly.to_owned(),
@@ -64,17 +66,18 @@ impl Compilation {
         }
     }
 
-    /// A library of the base framework.
+    /// Describes a library of the base framework.
     pub fn library(assembly: &str, sources: Vec<PathBuf>) -> Self {
         Self { kind: Kind::Library, ..Self::program(assembly, sources) }
     }
 
-    /// Compiles when the cache has no result for these very sources, references and options.
+    /// Returns the path of the assembly, compiling it unless the cache holds a result for the same sources,
+    /// references and options.
     ///
-    /// Returns the path of the assembly; its folder belongs to it alone and must not be written to.
+    /// The folder of the assembly belongs to it alone and must not be written to.
     ///
     /// # Errors
-    /// The compiler's messages, or what setting up the runtimes reports.
+    /// The compiler's messages, or an error of setting up the runtimes.
     pub fn build(&self) -> Result<PathBuf> {
         let recipe = self.recipe()?;
         let digest = Sha256::digest(recipe.as_bytes());
@@ -88,7 +91,8 @@ impl Compilation {
         format!("{}.dll", self.assembly)
     }
 
-    /// Everything the result depends on, as text: hashes of inputs, options, the compiler's package.
+    /// Returns everything that the result depends on as text: hashes of inputs, options, the compiler's
+    /// package.
     fn recipe(&self) -> Result<String> {
         let mut recipe = format!(
             "{} {:?} {:?} {:?}\ncompiler {}\n",
@@ -127,10 +131,11 @@ impl Compilation {
         options
     }
 
-    /// The compiler's command on `runtime`, writing to `out`; the same bytes each time for the same `out`.
+    /// Returns the compiler's command on `runtime`, writing to `out`. The same `out` gets the same bytes each
+    /// time.
     ///
     /// # Errors
-    /// What setting up the runtimes reports.
+    /// When the runtimes cannot be set up.
     pub fn command(&self, runtime: Runtime, out: &Path) -> Result<Command> {
         let sdk = Runtime::SDK_3_1.ensure()?;
         let compiler = sdk.root().join("sdk/3.1.102/Roslyn/bincore/csc.dll");

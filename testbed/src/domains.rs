@@ -1,5 +1,5 @@
-//! Several real AppDomains in one .NET Core 2.1.30 process: **an unsupported configuration of a real runtime**, made
-//! by the host program of `src/bin/many-domains`, whose commands are listed there.
+//! Several real AppDomains in one .NET Core 2.1.30 process: **an unsupported configuration of a real runtime**.
+//! The host program in `src/bin/many-domains` creates them and lists its commands.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::programs;
 use crate::runtimes::Runtime;
 use crate::truth::Truth;
 
-/// The host's command, without the agent. `program` is what `env!("CARGO_BIN_EXE_many-domains")` says in a test.
+/// Returns the host's command, without the agent. `program` is `env!("CARGO_BIN_EXE_many-domains")` in a test.
 ///
 /// # Errors
 /// When the runtime cannot be set up, or the compiler's messages.
@@ -23,10 +23,10 @@ pub fn command(program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Sends a command whose answer is one line that begins so; the rest of that line.
+/// Sends a command, reads one line that starts with `beginning`, and returns the rest of that line.
 ///
 /// # Errors
-/// With the line when it begins otherwise, or as [`Host::say`] and [`Host::next_line`].
+/// When the line starts differently; also as [`Host::say`] and [`Host::next_line`].
 pub fn ask(host: &mut Host, command: &str, beginning: &str) -> Result<String> {
     host.say(command)?;
     let line = host.next_line()?;
@@ -34,7 +34,7 @@ pub fn ask(host: &mut Host, command: &str, beginning: &str) -> Result<String> {
     Ok(rest.trim().to_owned())
 }
 
-/// Makes the domains, in order.
+/// Creates the domains, in order.
 ///
 /// # Errors
 /// As [`ask`].
@@ -44,7 +44,7 @@ pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
         .try_for_each(|name| ask(host, &format!("create {name}"), &format!("created {name}")).map(drop))
 }
 
-/// Calls the method that `kind` stands for `times` times in the domain.
+/// Calls the method of `kind` `times` times in the domain.
 ///
 /// # Errors
 /// As [`ask`].
@@ -52,10 +52,11 @@ pub fn call(host: &mut Host, domain: &str, kind: &str, times: u32) -> Result<()>
     ask(host, &format!("call {domain} {kind} {times}"), &format!("called {domain} {kind}")).map(drop)
 }
 
-/// Calls by copy, under the names that the host's truth has: `DOMAIN/MODULE!METHOD`. Copies without calls too.
+/// Returns the calls by copy, including copies without calls. Names have the form of the host's truth:
+/// `DOMAIN/MODULE!METHOD`.
 ///
 /// # Errors
-/// When two rows are of one copy.
+/// When two rows belong to one copy.
 pub fn counted(rows: &[StatusRow]) -> Result<Truth> {
     let mut counted = Truth::new();
     for row in rows {
@@ -65,7 +66,7 @@ pub fn counted(rows: &[StatusRow]) -> Result<Truth> {
     Ok(counted)
 }
 
-/// What `after` has more than `before`, without what has not grown.
+/// Returns the growth from `before` to `after`, without entries that did not grow.
 pub fn grown(before: &Truth, after: &Truth) -> Truth {
     let more = |(name, calls): (&String, &u64)| {
         let grown = calls.saturating_sub(before.get(name).copied().unwrap_or(0));
@@ -74,7 +75,8 @@ pub fn grown(before: &Truth, after: &Truth) -> Truth {
     after.iter().filter_map(more).collect()
 }
 
-/// The part of a truth about the domains of which `meant` holds and the methods that begin so.
+/// Returns the part of a truth about the domains accepted by `meant` and methods whose names start with
+/// `method`.
 pub fn part(truth: &Truth, meant: impl Fn(&str) -> bool, method: &str) -> Truth {
     let is_part = |name: &str| {
         name.rsplit_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method))

@@ -1,4 +1,4 @@
-//! What became of a dial on everything: copies that run with it, that wait for their next call, and that were refused.
+//! The result of a dial on everything: how many copies are live, pending or refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,21 +7,21 @@ use anyhow::{Context, Result, ensure};
 use redial_protocol::message::StatusRow;
 use serde_json::Value;
 
-/// Copies by what became of them.
+/// Copies by state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Everything {
-    /// They were called, and their bodies count.
+    /// Called since, with a counting body.
     pub live: usize,
-    /// Nobody called them yet.
+    /// Not called since.
     pub asked: usize,
-    /// Refused, by the reason that was given.
+    /// Refused, by reason.
     pub refused: BTreeMap<String, usize>,
-    /// In any other state, which nothing should be: `state method`.
+    /// In any other state, which is unexpected: `state method`.
     pub other: Vec<String>,
 }
 
 impl Everything {
-    /// Of the rows that a controller was sent.
+    /// Sorts the rows that a controller received.
     pub fn of_rows(rows: &[StatusRow]) -> Self {
         let mut sorted = Self::default();
         for row in rows {
@@ -30,10 +30,10 @@ impl Everything {
         sorted
     }
 
-    /// Of `status` in a report, or of `redial status --json`.
+    /// Sorts the rows of `status` in a report, or of `redial status --json`.
     ///
     /// # Errors
-    /// A row that is none.
+    /// When a value is not a row.
     pub fn of_json(rows: &Value) -> Result<Self> {
         let mut sorted = Self::default();
         for row in rows.as_array().context("no array of rows")? {
@@ -53,10 +53,10 @@ impl Everything {
         }
     }
 
-    /// Checks that nothing is in a state of its own, and that each refusal has a sentence.
+    /// Checks that no copy is in an unexpected state and that each refusal has a sentence.
     ///
     /// # Errors
-    /// With what is not so.
+    /// When a check fails.
     pub fn ensure_sound(&self) -> Result<()> {
         ensure!(self.other.is_empty(), "neither on nor refused: {:?}", self.other);
         let is_sentence = |reason: &String| reason.contains(' ') && reason.len() > 20;

@@ -1,4 +1,4 @@
-//! Fetching packages by name through `pip` and `npm`, checked against their pinned hashes.
+//! Fetches packages by name with `pip` and `npm` and checks them against their pinned hashes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::packages::{Manager, Package};
 
 const ATTEMPTS: u32 = 4;
 
-/// The package's file, fetched when the cache has no good copy.
+/// Returns the package's file, fetching it unless the cache has a good copy.
 ///
 /// # Errors
-/// A sentence with the manager's own last words, when every attempt failed or the hash is another one.
+/// The package manager's last lines when every attempt failed, or an error when the hash differs.
 pub fn package(package: &Package) -> Result<PathBuf> {
     let item = format!("downloads/{}", package.file_name());
     let folder = cache::ensure(&item, package.sha256, |aside| {
@@ -27,7 +27,7 @@ pub fn package(package: &Package) -> Result<PathBuf> {
                 Ok(file) => break file,
                 Err(error) if attempt < ATTEMPTS => {
                     eprintln!("  {} {}: attempt {attempt} failed: {error:#}", package.name, package.version);
-                    // The pause lets a registry that is short of breath recover; nothing is waited *for*.
+                    // The pause lets an overloaded registry recover; the code does not wait for any event.
                     std::thread::sleep(Duration::from_secs(2 * u64::from(attempt)));
                     attempt += 1;
                 }
@@ -110,7 +110,7 @@ fn only_file(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// SHA-256 of a file, in lower-case hexadecimal.
+/// Returns the SHA-256 of a file in lower-case hexadecimal.
 pub fn sha256_of(file: &Path) -> Result<String> {
     let mut opened = fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
     let mut hasher = Sha256::new();

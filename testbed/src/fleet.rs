@@ -1,4 +1,4 @@
-//! Many Shops under a name that no other process has.
+//! Many Shop processes under a name that no other process has.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,18 +10,18 @@ use crate::runtimes::Runtime;
 use crate::shop::LiveShop;
 use crate::{artefacts, cache, programs};
 
-/// Shop's files under another name; removed when dropped.
+/// Shop's files under another name. Dropping it removes them.
 pub struct Program {
     folder: PathBuf,
-    /// What it is called, without its extension.
+    /// The name without extension.
     pub name: String,
 }
 
 impl Program {
-    /// One whose name no other process has, by that of a test.
+    /// Creates a copy with a unique name derived from the test's name.
     ///
     /// # Errors
-    /// When its files cannot be made.
+    /// When its files cannot be created.
     pub fn new(test: &str) -> Result<Program> {
         let name = format!("{test}-{}", std::process::id());
         let folder = cache::folder().join("fleet").join(&name);
@@ -33,26 +33,26 @@ impl Program {
         Ok(Program { folder, name })
     }
 
-    /// A place for an agent library where none is yet, and where [`Program::put_agent`] puts one.
+    /// Returns a path without an agent library yet; [`Program::put_agent`] puts one there.
     pub fn agent_to_come(&self) -> PathBuf {
         self.folder.join("agent-to-come.so")
     }
 
-    /// Puts the agent library there, whole from the first moment on.
+    /// Puts the agent library at [`Program::agent_to_come`] atomically.
     ///
     /// # Errors
-    /// When it has not been built, or there is something already.
+    /// When the library has not been built, or the path exists already.
     #[cfg(unix)]
     pub fn put_agent(&self, library: &Path) -> Result<()> {
         Ok(std::os::unix::fs::symlink(library, self.agent_to_come())?)
     }
 
-    /// What it is called on Redial's command line.
+    /// Returns the target for Redial's command line.
     pub fn target(&self) -> String {
         format!("name:{}", self.name)
     }
 
-    /// `process PID (NAME.dll)`.
+    /// Returns `process PID (NAME.dll)`.
     pub fn title(&self, shop: &LiveShop) -> String {
         format!("process {} ({}.dll)", shop.pid, self.name)
     }
@@ -61,7 +61,7 @@ impl Program {
         let dll = self.folder.join(format!("{}.dll", self.name));
         let mut command = Runtime::V8_0.ensure()?.command(&dll);
         command.args(["--live", "--threads", "1"]);
-        // Small heaps: there are many of them.
+        // Small heaps, because many processes run at once.
         command.env("DOTNET_GCHeapHardLimit", "0x4000000").env("DOTNET_GCgen0size", "0x100000");
         if let Some(library) = agent {
             host::load_agent_from(&mut command, library);
@@ -69,17 +69,17 @@ impl Program {
         Ok(command)
     }
 
-    /// So many of them, started side by side, those at the front with the agent.
+    /// Starts `number` processes side by side, the first `with_agent` of them with the agent.
     ///
     /// # Errors
     /// When one cannot be started.
     pub fn start(&self, number: usize, with_agent: usize) -> Result<Vec<LiveShop>> {
-        // Where none has it, it need not be there.
+        // Without an agent process the library need not exist.
         let agent = if with_agent > 0 { Some(artefacts::agent()?) } else { None };
         self.start_each(number, |index| agent.as_deref().filter(|_| index < with_agent))
     }
 
-    /// As [`Program::start`], all of them with a given library.
+    /// Like [`Program::start`], but all processes load the given library.
     ///
     /// # Errors
     /// When one cannot be started.
@@ -97,7 +97,7 @@ impl Program {
         hosts.into_iter().map(ready).collect()
     }
 
-    /// `redial COMMAND name:NAME ARGUMENTS` to its end.
+    /// Runs `redial COMMAND name:NAME ARGUMENTS` to its end.
     ///
     /// # Errors
     /// When it cannot be started or does not end.

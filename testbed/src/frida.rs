@@ -1,4 +1,4 @@
-//! Frida, which the benchmark compares with: its Python module, for whatever `python3` is there.
+//! Frida's Python module for benchmark comparisons, for any `python3`.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use crate::{layout, packages};
 
-/// The folder to put on `PYTHONPATH`, fetched when the cache has none.
+/// Returns the folder to put on `PYTHONPATH`, fetching it if the cache has none.
 ///
 /// # Errors
-/// A sentence with what the package manager said.
+/// The package manager's message.
 pub fn python_module() -> Result<PathBuf> {
     layout::plain("tools/frida-17.25.2", &packages::FRIDA, ".")
 }

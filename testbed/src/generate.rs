@@ -1,7 +1,8 @@
-//! Assemblies that are generated: one with many methods, many with few, one with invalid IL, some with random IL.
+//! Generated assemblies: one with many methods, many with few methods, one with invalid IL, some with random
+//! IL.
 //!
-//! All are deterministic and cached. `Big` goes through the C# compiler, so that its bodies are what a compiler
-//! writes; the small ones are written directly by the program `makelibs`, in one run.
+//! All are deterministic and cached. `Big` goes through the C# compiler, so its bodies are real compiler
+//! output. The program `makelibs` writes the small ones directly, in one run.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,15 @@ use crate::programs;
 use crate::runtimes::Runtime;
 use crate::sources::source_file;
 
-/// Classes of [`big_library`].
+/// Number of classes of [`big_library`].
 pub const BIG_CLASSES: u32 = 100;
 
-/// Methods of each class of [`big_library`], the compiler-made ones not counted.
+/// Number of methods of each class of [`big_library`], without compiler-generated ones.
 pub const BIG_METHODS: u32 = 101;
 
-/// `Big.dll`: classes `Big.C0`… `Big.C99`, each with methods `M0`… `M100` of varied shapes and a `Run(int)` that
-/// calls each of them once; `Big.All.CallAll(int)` calls every `Run` once. The results are the same every time.
+/// Returns `Big.dll`. Its classes `Big.C0`… `Big.C99` each have methods `M0`… `M100` of varied shapes and a
+/// `Run(int)` that calls each of them once. `Big.All.CallAll(int)` calls every `Run` once. The results are the
+/// same every time.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -29,7 +31,7 @@ pub fn big_library() -> Result<PathBuf> {
     big_library_named("Big")
 }
 
-/// The same under another assembly name; the types are named as in `Big`.
+/// Returns the same library under another assembly name. The types are named as in `Big`.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -37,7 +39,7 @@ pub fn big_library_named(assembly: &str) -> Result<PathBuf> {
     Compilation::library(assembly, vec![big_library_source()?]).build()
 }
 
-/// The C# file of [`big_library`], some 30,000 lines.
+/// Returns the C# file of [`big_library`], about 30,000 lines.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -45,14 +47,14 @@ pub fn big_library_source() -> Result<PathBuf> {
     source_file("Big", &big_source(BIG_CLASSES, BIG_METHODS))
 }
 
-/// Classes of [`hot_library`].
+/// Number of classes of [`hot_library`].
 pub const HOT_CLASSES: u32 = 10;
 
-/// Methods of each class of [`hot_library`].
+/// Number of methods of each class of [`hot_library`].
 pub const HOT_METHODS: u32 = 100;
 
-/// `Hot.dll`: classes `Hot.H0`… `Hot.H9`, each with methods `M0`… `M99` that are short and never inlined;
-/// `Hot.All.Sweep(int)` calls each of them once.
+/// Returns `Hot.dll`. Its classes `Hot.H0`… `Hot.H9` each have short methods `M0`… `M99` that are never
+/// inlined. `Hot.All.Sweep(int)` calls each of them once.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -82,30 +84,30 @@ fn hot_source() -> String {
     source
 }
 
-/// A folder of `Lib0.dll`… as `makelibs tiny` writes them.
+/// Returns a folder of `Lib0.dll`… written by `makelibs tiny`.
 ///
 /// # Errors
-/// The compiler's messages, or what `makelibs` says.
+/// Messages of the compiler or of `makelibs`.
 pub fn tiny_libraries(count: u32) -> Result<PathBuf> {
     make_libraries(&format!("tiny-{count}"), |folder| {
         vec!["tiny".into(), folder.display().to_string(), count.to_string()]
     })
 }
 
-/// `Bad.dll`, as `makelibs bad` writes it.
+/// Returns `Bad.dll`, written by `makelibs bad`.
 ///
 /// # Errors
-/// The compiler's messages, or what `makelibs` says.
+/// Messages of the compiler or of `makelibs`.
 pub fn bad_library() -> Result<PathBuf> {
     let folder =
         make_libraries("bad", |folder| vec!["bad".into(), folder.join("Bad.dll").display().to_string()])?;
     Ok(folder.join("Bad.dll"))
 }
 
-/// `Jumps.dll`, as `makelibs jumps` writes it for the program `shapes`.
+/// Returns `Jumps.dll`, written by `makelibs jumps` for the program `shapes`.
 ///
 /// # Errors
-/// The compiler's messages, or what `makelibs` says.
+/// Messages of the compiler or of `makelibs`.
 pub fn jumps_library() -> Result<PathBuf> {
     let folder = make_libraries("jumps", |folder| {
         vec!["jumps".into(), folder.join("Jumps.dll").display().to_string()]
@@ -113,20 +115,22 @@ pub fn jumps_library() -> Result<PathBuf> {
     Ok(folder.join("Jumps.dll"))
 }
 
-/// Modules of [`random_methods`].
+/// Number of modules of [`random_methods`].
 pub const RANDOM_MODULES: usize = 20;
 
-/// Methods of each module of [`random_methods`] with random bodies; [`RANDOM_NUMBERS`] with those that call them.
+/// Number of methods with random bodies in each module of [`random_methods`]. [`RANDOM_NUMBERS`] includes their
+/// callers.
 pub const RANDOM_METHODS: usize = 1000;
 
-/// Numbers that a module of [`random_methods`] takes in the program's account of calls: that of the method with token
-/// `0x06000001 + n` in module `m` is `m * RANDOM_NUMBERS + n`.
+/// Numbers that a module of [`random_methods`] takes in the program's call counts. The method with token
+/// `0x06000001 + n` in module `m` has the number `m * RANDOM_NUMBERS + n`.
 pub const RANDOM_NUMBERS: usize = 1020;
 
-/// A folder of `Rand0.dll`…, random valid IL as `randomil make` writes it; the same for the same seed.
+/// Returns a folder of `Rand0.dll`…, random valid IL written by `randomil make`. A seed always gives the same
+/// result.
 ///
 /// # Errors
-/// The compiler's messages, or what `randomil` says.
+/// Messages of the compiler or of `randomil`.
 pub fn random_methods(seed: u64) -> Result<PathBuf> {
     made_by("randomil", &format!("random-{seed}"), |folder| {
         let modules = RANDOM_MODULES.to_string();
@@ -140,7 +144,7 @@ fn make_libraries(item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Resul
 
 fn made_by(maker: &str, item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
     let program = programs::named(maker)?;
-    // The program's folder is named after the hash of its source.
+    // The name of the program's folder is the hash of its source.
     let recipe = program.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
     cache::ensure(&format!("generated/{item}"), &recipe, |into| {
         let output = program.command(Runtime::V8_0)?.args(arguments(into)).output()?;
@@ -151,8 +155,8 @@ fn made_by(maker: &str, item: &str, arguments: impl Fn(&Path) -> Vec<String>) ->
     })
 }
 
-/// One method in C# and the expression that calls it with an `int n`. `@` stands for the method's number, `#` for a
-/// constant of its own.
+/// One method in C# and the expression that calls it with an `int n`. `@` stands for the method's number, `#`
+/// for a constant of its own.
 struct Shape {
     method: &'static str,
     call: &'static str,
@@ -257,7 +261,7 @@ namespace Big
     }
 ";
 
-/// The C# source of `Big`, the same for the same numbers.
+/// Returns the C# source of `Big`, the same for the same numbers.
 fn big_source(classes: u32, methods: u32) -> String {
     let mut source = HEAD.to_owned();
     for class in 0..classes {

@@ -1,14 +1,15 @@
-//! Requests of an agent that do not return until a test lets them (`REDIAL_TEST_HANG`, test builds of the agent alone).
+//! Blocks requests of an agent until a test releases them (`REDIAL_TEST_HANG`, in test builds of the agent
+//! only).
 
 use crate::cache;
 use anyhow::{Context, Result};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file: while it is there, requests wait. Gone when dropped.
+/// A file that blocks requests while it exists. Dropping it removes the file.
 pub struct Hang(String);
 
 impl Default for Hang {
-    /// Nothing waits before [`Hang::begin`].
+    /// Nothing blocks before [`Hang::begin`].
     fn default() -> Hang {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -18,12 +19,12 @@ impl Default for Hang {
 }
 
 impl Hang {
-    /// The variable that a program is to be started with, and its value.
+    /// Returns the variable, and its value, to start a program with.
     pub fn variable(&self) -> (&'static str, &str) {
         ("REDIAL_TEST_HANG", &self.0)
     }
 
-    /// Requests wait from now on.
+    /// Blocks requests from now on.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -31,7 +32,7 @@ impl Hang {
         std::fs::write(&self.0, "").with_context(|| self.0.clone())
     }
 
-    /// They go on.
+    /// Releases the blocked requests.
     ///
     /// # Errors
     /// When the file cannot be removed.
@@ -42,7 +43,7 @@ impl Hang {
 
 impl Drop for Hang {
     fn drop(&mut self) {
-        // It is not there unless a check failed meanwhile.
+        // The file exists only if a check failed meanwhile.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,8 +1,8 @@
-//! Host processes: started with or without the agent, spoken to in lines, and never left behind.
+//! Host processes: started with or without the agent, driven by lines, and never left behind.
 //!
-//! A test host prints a line when it has reached a point, and goes on when it is sent a line; so tests wait for
-//! events and never for time. Every wait has one generous deadline whose passing fails the test with everything the
-//! host said.
+//! A test host prints a line when it reaches a point and continues when it receives a line, so tests wait for
+//! events and never for time. Every wait has one generous deadline. If it passes, the test fails with the
+//! host's whole output.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,13 +15,13 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::artefacts;
 
-/// How long any single wait may take before the test fails. Far above what a loaded machine needs.
+/// The limit of any single wait, far above the needs of a loaded machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// How long a process that has closed its output is given to end before it is said to run on.
+/// Time for a process to end after it closed its output, before it counts as still running.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// The agent's class id, as `CORECLR_PROFILER` wants it.
+/// The agent's class id in the form of `CORECLR_PROFILER`.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";
 
 /// Sets the variables that make the CLR load the agent into `command`'s process.
@@ -33,7 +33,7 @@ pub fn load_agent(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// As [`load_agent`], with a given library.
+/// Like [`load_agent`], with a given library.
 pub fn load_agent_from(command: &mut Command, library: &Path) {
     command
         .env("CORECLR_ENABLE_PROFILING", "1")
@@ -41,7 +41,7 @@ pub fn load_agent_from(command: &mut Command, library: &Path) {
         .env("CORECLR_PROFILER_PATH", library);
 }
 
-/// `redial run OPTIONS -- COMMAND`, with `command`'s program, arguments, environment and folder.
+/// Returns `redial run OPTIONS -- COMMAND`, with `command`'s program, arguments, environment and folder.
 ///
 /// # Errors
 /// When the program or the agent library has not been built.
@@ -61,7 +61,7 @@ pub fn redial_run(options: &[&str], command: &Command) -> Result<Command> {
     Ok(run)
 }
 
-/// `redial ARGUMENTS`, with the built agent library named in its environment.
+/// Returns `redial ARGUMENTS`, with the built agent library named in its environment.
 ///
 /// # Errors
 /// When the program or the agent library has not been built.
@@ -71,39 +71,39 @@ pub fn redial(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// How a process ended and all it said.
+/// The exit status and the output of a process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Its exit status.
     pub status: ExitStatus,
-    /// All of standard output, lines already taken by [`Host::wait_for`] included.
+    /// All of standard output, including lines already taken by [`Host::wait_for`].
     pub stdout: String,
     /// All of standard error.
     pub stderr: String,
 }
 
 impl Outcome {
-    /// The exit code; an error naming the signal when there is none.
+    /// Returns the exit code.
     ///
     /// # Errors
-    /// When a signal ended the process.
+    /// When a signal ended the process; the error names it.
     pub fn code(&self) -> Result<i32> {
         self.status.code().ok_or_else(|| anyhow!("ended by {}; it said:\n{}", self.status, self.said()))
     }
 
-    /// Standard output as one JSON value.
+    /// Parses standard output as one JSON value.
     ///
     /// # Errors
-    /// A sentence with the output when it is not JSON.
+    /// When it is not JSON; the error contains the output.
     pub fn json(&self) -> Result<serde_json::Value> {
         serde_json::from_str(&self.stdout)
             .with_context(|| format!("not JSON ({}):\n{}", self.status, self.said()))
     }
 
-    /// Succeeds when the process ended with code 0.
+    /// Succeeds if the process ended with code 0.
     ///
     /// # Errors
-    /// A sentence with everything the process said.
+    /// When it did not; the error contains the whole output.
     pub fn ok(self) -> Result<Self> {
         if self.status.success() {
             return Ok(self);
@@ -111,16 +111,16 @@ impl Outcome {
         bail!("ended with {}:\n{}", self.status, self.said())
     }
 
-    /// Both streams, for messages.
+    /// Returns both streams, for messages.
     pub fn said(&self) -> String {
         format!("--- standard output\n{}--- standard error\n{}", self.stdout, self.stderr)
     }
 }
 
-/// Runs a command to its end, with nothing on its standard input.
+/// Runs a command to its end, with empty standard input.
 ///
 /// # Errors
-/// When it cannot be started or does not end before the deadline (it is killed then).
+/// When it cannot be started, or does not end before the deadline (then it is killed).
 pub fn run(command: Command) -> Result<Outcome> {
     let mut host = Host::start(command)?;
     host.close_input();
@@ -140,10 +140,10 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts `command` in a process group of its own.
+    /// Starts `command` in its own process group.
     ///
     /// # Errors
-    /// A sentence naming the program that cannot be started.
+    /// When the program cannot be started; the error names it.
     pub fn start(mut command: Command) -> Result<Self> {
         let what = command.get_program().to_string_lossy().into_owned();
         own_group(&mut command);
@@ -169,14 +169,15 @@ impl Host {
         });
         let errors = std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was read before a failure is still worth showing.
+            // Output read before a failure is still useful.
             let _ = errors.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
         Ok(Self { child, input, lines, said: String::new(), errors: Some(errors), what, ended: false })
     }
 
-    /// As [`Host::start`], its standard error among its output: so what it says there can be waited for.
+    /// Like [`Host::start`], with standard error redirected to standard output, so tests can wait for its
+    /// lines.
     ///
     /// # Errors
     /// As [`Host::start`].
@@ -193,17 +194,17 @@ impl Host {
         Self::start(shell)
     }
 
-    /// Process id of what was started; with `redial run` that is `redial`, see [`Host::only_child`].
+    /// Returns the id of the started process. With `redial run` that is `redial`; see [`Host::only_child`].
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Process id of the one child of the started process, for hosts started through `redial run`.
+    /// Returns the process id of the only child of the started process, for hosts started through `redial run`.
     ///
-    /// Call it when the host has printed a line: then it exists.
+    /// Call it after the host has printed a line; then the child exists.
     ///
     /// # Errors
-    /// When there is not exactly one child, and everywhere but on Linux.
+    /// When there is not exactly one child, and everywhere except on Linux.
     pub fn only_child(&self) -> Result<u32> {
         if !cfg!(target_os = "linux") {
             bail!("only Linux lists a process's children in files");
@@ -231,20 +232,20 @@ impl Host {
             .with_context(|| format!("{} no longer reads; it said:\n{said}", self.what))
     }
 
-    /// Ends the host's standard input.
+    /// Closes the host's standard input.
     pub fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     ///
     /// # Errors
-    /// When the output ends or the deadline passes, with everything the host said.
+    /// When the output ends or the deadline passes; the error contains the host's whole output.
     pub fn next_line(&mut self) -> Result<String> {
         self.next_line_before(Instant::now() + DEADLINE, "another line")
     }
 
-    /// Skips lines until one begins with `beginning`, and returns the rest of that line, trimmed.
+    /// Skips lines until one starts with `beginning`, and returns the rest of that line, trimmed.
     ///
     /// # Errors
     /// As [`Host::next_line`].
@@ -258,7 +259,7 @@ impl Host {
         }
     }
 
-    /// Sends `line` and waits for an answer that begins with `beginning`, as [`Host::wait_for`].
+    /// Sends `line` and waits for an answer that starts with `beginning`, as [`Host::wait_for`] does.
     ///
     /// # Errors
     /// As [`Host::say`] and [`Host::next_line`].
@@ -267,10 +268,10 @@ impl Host {
         self.wait_for(beginning)
     }
 
-    /// Whether the process still runs.
+    /// Returns whether the process is still running.
     ///
     /// # Errors
-    /// When the system cannot say.
+    /// When the system does not report it.
     pub fn is_running(&mut self) -> Result<bool> {
         has_ended(&mut self.child).map(|ended| !ended)
     }
@@ -278,7 +279,7 @@ impl Host {
     /// Waits for the process to end by itself.
     ///
     /// # Errors
-    /// When it does not before the deadline (it is killed then), with everything it said.
+    /// When the deadline passes first (then the process is killed); the error contains its whole output.
     pub fn finish(mut self) -> Result<Outcome> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -305,7 +306,7 @@ impl Host {
         }
         self.ended = true;
         kill_group(self.child.id());
-        // Either call fails only when the process has already ended, which is what is wanted.
+        // Both calls fail only if the process has already ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -317,8 +318,8 @@ impl Host {
                 Ok(line.trim_end_matches(['\r', '\n']).to_owned())
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // A process that ends closes its output a moment before it can be seen to have ended; whether it
-                // does end, the failure tells.
+                // A process closes its output a moment before its end becomes visible. If it does not end, the
+                // failure reports that.
                 let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
                 Err(self.failure(&format!("ended its output before printing {awaited:?}")))
             }
@@ -328,13 +329,13 @@ impl Host {
         }
     }
 
-    /// Ends the host; an error of somebody's who spoke with it, with how it ended and everything it said.
+    /// Ends the host and adds its exit status and whole output to the error.
     pub fn failed_with(&mut self, error: anyhow::Error) -> anyhow::Error {
         let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
         self.failure(&format!("took part in a failure ({error:#})"))
     }
 
-    /// Ends the host and tells everything it said.
+    /// Ends the host and returns an error with its whole output.
     fn failure(&mut self, happened: &str) -> anyhow::Error {
         let was_running = self.is_running().unwrap_or(true);
         self.kill();
@@ -369,7 +370,8 @@ fn own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn own_group(_command: &mut Command) {}
 
-/// Whether the child has ended, without reaping it: until then its number, and its group's, cannot be another's.
+/// Returns whether the child has ended, without reaping it. Until it is reaped, nothing else can get its id or
+/// its group's id.
 #[cfg(unix)]
 fn has_ended(child: &mut Child) -> Result<bool> {
     // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
@@ -381,7 +383,7 @@ fn has_ended(child: &mut Child) -> Result<bool> {
     if answer != 0 {
         return Err(std::io::Error::last_os_error()).context("cannot ask whether a child has ended");
     }
-    // SAFETY: after a successful waitid si_pid is the child's number, or 0 when it still runs.
+    // SAFETY: after a successful waitid, si_pid is the child's id, or 0 while it runs.
     Ok(unsafe { info.si_pid() } != 0)
 }
 
@@ -390,12 +392,12 @@ fn has_ended(child: &mut Child) -> Result<bool> {
     Ok(child.try_wait()?.is_some())
 }
 
-/// Waits until the child has ended, without reaping it; false when the deadline passes first.
+/// Waits until the child has ended, without reaping it. Returns false if the deadline passes first.
 #[cfg(unix)]
 fn wait_for_end(child: &mut Child, deadline: Instant) -> Result<bool> {
     let pid = child.id();
     let (sender, ended) = channel();
-    // It goes when the child does, which a caller that gives up kills.
+    // The thread ends with the child, and a caller that gives up kills the child.
     std::thread::spawn(move || {
         loop {
             // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
@@ -404,7 +406,7 @@ fn wait_for_end(child: &mut Child, deadline: Instant) -> Result<bool> {
             let answer = unsafe { libc::waitid(libc::P_PID, pid, &mut info, libc::WEXITED | libc::WNOWAIT) };
             let error = std::io::Error::last_os_error();
             if answer == 0 || error.kind() != std::io::ErrorKind::Interrupted {
-                // Nobody listens any more when the deadline has passed.
+                // After the deadline nobody receives this.
                 let _ = sender.send(if answer == 0 { Ok(()) } else { Err(error) });
                 return;
             }
@@ -416,17 +418,18 @@ fn wait_for_end(child: &mut Child, deadline: Instant) -> Result<bool> {
     }
 }
 
-/// As on Unix, but however long it takes: tests run there under a runner that ends them.
+/// Like the Unix version, but without a deadline; the test runner there ends hanging tests.
 #[cfg(not(unix))]
 fn wait_for_end(child: &mut Child, _deadline: Instant) -> Result<bool> {
     child.wait().context("cannot wait for a child").map(|_| true)
 }
 
-/// Kills every process of the group that the not yet reaped child `pid` leads or led.
+/// Kills every process in the group of the unreaped child `pid`.
 #[cfg(unix)]
 fn kill_group(pid: u32) {
     if let Ok(group) = i32::try_from(pid) {
-        // SAFETY: kill(2) takes no memory. The group's number is the unreaped child's own, so nobody else's.
+        // SAFETY: kill(2) takes no memory. The group id is the id of the unreaped child, so no other group has
+        // it.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
 }

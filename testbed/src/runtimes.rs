@@ -1,4 +1,4 @@
-//! The real runtimes: where they lie and how a program is started on them.
+//! The real runtimes: their places and the commands that start a program on them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,32 +25,32 @@ impl Runtime {
     pub const V8_0: Self = Self { name: "8.0", version: "8.0.31", item: "runtimes/8.0.31", windows: false };
     /// The 3.1.102 SDK's own .NET Core 3.1.2, with ASP.NET Core 3.1.2 and the C# compiler.
     pub const SDK_3_1: Self = Self { name: "3.1-sdk", version: "3.1.2", item: "sdk/3.1.102", windows: false };
-    /// .NET Core 3.1.23 for Windows, to be started through Wine.
+    /// .NET Core 3.1.23 for Windows, started through Wine.
     pub const WINDOWS_3_1: Self =
         Self { name: "3.1-windows", version: "3.1.23", item: "windows/3.1.23", windows: true };
-    /// .NET 8.0.31 for Windows, to be started through Wine.
+    /// .NET 8.0.31 for Windows, started through Wine.
     pub const WINDOWS_8_0: Self =
         Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31", windows: true };
 
-    /// The three runtimes every end-to-end test runs on.
+    /// Returns the three runtimes of every end-to-end test.
     pub const fn all() -> [Self; 3] {
         [Self::V2_1, Self::V3_1, Self::V8_0]
     }
 
-    /// Short name for messages and test names: `2.1`, `3.1`, `8.0`, `3.1-sdk`, `8.0-windows`.
+    /// Returns the short name for messages and test names: `2.1`, `3.1`, `8.0`, `3.1-sdk`, `8.0-windows`.
     pub const fn name(self) -> &'static str {
         self.name
     }
 
-    /// Full version, `8.0.31`.
+    /// Returns the full version, such as `8.0.31`.
     pub const fn version(self) -> &'static str {
         self.version
     }
 
-    /// Makes sure that the runtime is in the cache, fetching it when it is not.
+    /// Makes sure that the runtime is in the cache, fetching it if needed.
     ///
     /// # Errors
-    /// A sentence with what the package manager said.
+    /// The package manager's message.
     pub fn ensure(self) -> Result<Self> {
         match self {
             Self::V2_1 => layout::plain(self.item, &packages::CORE_2_1, "dotnetcore2/bin"),
@@ -71,22 +71,23 @@ impl Runtime {
         Ok(self)
     }
 
-    /// The root folder (`DOTNET_ROOT`).
+    /// Returns the root folder (`DOTNET_ROOT`).
     pub fn root(self) -> PathBuf {
         cache::folder().join(self.item)
     }
 
-    /// The muxer: `dotnet`, or `dotnet.exe` of a Windows runtime.
+    /// Returns the path of the muxer: `dotnet`, or `dotnet.exe` for a Windows runtime.
     pub fn dotnet(self) -> PathBuf {
         self.root().join(if self.windows { "dotnet.exe" } else { "dotnet" })
     }
 
-    /// The folder of the base framework: the core library, `libcoreclr.so` and all other framework files.
+    /// Returns the folder of the base framework: the core library, `libcoreclr.so` and all other framework
+    /// files.
     pub fn framework_dir(self) -> PathBuf {
         self.root().join("shared/Microsoft.NETCore.App").join(self.version)
     }
 
-    /// Every managed assembly of the base framework, sorted.
+    /// Returns the managed assemblies of the base framework, sorted.
     ///
     /// # Errors
     /// When the folder cannot be listed.
@@ -103,10 +104,11 @@ impl Runtime {
         Ok(assemblies)
     }
 
-    /// `dotnet dll` on this runtime, in an environment without leftovers: no profiler, no other root, nothing of
-    /// Redial's, no telemetry, newest framework of the root whatever the program asks for, culture-invariant.
+    /// Returns `dotnet dll` on this runtime, in a clean environment: no profiler, no other root, no variables
+    /// of Redial, no telemetry, the newest framework of the root regardless of the program's request, invariant
+    /// culture.
     ///
-    /// For a Windows runtime the command is for Wine; see [`crate::host`].
+    /// For a Windows runtime the command needs Wine; see [`crate::wine`].
     pub fn command(self, dll: &Path) -> Command {
         let mut command = Command::new(self.dotnet());
         self.settle_environment(&mut command);
@@ -114,7 +116,7 @@ impl Runtime {
         command
     }
 
-    /// Gives `command` the environment that [`Runtime::command`] promises; for starts through another program.
+    /// Gives `command` the environment that [`Runtime::command`] promises, for starts through another program.
     pub fn settle_environment(self, command: &mut Command) {
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy().to_ascii_uppercase();
@@ -132,26 +134,27 @@ impl Runtime {
             .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
             .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
             .env("DOTNET_NOLOGO", "1")
-            // A loaded machine must not turn a bounded wait of the agent into a missed first call.
+            // On a loaded machine, a bounded wait of the agent must not become a missed first call.
             .env("REDIAL_FIRST_CALL_MS", "20000");
     }
 }
 
-/// The real single-file program on .NET 10.0.11: `fabmcp`, to be started as `fabmcp server start`.
+/// Returns the path of the real single-file program on .NET 10.0.11, `fabmcp`; start it as `fabmcp server
+/// start`.
 ///
 /// # Errors
-/// A sentence with what the package manager said.
+/// The package manager's message.
 pub fn single_file_program() -> Result<PathBuf> {
     let folder = layout::plain("single-file/10.0.11", &packages::SINGLE_FILE_10_0, "package/dist")?;
     Ok(folder.join("fabmcp"))
 }
 
-/// Sets up everything that the Linux suites need; with `windows` also what the Wine smoke needs.
+/// Sets up all runtimes and packages of the Linux suites and, with `windows`, those of the Wine smoke tests.
 ///
-/// Downloads run side by side.
+/// Downloads run in parallel.
 ///
 /// # Errors
-/// The first failure, after all have ended.
+/// The first failure, after all downloads have ended.
 pub fn ensure_all(windows: bool) -> Result<()> {
     let mut jobs: Vec<fn() -> Result<()>> = vec![
         || Runtime::V2_1.ensure().map(drop),

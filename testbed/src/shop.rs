@@ -1,4 +1,4 @@
-//! Shop under the agent: starting it, driving its rounds, and comparing what Redial counted with its own truth.
+//! Shop with the agent: its start, its rounds, and the comparison of Redial's counts with Shop's own truth.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::{cache, controller, programs};
 
 /// Patterns for all of Shop, its plug-in included.
 pub const EVERYTHING: [&str; 2] = ["Shop!*", "Plugin!*"];
-/// Patterns for the types of the known methods, so not for their callers: dialling a caller recompiles it, which
-/// takes apart what was inlined into it.
+/// Patterns for the types of the known methods but not of their callers: dialling a caller recompiles it and
+/// undoes inlining into it.
 pub const KNOWN_TYPES: [&str; 9] = [
     "Shop!Shop.Cart.*",
     "Shop!Shop.Money.*",
@@ -28,25 +28,25 @@ pub const KNOWN_TYPES: [&str; 9] = [
     "Plugin!*",
 ];
 
-/// What Redial says of one method.
+/// Redial's numbers for one method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Calls, of all copies.
+    /// Calls of all copies.
     pub calls: u64,
-    /// `off asked live…` of the copy seen last.
+    /// State of the last copy seen, such as `off`, `asked` or `live`.
     pub state: String,
-    /// The number of its live body.
+    /// The version of its live body.
     pub version: Option<u64>,
-    /// Why refused, or what the number leaves out.
+    /// The reason of a refusal, or a note that the count is incomplete.
     pub note: Option<String>,
 }
 
-/// What Redial says, by method in [`plain`] form.
+/// Redial's numbers by method, with names in [`plain`] form.
 pub type Counts = BTreeMap<String, Counted>;
 
-/// A method's name in the one form in which Shop's truth and Redial's rows can be compared: parameter types without
-/// their namespaces, and every by-reference parameter as `ref` (which of `in`, `out` and `ref` it is is no part of
-/// a signature).
+/// Converts a method's name to the common form in which Shop's truth and Redial's rows can be compared:
+/// parameter types without namespaces, and every by-reference parameter as `ref`, since a signature does not
+/// distinguish `in`, `out` and `ref`.
 pub fn plain(name: &str) -> String {
     let Some(open) = name.rfind('(') else { return name.to_owned() };
     let (method, params) = name.split_at(open);
@@ -66,7 +66,7 @@ pub fn plain(name: &str) -> String {
     format!("{method}{short}")
 }
 
-/// Every known method in [`plain`] form, and whether the JIT may inline it.
+/// Returns the known methods in [`plain`] form, and whether the JIT may inline each.
 ///
 /// # Errors
 /// When Shop cannot be built or run.
@@ -86,7 +86,7 @@ pub fn known_methods() -> Result<BTreeMap<String, bool>> {
     Ok(known)
 }
 
-/// The counts of the rows that a controller was sent.
+/// Returns the counts of the rows that a controller received.
 pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a StatusRow>) -> Counts {
     let mut counts = Counts::new();
     for row in rows {
@@ -99,11 +99,11 @@ pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a StatusRow>) -> Counts {
     counts
 }
 
-/// The counts of the rows that the program printed: `status --json`, `dials` of a line of `watch --json`, or `status`
-/// of a report.
+/// Returns the counts of rows printed by the program: `status --json`, `dials` in a line of `watch --json`, or
+/// `status` in a report.
 ///
 /// # Errors
-/// A sentence with the row that lacks a field.
+/// When a row lacks a field; the error contains the row.
 pub fn of_json(rows: &Value) -> Result<Counts> {
     let mut counts = Counts::new();
     for row in rows.as_array().with_context(|| format!("not an array of rows: {rows}"))? {
@@ -117,8 +117,8 @@ pub fn of_json(rows: &Value) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Every known method that `counts` has otherwise than `truth` says, as `METHOD: counted N of M (state, note)`; the
-/// calls in `before` do not count. Methods for which `concerned` answers no are left out.
+/// Returns the known methods whose counts differ from `truth`, as `METHOD: counted N of M (state, note)`.
+/// Subtracts the calls in `before`, and skips methods that `concerned` rejects.
 pub fn differences(
     truth: &Truth,
     before: &Counts,
@@ -140,30 +140,30 @@ pub fn differences(
     wrong
 }
 
-/// A file for a report, in the cache's folder for such things; removed when dropped.
+/// A file for a report in the cache's report folder. Dropping it removes the file.
 #[derive(Debug)]
 pub struct ReportFile(PathBuf);
 
 impl ReportFile {
-    /// A name nobody else has.
+    /// Returns a file with a unique name.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// When the folder cannot be created.
     pub fn new(name: &str) -> Result<Self> {
         let folder = cache::folder().join("reports");
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder.join(format!("{name}-{}.json", std::process::id()))))
     }
 
-    /// Its path as an argument.
+    /// Returns its path as an argument.
     pub fn path(&self) -> &str {
         self.0.to_str().unwrap_or_default()
     }
 
-    /// What is in it.
+    /// Parses the file.
     ///
     /// # Errors
-    /// When there is no such file, or it is not JSON.
+    /// When the file does not exist or is not JSON.
     pub fn read(&self) -> Result<Value> {
         let text =
             std::fs::read_to_string(&self.0).with_context(|| format!("no report {}", self.0.display()))?;
@@ -173,13 +173,13 @@ impl ReportFile {
 
 impl Drop for ReportFile {
     fn drop(&mut self) {
-        // It is not there when the run failed before it was written.
+        // The file does not exist if the run failed before writing it.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// Whether a report has the last numbers of every agent. First calls may be missing, which it says: so much was dialled at
-/// the start that modules loaded before the agent had looked through.
+/// Returns whether a report has the last numbers of every agent. A note that first calls may be missing is
+/// allowed: with many dials at the start, modules load before the agent has scanned them all.
 pub fn has_last_numbers(report: &Value) -> bool {
     let hurried = |note: &str| note.split("; process ").all(|one| one.contains("first calls may be missing"));
     match report["note"].as_str() {
@@ -191,15 +191,15 @@ pub fn has_last_numbers(report: &Value) -> bool {
 /// Shop in its live mode, started by `redial run`.
 #[derive(Debug)]
 pub struct LiveShop {
-    /// `redial run`, whose streams are Shop's.
+    /// `redial run`, which shares its streams with Shop.
     pub host: Host,
     /// Shop's own process.
     pub pid: u32,
 }
 
 impl LiveShop {
-    /// `redial run OPTIONS -- dotnet Shop.dll --live --threads THREADS`, with `variables` in its environment; waits
-    /// until it is ready and its agent listens.
+    /// Starts `redial run OPTIONS -- dotnet Shop.dll --live --threads THREADS` with `variables` in its
+    /// environment, and waits until Shop is ready and its agent listens.
     ///
     /// # Errors
     /// When it cannot be started or does not become ready.
@@ -218,7 +218,8 @@ impl LiveShop {
         Ok(Self { host, pid })
     }
 
-    /// Each thread does `rounds` rounds, from a barrier on; returns when all are back on it.
+    /// Runs `rounds` rounds on each thread, all starting at a barrier. Returns when all threads are back at the
+    /// barrier.
     ///
     /// # Errors
     /// As [`Host::ask`].
@@ -226,7 +227,7 @@ impl LiveShop {
         self.host.ask(&format!("round {rounds}"), "done").map(drop)
     }
 
-    /// The calls since the last reset.
+    /// Returns the calls since the last reset.
     ///
     /// # Errors
     /// As [`truth::ask`].
@@ -234,7 +235,7 @@ impl LiveShop {
         truth::ask(&mut self.host, "truth")
     }
 
-    /// `redial COMMAND PID ARGUMENTS` to its end.
+    /// Runs `redial COMMAND PID ARGUMENTS` to its end.
     ///
     /// # Errors
     /// When it cannot be started or does not end.
@@ -245,7 +246,7 @@ impl LiveShop {
         host::run(host::redial(&words)?)
     }
 
-    /// What `redial status PID --json` says.
+    /// Returns the counts that `redial status PID --json` prints.
     ///
     /// # Errors
     /// As [`LiveShop::redial`] and [`of_json`].

@@ -1,12 +1,12 @@
-//! Signals to processes of tests.
+//! Signals to test processes.
 
 use anyhow::{Result, ensure};
 use std::io::Error;
 
-/// Sends `signal` (`libc::SIGINT`, say) to a process. One that has ended and was not waited for takes it, too.
+/// Sends `signal`, such as `libc::SIGINT`, to a process. An unreaped zombie accepts it too.
 ///
 /// # Errors
-/// When there is no such process, or it is another user's.
+/// When the process does not exist or belongs to another user.
 pub fn send(pid: u32, signal: i32) -> Result<()> {
     let process = libc::pid_t::try_from(pid)?;
     // SAFETY: kill(2) takes two numbers and touches no memory.
@@ -15,11 +15,11 @@ pub fn send(pid: u32, signal: i32) -> Result<()> {
     Ok(())
 }
 
-/// A process stopped by a signal until this is dropped.
+/// A process that stays stopped (SIGSTOP) until this is dropped.
 pub struct Stopped(u32);
 
 impl Stopped {
-    /// Stops it.
+    /// Stops the process.
     ///
     /// # Errors
     /// As [`send`].
@@ -30,7 +30,7 @@ impl Stopped {
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // One that is gone is not stopped either.
+        // A process that has ended needs no SIGCONT.
         drop(send(self.0, libc::SIGCONT));
     }
 }

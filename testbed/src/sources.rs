@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::cache;
 
-/// Writes a generated C# file into a folder of its own in the cache, and returns its path.
+/// Writes a generated C# file into its own folder in the cache and returns its path.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -21,11 +21,11 @@ pub fn source_file(name: &str, source: &str) -> Result<PathBuf> {
     Ok(folder.join(file))
 }
 
-/// Statements of [`long_body_source`], about 20 bytes of IL each.
+/// Number of statements of [`long_body_source`], about 20 bytes of IL each.
 const LONG_BODY: u32 = 5000;
 
-/// Writes a C# file with the implementation of `Shapes.Big.Body`: far more than 64 KiB of IL, with branches and exception
-/// clauses from end to end.
+/// Writes a C# file with the implementation of `Shapes.Big.Body`: far more than 64 KiB of IL, with branches and
+/// exception clauses throughout.
 ///
 /// # Errors
 /// When it cannot be written.

@@ -1,5 +1,5 @@
-//! The truth that programs print about their own calls: `truth METHOD CALLS` lines, ended by `end` where a host goes
-//! on afterwards.
+//! The truth: call counts that test programs print about themselves. It consists of `truth METHOD CALLS` lines,
+//! ended by `end` if the host continues afterwards.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use anyhow::{Context, Result};
 
 use crate::host::Host;
 
-/// Calls by method: a name in the form of patterns (`Shop.Cart.Add(int)`, or `Lib0!Lib0.Worker.First(int)`).
+/// Calls by method. Names have the form of patterns (`Shop.Cart.Add(int)`, or `Lib0!Lib0.Worker.First(int)`).
 pub type Truth = BTreeMap<String, u64>;
 
-/// The truth lines of a whole output; all others are left out.
+/// Returns the truth lines of a whole output and skips all others.
 ///
 /// # Errors
-/// A sentence with the line whose number cannot be read.
+/// When a number cannot be parsed; the error contains the line.
 pub fn read(output: &str) -> Result<Truth> {
     output.lines().filter_map(|line| line.strip_prefix("truth ")).map(entry).collect()
 }
@@ -21,7 +21,7 @@ pub fn read(output: &str) -> Result<Truth> {
 /// Sends `command` (`truth`, or `loop off`) and reads the answer up to its `end`.
 ///
 /// # Errors
-/// As [`Host::say`] and [`Host::next_line`], or a sentence with the line that is not a truth.
+/// As [`Host::say`] and [`Host::next_line`], or when a line is not a truth line.
 pub fn ask(host: &mut Host, command: &str) -> Result<Truth> {
     host.say(command)?;
     let mut truth = Truth::new();
@@ -35,7 +35,7 @@ pub fn ask(host: &mut Host, command: &str) -> Result<Truth> {
     }
 }
 
-/// `METHOD CALLS`; the method may have spaces between its parameters.
+/// Parses `METHOD CALLS`. The method may contain spaces between its parameters.
 fn entry(text: &str) -> Result<(String, u64)> {
     let (method, calls) = text.rsplit_once(' ').with_context(|| format!("not METHOD CALLS: {text:?}"))?;
     let calls = calls.parse().with_context(|| format!("not a number of calls: {text:?}"))?;

@@ -1,4 +1,4 @@
-//! Hosts with the agent in them, and the `redial` program asked about them.
+//! Hosts with the agent, and the `redial` program used on them.
 
 use std::process::Command;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::controller::{self, Controller};
 use crate::host::{self, Host, Outcome};
 
-/// Makes one test a runtime of each function: `on_each_runtime!(first, second);` for
-/// `fn first(runtime: Runtime) -> anyhow::Result<()>` gives `first::net_2_1`, `first::net_3_1`, `first::net_8_0`.
+/// Makes one test per runtime of each function. `on_each_runtime!(first, second);` for `fn first(runtime:
+/// Runtime) -> anyhow::Result<()>` makes `first::net_2_1`, `first::net_3_1` and `first::net_8_0`.
 #[macro_export]
 macro_rules! on_each_runtime {
     ($($test:ident),+ $(,)?) => {$(
@@ -30,26 +30,26 @@ macro_rules! on_each_runtime {
     )+};
 }
 
-/// A host that said `ready` and whose agent answers.
+/// A host that printed `ready` and whose agent answers.
 #[derive(Debug)]
 pub struct Live {
-    /// The process, spoken to in lines.
+    /// The process, driven by lines.
     pub host: Host,
     /// Its pid.
     pub pid: u32,
 }
 
-/// Starts `command` with the agent (without `redial run`, so any process below it has it too), and waits until it
-/// said `ready PID` and its agent listens.
+/// Starts `command` with the agent and waits until it has printed `ready PID` and its agent listens. It does
+/// not use `redial run`, so child processes load the agent too.
 ///
 /// # Errors
-/// When it does not come up, with what it said.
+/// When the host does not become ready; the error contains its output.
 pub fn start(mut command: Command) -> Result<Live> {
     host::load_agent(&mut command)?;
     start_as_it_is(command)
 }
 
-/// As [`start`], with a controller that is connected.
+/// Like [`start`], and also connects a controller.
 ///
 /// # Errors
 /// As [`start`].
@@ -59,12 +59,12 @@ pub fn start_controlled(command: Command) -> Result<(Live, Controller)> {
     Ok((live, controller))
 }
 
-/// Whether the runtime compiles in tiers: `1` or `0`.
+/// Enables (`1`) or disables (`0`) tiered compilation.
 pub fn set_tiered(command: &mut Command, tiered: &str) {
     command.env("DOTNET_TieredCompilation", tiered).env("COMPlus_TieredCompilation", tiered);
 }
 
-/// As [`start`], for a command that loads the agent already.
+/// Like [`start`], for a command that already loads the agent.
 ///
 /// # Errors
 /// As [`start`].
@@ -84,7 +84,7 @@ impl Live {
         host::run(self.command(command, arguments)?)
     }
 
-    /// As [`Live::redial`], to be run by the caller.
+    /// Returns the command of [`Live::redial`] for the caller to run.
     ///
     /// # Errors
     /// When the program has not been built.
@@ -94,10 +94,11 @@ impl Live {
         Ok(redial)
     }
 
-    /// `redial dial PID PATTERN count --hold`, in the foreground and holding; its standard error is among its output.
+    /// Starts `redial dial PID PATTERN count --hold` and waits until it holds its dials. Its standard error
+    /// goes to its output.
     ///
     /// # Errors
-    /// When it does not come to hold dials, with what it said.
+    /// When it does not hold any dials; the error contains its output.
     #[cfg(unix)]
     pub fn hold(&self, pattern: &str) -> Result<Host> {
         let dial = self.command("dial", &[pattern, "count", "--hold"])?;
@@ -106,7 +107,7 @@ impl Live {
         Ok(holder)
     }
 
-    /// The rows of `redial status PID PATTERN --json`, none when it says that none matches.
+    /// Returns the rows of `redial status PID PATTERN --json`, or none if it reports no match.
     ///
     /// # Errors
     /// When it fails otherwise.
@@ -116,7 +117,7 @@ impl Live {
         Ok(outcome.json()?.as_array().context("status --json is an array")?.clone())
     }
 
-    /// A session of our own with its agent.
+    /// Opens another session with its agent.
     ///
     /// # Errors
     /// As [`Controller::connect`].
@@ -125,10 +126,11 @@ impl Live {
     }
 }
 
-/// Checks an exit code and that standard error is sentences of `redial`, each part of `parts` in them, and no panic.
+/// Checks the exit code, and that standard error consists of sentences of `redial`, contains each of `parts`
+/// and no panic.
 ///
 /// # Errors
-/// With everything the program said.
+/// When a check fails; the error contains the program's whole output.
 pub fn ensure_said(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
     let said = outcome.said();
     ensure!(outcome.code()? == code, "ended with {}, not {code}:\n{said}", outcome.status);

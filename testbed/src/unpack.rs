@@ -1,4 +1,4 @@
-//! Unpacking wheels (zip) and npm tarballs with the programs that every set-up machine has, and settling modes.
+//! Unpacks wheels (zip) and npm tarballs with commonly installed programs, and sets file modes.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 /// Unpacks a `.whl` or `.tgz` into an existing folder.
 ///
 /// # Errors
-/// A sentence with the unpacker's own words.
+/// The unpacker's messages.
 pub fn archive(archive: &Path, into: &Path) -> Result<()> {
     let is_wheel = archive.extension().is_some_and(|extension| extension == "whl");
     let mut command = if is_wheel {
@@ -32,10 +32,10 @@ pub fn archive(archive: &Path, into: &Path) -> Result<()> {
 
 /// Makes everything below `folder` readable by every user, and the files named in `programs` executable.
 ///
-/// Archives bring modes such as 0744, or none; tests start hosts as other users.
+/// Archives contain modes such as 0744, or none, and tests start hosts as other users.
 ///
 /// # Errors
-/// A sentence naming the path.
+/// When a mode cannot be set; the error names the path.
 pub fn settle_modes(folder: &Path, programs: &[&str]) -> Result<()> {
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! Windows programs under Wine: the prefix and the loader that `cargo xtask test wine` names in the environment.
+//! Windows programs under Wine. `cargo xtask test wine` names the prefix and the loader in the environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,11 @@ use crate::artefacts;
 use crate::host;
 use crate::runtimes::Runtime;
 
-/// `PROGRAM`, a Windows program, under Wine. It keeps the environment that xtask set (`WINEPREFIX` and others).
+/// Returns the command of `program`, a Windows program, under Wine. It keeps the environment that xtask set
+/// (`WINEPREFIX` and others).
 ///
 /// # Errors
-/// When `REDIAL_WINE` is not set: the test was not started by `cargo xtask test wine`.
+/// When `REDIAL_WINE` is not set, because `cargo xtask test wine` did not start the test.
 pub fn command(program: &Path) -> Result<Command> {
     let loader = std::env::var_os("REDIAL_WINE")
         .context("REDIAL_WINE names no Wine; `cargo xtask test wine` sets one up and names it")?;
@@ -22,7 +23,7 @@ pub fn command(program: &Path) -> Result<Command> {
     Ok(command)
 }
 
-/// `dotnet.exe DLL` of a Windows runtime under Wine.
+/// Returns `dotnet.exe DLL` of a Windows runtime under Wine.
 ///
 /// # Errors
 /// As [`command`], or when the runtime cannot be set up.
@@ -44,7 +45,7 @@ pub fn load_agent(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// `redial.exe ARGUMENTS` under Wine, with the Windows agent named in its environment.
+/// Returns `redial.exe ARGUMENTS` under Wine, with the Windows agent named in its environment.
 ///
 /// # Errors
 /// When the Windows builds are missing.
@@ -54,7 +55,7 @@ pub fn redial(arguments: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// A path of this machine as Wine's drive `Z:` has it.
+/// Returns the path of a local file on Wine's drive `Z:`.
 pub fn windows_path(path: &Path) -> OsString {
     let absolute: PathBuf = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     OsString::from(format!("Z:{}", absolute.to_string_lossy().replace('/', "\\")))

@@ -4,8 +4,8 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Refusal};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{Refusal, WireCommand};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
@@ -220,8 +220,12 @@ fn a_domain_created_later_counts_from_its_first_call() -> Result<()> {
     only(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/"))?;
     // An order for a domain that is still to come.
     let to_come = own(Level::Count, Some("Night"));
-    let command =
-        |later| WireCommand::RequestReJit { orders: to_come.clone(), later, take: false, lifetime: Lifetime::Kept };
+    let command = |later| WireCommand::RequestReJit {
+        orders: to_come.clone(),
+        later,
+        take: false,
+        lifetime: Lifetime::Kept,
+    };
     let refused = controller.turn(command(false))?;
     ensure!(matches!(refused, Err(Refusal::NothingMatched { .. })), "{refused:?}");
     let report = controller.turn(command(true))?;

@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Event, StatusRow};
+use redial_protocol::message::{Event, StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::{Completions, Times};
 use redial_testbed::controller::{Controller, Stay};

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::cost::{CostBudget, Share};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Event, Refusal, Reply, StatusRow};
+use redial_protocol::message::{Event, Refusal, Reply, StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
 use redial_testbed::host;

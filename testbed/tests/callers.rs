@@ -2,10 +2,10 @@
 //! of none; so the sums are exact, however often code is replaced meanwhile.
 
 use anyhow::{Context, Result, bail, ensure};
-use redial_protocol::callers::{RowCallers, CallOrigin};
+use redial_protocol::callers::{CallOrigin, RowCallers};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_CALL_SITES;
-use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
@@ -328,10 +328,7 @@ fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
     let dialled = live.redial("dial", &["callers!Target.Plain", "time", "--callers"])?;
     under_agent::ensure_said(&dialled, 0, &[])?;
     let words = live.redial("status", &["callers!Target.*", "--callers"])?.ok()?.stdout;
-    ensure!(
-        words.contains("callers!Target.Plain(int): no calls since callers are counted"),
-        "{words}"
-    );
+    ensure!(words.contains("callers!Target.Plain(int): no calls since callers are counted"), "{words}");
     live.host.ask("plain 10", "done")?;
     let words = live.redial("status", &["callers!Target.*", "--callers"])?.ok()?.stdout;
     let lines: Vec<&str> = words.lines().map(str::trim).collect();

@@ -2,11 +2,11 @@
 //! above or well below a threshold, so that no machine is too slow.
 
 use anyhow::{Result, ensure};
-use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_SLOWEST_CALLS;
-use redial_protocol::message::{WireCommand, Reply, StatusRow};
+use redial_protocol::message::{Reply, StatusRow, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::Host;

@@ -6,9 +6,9 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    WireCommand as Ask, Event, Holder, Refusal, Reply, Request, StatusRow, Transition,
+    Event, Holder, Refusal, Reply, Request, StatusRow, Transition, WireCommand as Ask,
 };
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay};
@@ -62,8 +62,9 @@ fn control_event(controller: &mut Controller) -> Result<Option<Holder>> {
 
 /// Copies of methods whose name begins so that are asked for or live.
 fn on(dials: &Dials, name: &str) -> usize {
-    let on =
-        |row: &&StatusRow| row.method.starts_with(name) && matches!(row.state, CopyState::Asked | CopyState::Live);
+    let on = |row: &&StatusRow| {
+        row.method.starts_with(name) && matches!(row.state, CopyState::Asked | CopyState::Live)
+    };
     dials.values().filter(on).count()
 }
 

@@ -57,7 +57,10 @@ fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
         live.host.ask("call 1", "called 1")?;
         // `Big.C1*` are C1 and C10 to C19; each has 101 methods, most of them called.
         let live_rows = |dials: &Dials| {
-            dials.values().filter(|row| row.method.starts_with("Big.C1") && row.state == CopyState::Live).count()
+            dials
+                .values()
+                .filter(|row| row.method.starts_with("Big.C1") && row.state == CopyState::Live)
+                .count()
         };
         observer.wait_until("1,000 held dials to be live", |dials| live_rows(dials) > 1000)?;
 

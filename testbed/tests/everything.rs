@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, StatusRow};
+use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
 use redial_protocol::state::CopyState;
@@ -241,7 +241,8 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
     // The catalogue tells beforehand what a wildcard will leave out.
     let mut controller = Controller::connect(shop.pid)?;
     let everything = "System.Private.CoreLib!*";
-    let answer = controller.ask(WireCommand::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
+    let answer =
+        controller.ask(WireCommand::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
     let pages = answer.methods.iter().map(|page| page.bodyless().context("a torn page"));
     let told: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
     let report = controller.dial_all(&[everything], Level::Count, Stay::Kept)?;
@@ -372,7 +373,9 @@ fn of_rows(rows: &[StatusRow], report: &DialReport, level: Level) -> Result<()> 
     for row in rows {
         match row.state {
             CopyState::Asked | CopyState::Live => ensure!(row.wanted == level, "{row:?}"),
-            CopyState::Refused => ensure!(is_sentence(row.note.as_deref()), "refused without a reason: {row:?}"),
+            CopyState::Refused => {
+                ensure!(is_sentence(row.note.as_deref()), "refused without a reason: {row:?}")
+            }
             _ => ensure!(false, "neither on nor refused: {row:?}"),
         }
     }

@@ -212,7 +212,9 @@ fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()
     let mut host = Host::start_heard(&run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
-        format!("redial: --dial '{dial}' matched nothing at startup but still applies to code that loads later")
+        format!(
+            "redial: --dial '{dial}' matched nothing at startup but still applies to code that loads later"
+        )
     };
     let meant = host.wait_for(&so_far(dials[0]))?;
     ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");

@@ -14,7 +14,7 @@ use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::ClientHello;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_OUTBOX, MAX_SESSIONS};
-use redial_protocol::message::{WireCommand as Ask, Event, Reply, Request};
+use redial_protocol::message::{Event, Reply, Request, WireCommand as Ask};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
 use redial_testbed::controller::{Controller, Stay};

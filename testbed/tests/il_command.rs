@@ -8,7 +8,7 @@ use redial_agent::il::{Body, ClauseKind, Label, Operand, decode};
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use redial_protocol::il::{IlBody, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::reason::Reason;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::generate::random_methods;
@@ -223,7 +223,8 @@ fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
     let invoke = format!("{core}System.Func<T>.Invoke");
     ensure_said(&shop.redial("il", &[&invoke])?, 1, &["the runtime supplies its code"])?;
 
-    let answer = controller.ask(WireCommand::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
+    let answer =
+        controller.ask(WireCommand::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
     let native = answer.methods.iter().find_map(|page| {
         let (index, _) = page.bodyless()?.into_iter().find(|(_, reason)| *reason == Reason::PInvoke)?;
         page.token.get(index as usize).copied()

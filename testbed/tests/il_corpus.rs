@@ -13,7 +13,7 @@ use redial_agent::il::maxstack::{CallShape, Shapes};
 use redial_agent::il::verify::verify;
 use redial_agent::il::{
     Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand, Prologue,
-    decode, encode, gives_frame_away, wrap_body, with_prologue,
+    decode, encode, gives_frame_away, with_prologue, wrap_body,
 };
 use redial_agent::instrument::call_form::{self, CallForm, CallSites};
 use redial_agent::instrument::timed_body::{self, Timing, result_variable};

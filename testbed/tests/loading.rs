@@ -7,8 +7,8 @@ use std::thread;
 
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand as Ask, StatusRow};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{StatusRow, WireCommand as Ask};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, full_name};
 use redial_testbed::host;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand as Ask, Refusal, Reply, StatusRow};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{Refusal, Reply, StatusRow, WireCommand as Ask};
+use redial_protocol::order::{Lifetime, Order};
 use redial_testbed::controller::Controller;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, Live};

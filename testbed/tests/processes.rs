@@ -323,5 +323,9 @@ fn another_users_process_is_told_as_such() -> Result<()> {
     let native = Host::start(Command::new("cat"))?;
     let all = rows_of(as_nobody(&["ps", "--all", "--json"]))?;
     let row_of = find(&all, native.pid()).context("--all lists it")?;
-    is(row_of, "none", &["it does not look like a .NET process", "it belongs to root; only that user and root"])
+    is(
+        row_of,
+        "none",
+        &["it does not look like a .NET process", "it belongs to root; only that user and root"],
+    )
 }

@@ -176,7 +176,11 @@ fn nothing_matches(runtime: Runtime) -> Result<()> {
     // Pattern and level in one word, as `run --dial` takes them.
     let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
     ensure_said(&one_word, 0, &[])?;
-    ensure_said(&live.redial("dial", &["Shop.Cart.*"])?, 2, &["the level is missing", "'Shop.Cart.*' count`"])?;
+    ensure_said(
+        &live.redial("dial", &["Shop.Cart.*"])?,
+        2,
+        &["the level is missing", "'Shop.Cart.*' count`"],
+    )?;
     let dialled = live.rows("*")?.len();
     let outcome = live.redial("status", &["Nope.*"])?;
     ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;
@@ -230,11 +234,7 @@ fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
     for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
         ensure_said(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
     }
-    ensure_said(
-        &run(&["--report", "/nonexistent/report.json"], "true")?,
-        125,
-        &["cannot write the report"],
-    )?;
+    ensure_said(&run(&["--report", "/nonexistent/report.json"], "true")?, 125, &["cannot write the report"])?;
     ensure_said(&run(&[], "true")?, 0, &["true never loaded the agent"])
 }
 

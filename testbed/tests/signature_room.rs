@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use redial_agent::clr::metadata::Sizes;
 use redial_agent::il::{decode, gives_frame_away};
-use redial_agent::instrument::metadata_room::Room;
+use redial_agent::instrument::metadata_room::HeapRoom;
 use redial_agent::instrument::timed_body::result_variable;
 use redial_agent::signature::{Type, append_locals};
 use redial_testbed::generate::random_methods;
@@ -77,7 +77,7 @@ impl Found {
         self.bodies += bodies;
         let [blobs, strings, stand_alone_sigs, type_refs, methods] = assembly.sizes();
         let sizes = Sizes { blobs, strings, stand_alone_sigs, type_refs, methods };
-        let Some(mut room) = Room::of(&sizes) else {
+        let Some(mut room) = HeapRoom::of(&sizes) else {
             self.widened += 1;
             return Ok(());
         };

@@ -179,7 +179,11 @@ fn calls_are_counted_exactly() -> Result<()> {
         total += round;
         for method in CALLED_ONCE {
             let row = controller.row(method)?;
-            assert_eq!((row.state, row.version, row.calls), (CopyState::Live, Some(version), total), "{row:?}");
+            assert_eq!(
+                (row.state, row.version, row.calls),
+                (CopyState::Live, Some(version), total),
+                "{row:?}"
+            );
         }
         controller.off(DOCS)?;
         server.best_practices()?;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Event, StatusRow, Transition};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{Event, StatusRow, Transition, WireCommand};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Stay, full_name};
 use redial_testbed::on_each_runtime;
@@ -151,9 +151,13 @@ fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
     steps_until(&mut controller, row, live(2))?;
     let both = controller.row(PARKED)?;
     assert_eq!(both.calls, 2);
-    let mut instances: Vec<(u64, CopyState)> = both.instances.iter().map(|i| (i.id.rejit_id, i.state)).collect();
+    let mut instances: Vec<(u64, CopyState)> =
+        both.instances.iter().map(|i| (i.id.rejit_id, i.state)).collect();
     instances.sort_by_key(|(rejit_id, _)| *rejit_id);
-    assert_eq!(instances.iter().map(|(_, state)| *state).collect::<Vec<_>>(), [CopyState::Off, CopyState::Live]);
+    assert_eq!(
+        instances.iter().map(|(_, state)| *state).collect::<Vec<_>>(),
+        [CopyState::Off, CopyState::Live]
+    );
     assert_eq!(both.instances[0].id.function_id, both.instances[1].id.function_id);
 
     // Off while both are inside, and each returns to its caller what it should, from its own version.
@@ -255,8 +259,12 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
     shop.host.ask("loop wait 20", "looped")?;
     controller.dial("Shop!*", Level::Count, Stay::Kept)?;
     shop.host.ask("loop wait 20", "looped")?;
-    let called: Vec<RowId> =
-        controller.status(None)?.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row).collect();
+    let called: Vec<RowId> = controller
+        .status(None)?
+        .iter()
+        .filter(|row| row.state == CopyState::Live)
+        .map(|row| row.row)
+        .collect();
     assert!(called.len() > 40, "{}", called.len());
     let mut told: BTreeMap<RowId, Vec<CopyState>> = BTreeMap::new();
     let mut note = |row, state| {
@@ -293,8 +301,9 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
         }
         _ => None,
     })?;
-    let order =
-        |state: &CopyState| [CopyState::Off, CopyState::Asked, CopyState::Live].iter().position(|known| known == state);
+    let order = |state: &CopyState| {
+        [CopyState::Off, CopyState::Asked, CopyState::Live].iter().position(|known| known == state)
+    };
     for (row, mut states) in told {
         if states.len() > 1 && states.last() == Some(&CopyState::Off) {
             states.pop();
@@ -358,8 +367,12 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
             let mut own = Controller::connect(pid)?;
             for _ in 0..TURNS {
                 let orders = vec![Order::new(ADD, level)];
-                let report =
-                    own.turn(WireCommand::RequestReJit { orders, later: false, take: true, lifetime: Lifetime::Kept })?;
+                let report = own.turn(WireCommand::RequestReJit {
+                    orders,
+                    later: false,
+                    take: true,
+                    lifetime: Lifetime::Kept,
+                })?;
                 ensure!(report.is_ok(), "{report:?}");
             }
             Ok(())

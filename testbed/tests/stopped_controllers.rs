@@ -79,7 +79,8 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "{}", ended.said());
-    observer.wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))?;
+    observer
+        .wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))?;
     watch.kill();
     live.host.close_input();
     ensure!(live.host.finish()?.code()? == 0);

@@ -189,7 +189,8 @@ fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
 
 fn wait_for_off(controller: &mut Controller, pattern: &str) -> Result<()> {
     controller.subscribe(Some(pattern))?;
-    controller.wait_until("the method to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))
+    controller
+        .wait_until("the method to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))
 }
 
 /// Down to count and up again: no call is lost, times stay, and only calls at time are timed.
@@ -204,7 +205,10 @@ fn count_and_time_in_place(runtime: Runtime) -> Result<()> {
         let rows = controller.status(Some("timed!Timed.Busy(int)"))?;
         let [row] = &rows[..] else { anyhow::bail!("{rows:?}") };
         ensure!((row.calls, known["Timed.Busy(int)"].calls) == (100 * round, 100 * round), "{row:?}");
-        ensure!((row.wanted, row.state, row.version) == (level, CopyState::Live, Some(round as u32)), "{row:?}");
+        ensure!(
+            (row.wanted, row.state, row.version) == (level, CopyState::Live, Some(round as u32)),
+            "{row:?}"
+        );
         if timed > 0 {
             let (_, times) = controller.timed("timed!Timed.Busy(int)")?;
             ensure!((times.exits, times.in_flight) == (timed, 0), "{times:?}");

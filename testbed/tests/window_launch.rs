@@ -47,7 +47,8 @@ fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
     let command = programs::shop()?.command(Runtime::V8_0)?;
     let mut window = Window::open();
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::N);
-    window.until("the dialog", |window| window.says("The program starts with the agent, so you can count"))?;
+    window
+        .until("the dialog", |window| window.says("The program starts with the agent, so you can count"))?;
     fill(&mut window, &command)?;
     write(&mut window, Role::MultilineTextInput, "Dials", "Shop!Shop.Cart.Add=count");
     window.0.get_by_role_and_label(Role::Button, "Launch").click_accesskit();

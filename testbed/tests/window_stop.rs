@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use redial::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Worker};
+use redial::link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
 use redial::model::ids::Ticket;
 use redial::model::update::{LaunchUpdate, Update};
 use redial_testbed::host::DEADLINE;

@@ -10,7 +10,7 @@ use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_BUCKETS;
-use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::times::Times;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::host::Host;
@@ -91,7 +91,8 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
     window.0.get_by_label(&format!("Dial of {SLEEP}")).hover();
-    window.until("what is known of its cost", |window| window.says("set it to count to see its call rate"))?;
+    window
+        .until("what is known of its cost", |window| window.says("set it to count to see its call rate"))?;
     window.0.remove_cursor();
     window.0.key_press(Key::Num2);
     window.0.run_steps(2);

@@ -10,7 +10,7 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use redial_protocol::ids::CopyKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::{Lifetime, StandingOrder};
 use redial_testbed::controller::Controller;
 use redial_testbed::on_each_runtime;
@@ -129,8 +129,9 @@ fn ask_for_all_shown(window: &mut Window) -> Result<()> {
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
-    window
-        .until("the plan", |window| window.says("matched, according to the agent") && window.says("will be recompiled"))
+    window.until("the plan", |window| {
+        window.says("matched, according to the agent") && window.says("will be recompiled")
+    })
 }
 
 /// Says yes.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redial::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Worker};
+use redial::link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
 use redial::model::Model;
 use redial::model::connection::{Connection, Status, Step};
 use redial::model::ids::{ConnectionId, MethodIx};
@@ -15,7 +15,7 @@ use redial::model::method_set::MethodSet;
 use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand as Wire, Event, Reply};
+use redial_protocol::message::{Event, Reply, WireCommand as Wire};
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
@@ -65,7 +65,7 @@ impl Window {
     }
 
     fn until_connection<T>(&mut self, what: &str, found: impl Fn(&Connection) -> Option<T>) -> Result<T> {
-        self.until(what, |model| found(model.current()?))
+        self.until(what, |model| found(model.current_process()?))
     }
 
     fn log(&self) -> Vec<String> {
@@ -83,24 +83,24 @@ impl Window {
         ensure!(new, "there was a connection already");
         self.worker.send(WorkerCommand::Connect { connection, process });
         self.until_connection("the catalogue", |connection| {
-            (connection.status == Status::Live && connection.catalogue.is_complete()).then_some(())
+            (connection.session.status == Status::Live && connection.table.catalogue.is_complete()).then_some(())
         })?;
         Ok(connection)
     }
 
     fn here(&mut self) -> Result<&mut Connection> {
-        self.model.current_mut().context("no connection is looked at")
+        self.model.current_process_mut().context("no connection is looked at")
     }
 
     /// The one method that a filter leaves.
     fn find(&mut self, text: &str) -> Result<MethodIx> {
         let now = self.now();
         let connection = self.here()?;
-        connection.set_filter(Filter { text: text.to_owned(), ..Filter::default() });
+        connection.table.set_filter(Filter { text: text.to_owned(), ..Filter::default() });
         connection.settle(now);
-        ensure!(connection.list.len() == 1, "{text} leaves {} methods", connection.list.len());
-        let method = connection.list.at(0).context("there is one")?;
-        let name = connection.catalogue.full_name(method).text;
+        ensure!(connection.table.list.len() == 1, "{text} leaves {} methods", connection.table.list.len());
+        let method = connection.table.list.at(0).context("there is one")?;
+        let name = connection.table.catalogue.full_name(method).text;
         ensure!(name == text, "{text} leaves {name}");
         Ok(method)
     }
@@ -110,9 +110,9 @@ impl Window {
         let Model { connections, current, log, .. } = &mut self.model;
         let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
         let turn = connection
-            .turn(&connection.reaching(&MethodSet::one(method)), level, take, log, now)
+            .turn(&connection.table.reaching(&MethodSet::one(method)), level, take, log, now)
             .map_err(anyhow::Error::msg)?;
-        let dial = connection.dial(method);
+        let dial = connection.table.dial(method);
         ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
         self.worker.send(WorkerCommand::Turn(turn));
         Ok(())
@@ -120,13 +120,13 @@ impl Window {
 
     fn until_dial(&mut self, method: MethodIx, wanted: Level, state: CopyState) -> Result<()> {
         self.until_connection(&format!("{wanted} and {state}"), |connection| {
-            let dial = connection.dial(method);
+            let dial = connection.table.dial(method);
             (dial.wanted == wanted && dial.state == state && !dial.pending).then_some(())
         })
     }
 
     fn calls(&mut self, method: MethodIx) -> Result<u64> {
-        Ok(self.here()?.dial(method).row.map_or(0, |row| row.calls))
+        Ok(self.here()?.table.dial(method).row.map_or(0, |row| row.calls))
     }
 }
 
@@ -146,7 +146,7 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
         anyhow::bail!("no modules")
     };
     let all: u64 = modules.iter().map(|module| u64::from(module.methods)).sum();
-    let loaded = window.here()?.catalogue.len() as u64;
+    let loaded = window.here()?.table.catalogue.len() as u64;
     ensure!(loaded == all && all > 20_000, "{loaded} of {all} methods are in the list");
 
     let add = window.find(ADD)?;
@@ -157,12 +157,12 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     window.until_dial(add, Level::Count, CopyState::Live)?;
     live.host.ask("truth-reset", "reset")?;
     let before = window.until_connection("the calls up to here", |connection| {
-        connection.live.of_method(add).map(|row| row.calls)
+        connection.table.live.of_method(add).map(|row| row.calls)
     })?;
     // What was called before the reset may still be on its way: the same again tells.
     let row = controller.row(ADD)?;
     window.until_connection("the calls the agent has", |connection| {
-        (connection.live.of_method(add)?.calls == row.calls).then_some(())
+        (connection.table.live.of_method(add)?.calls == row.calls).then_some(())
     })?;
     ensure!(before <= row.calls, "{before} of {}", row.calls);
     live.host.ask("round 50", "done")?;
@@ -170,13 +170,13 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     let expected = *truth.get("Shop.Cart.Add(int)").context("Shop knows Cart.Add(int)")?;
     ensure!(expected >= 100, "{truth:?}");
     window.until_connection("the exact number of calls", |connection| {
-        (connection.live.of_method(add)?.calls == row.calls + expected).then_some(())
+        (connection.table.live.of_method(add)?.calls == row.calls + expected).then_some(())
     })?;
     let connection = window.here()?;
-    ensure!(connection.update_rate() > 0.0 && connection.latency.is_some());
-    let dial = connection.dial(add);
+    ensure!(connection.update_rate() > 0.0 && connection.session.latency.is_some());
+    let dial = connection.table.dial(add);
     let series = dial.row.and_then(|row| row.series.as_ref()).context("a sparkline")?;
-    ensure!(series.at(connection.live.tick()).any(|rate| rate > 0.0), "{series:?}");
+    ensure!(series.at(connection.table.live.tick()).any(|rate| rate > 0.0), "{series:?}");
 
     let now = window.now();
     let Model { connections, current, log, .. } = &mut window.model;
@@ -186,12 +186,12 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     window.until_dial(add, Level::Off, CopyState::Off)?;
     let counted = window.calls(add)?;
     live.host.ask("round 5", "done")?;
-    let folds = window.here()?.live.folds();
+    let folds = window.here()?.table.live.folds();
     window.until_connection("two more folds", |connection| {
-        (connection.live.folds() >= folds + 2).then_some(())
+        (connection.table.live.folds() >= folds + 2).then_some(())
     })?;
     ensure!(window.calls(add)? == counted, "it counts on though it is off");
-    window.until_connection("control given back", |connection| connection.holder.is_none().then_some(()))?;
+    window.until_connection("control given back", |connection| connection.control.holder.is_none().then_some(()))?;
     ensure!(window.woken.load(Ordering::SeqCst) > 0);
     let log = window.log();
     for part in ["Request count on", "Answer count on", "pending → live", "every dial is off"] {
@@ -216,7 +216,7 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
     window.turn(add, Level::Count, false)?;
     wanted(&mut watcher, Level::Count)?;
     window.until_connection("the answer", |connection| {
-        (connection.turns.undoable().is_some() && !connection.dial(add).pending).then_some(())
+        (connection.table.changes.undoable().is_some() && !connection.table.dial(add).pending).then_some(())
     })?;
     for (redo, level) in [(false, Level::Off), (true, Level::Count)] {
         let now = window.now();
@@ -229,7 +229,7 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
         });
         wanted(&mut watcher, level)?;
         window.until_connection("its answer", |connection| {
-            let dial = connection.dial(add);
+            let dial = connection.table.dial(add);
             (dial.wanted == level && !dial.pending).then_some(())
         })?;
     }
@@ -249,8 +249,8 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
         "System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(System.Array, nint, object)",
     )?;
     window.turn(helper, Level::Count, false)?;
-    let said =
-        window.until("a refusal", |model| model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone()))?;
+    let said = window
+        .until("a refusal", |model| model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone()))?;
     ensure!(said.contains("the runtime itself calls it"), "{said}");
     window.until_dial(helper, Level::Count, CopyState::Refused)?;
     let mut other = live.controller()?;
@@ -264,12 +264,12 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
     other.dial(ADD, Level::Count, Stay::Held)?;
     window.turn(add, Level::Count, false)?;
     let holder = window.until_connection("that another has control", |connection| {
-        connection.last_refused()?.1.holder.clone()
+        connection.last_refusal()?.1.holder.clone()
     })?;
     ensure!(holder.pid == std::process::id() && holder.program == "redial testbed", "{holder:?}");
     window.turn(add, Level::Count, true)?;
     window.until_connection("control", |connection| {
-        (connection.holder.as_ref()?.program == "redial app").then_some(())
+        (connection.control.holder.as_ref()?.program == "redial app").then_some(())
     })
 }
 
@@ -280,7 +280,7 @@ fn a_process_that_is_killed_is_lost_for_good() -> Result<()> {
     window.connect(live.pid)?;
     let pid = live.pid;
     live.host.kill();
-    let why = window.until_connection("the loss", |connection| match &connection.status {
+    let why = window.until_connection("the loss", |connection| match &connection.session.status {
         Status::Lost { why, retry: Retry::Never, .. } => Some(why.clone()),
         _ => None,
     })?;
@@ -293,12 +293,12 @@ fn a_module_that_loads_later_joins_the_list() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     let id = window.connect(live.pid)?;
-    let before = window.here()?.catalogue.len();
+    let before = window.here()?.table.catalogue.len();
     live.host.say("load-plugin")?;
     window.worker.send(WorkerCommand::Reload(id));
     window.until_connection("the plug-in's methods", |connection| {
-        let plugin = connection.catalogue.modules().iter().find(|module| module.name == "Plugin")?;
-        (!plugin.methods.is_empty() && connection.catalogue.len() > before).then_some(())
+        let plugin = connection.table.catalogue.modules().iter().find(|module| module.name == "Plugin")?;
+        (!plugin.methods.is_empty() && connection.table.catalogue.len() > before).then_some(())
     })
 }
 

@@ -1,15 +1,15 @@
-//! What is loaded: AppDomains, modules, and (read from metadata on demand, never kept) types and methods.
-//! Knows nothing of dials.
+//! The loaded AppDomains and modules, and their types and methods (read from metadata on demand, never kept). Must
+//! not know about dials.
 #![forbid(unsafe_code)]
 
 pub mod async_methods;
-pub mod itself;
+pub mod matched_method;
 pub mod methods;
 pub mod modules;
 pub mod names;
 pub mod precompiled;
-pub mod stock;
-pub mod suggest;
+pub mod self_recursion;
+pub mod suggestions;
 pub mod tokens;
 
 pub use modules::{Module, Modules};

@@ -1,16 +1,15 @@
-//! The modules loaded now, each life of a ModuleID under its own generation.
+//! The loaded modules. Each load of a ModuleID has its own generation.
 #![forbid(unsafe_code)]
 
 use super::async_methods::AsyncMethods;
 use super::precompiled::is_precompiled;
-use super::stock::Stock;
-use crate::clr::metadata::Import;
-use crate::clr::{ClrError, ProfilerInfo};
+use crate::clr::loaded_module::wait_for_readers;
+use crate::clr::metadata::{GLOBAL_TYPE, Import};
+use crate::clr::module_enumeration::ModuleEnumeration;
+use crate::clr::{LoadedModule, ModuleLife, ProfilerInfo};
 use crate::hot_reload::is_debug_build;
-use crate::planner::scope::Place;
+use crate::planner::scope::ModulePlace;
 use crate::platform::changed_since_start;
-use crate::probes::form::CallSites;
-use crate::probes::tokens::LocalSigs;
 use crate::runtime::CORE_LIBRARIES;
 use crate::sync::lock;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
@@ -19,21 +18,19 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
-/// Longest wait of an unloading host thread for a reader of that module's metadata.
+/// Longest wait of an unloading host thread for readers of the module's metadata.
 const UNLOAD_WAIT: Duration = Duration::from_millis(100);
-/// How long it sleeps between two looks.
-const UNLOAD_PAUSE: Duration = Duration::from_micros(200);
-/// How long after a module began to unload its code may be going.
-const CODE_GOES: Duration = Duration::from_millis(100);
-/// How long who asks about code sleeps between two looks.
+/// How long after a module begins to unload its code may disappear.
+const CODE_UNLOAD_TIME: Duration = Duration::from_millis(100);
+/// Pause between two attempts to query code.
 const CODE_PAUSE: Duration = Duration::from_millis(5);
 /// The shared domain's name on CoreCLR 2.1 and .NET Framework.
 const SHARED_DOMAIN: &str = "EE Shared Assembly Repository";
 
-/// One life of a loaded module.
+/// A module, from one load to its unload.
 pub struct Module {
     /// ModuleID and generation.
     pub key: ModuleKey,
@@ -43,56 +40,54 @@ pub struct Module {
     pub path: String,
     /// `AssemblyID`.
     pub assembly: usize,
-    /// `AppDomainID`: of a shared module, the shared domain's. Not valid for the CLR once the domain is gone.
+    /// `AppDomainID`; for a shared module, the shared domain's. Invalid for the CLR once the domain is gone.
     pub domain: usize,
-    /// Its name when the module or the domain went; until then the catalogue has it.
+    /// The domain's name at the time the module or the domain went; until then the catalogue has it.
     domain_name: OnceLock<String>,
-    /// Reflection.Emit.
+    /// Made with Reflection.Emit.
     pub dynamic: bool,
-    /// Can be unloaded alone; ReJIT does nothing there, or hangs the caller.
+    /// Can unload on its own; ReJIT has no effect there, or hangs the caller.
     pub collectible: bool,
-    /// It was loaded before the agent was attached: its methods may have been compiled, and inlined, unseen.
+    /// Loaded before the agent attached, so that its methods may have been compiled and inlined unseen.
     pub before_attach: bool,
-    /// Whether its file holds precompiled code, once somebody asked.
+    /// Whether its file contains precompiled code, once queried.
     precompiled: OnceLock<Option<bool>>,
-    /// Whether it was compiled for debugging, once somebody asked.
+    /// Whether it was compiled for debugging, once queried.
     debug_build: OnceLock<bool>,
-    /// [`Import::expanded`], once somebody asked.
+    /// [`Import::expanded`], once queried.
     expanded: OnceLock<Box<[u32]>>,
-    /// Its async methods, once one of its methods was to be timed.
+    /// Its async methods, once one of its methods was dialled at time.
     async_methods: OnceLock<AsyncMethods>,
-    /// Tokens of the probe's call sites; set by the ReJIT thread before the first request.
-    pub call_sites: OnceLock<Result<CallSites, ClrError>>,
-    /// Local-variable signatures with a variable of ours; added to by the ReJIT thread before requests.
-    pub local_sigs: Mutex<LocalSigs>,
-    /// Set before the module unloads: from then on nobody begins to read it, and who reads stops.
-    gone: AtomicBool,
-    /// Read-locked by readers of its metadata; write-locked once to wait for them.
-    readers: RwLock<()>,
+    /// Its unload waits for readers of this.
+    life: ModuleLife,
 }
 
 impl Module {
-    /// The ModuleID for calls into the CLR.
+    /// Returns the ModuleID, as a name. Calls into the CLR need a [`LoadedModule`].
     pub fn id(&self) -> usize {
         self.key.module_id as usize
     }
 
-    /// Runs `body` while the module cannot unload; None once it has.
-    pub fn while_loaded<T>(&self, body: impl FnOnce() -> T) -> Option<T> {
-        let _reading = self.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        // Looked at under the lock: `retire` sets it before it waits.
-        (!self.is_gone()).then(body)
+    /// Keeps the module from unloading; None once it has.
+    pub fn loaded(&self) -> Option<LoadedModule<'_>> {
+        self.life.loaded()
     }
 
-    /// Whether its file holds precompiled code, or does not tell: it is part of a single-file program, say, or no longer
-    /// the one that was loaded.
+    /// Runs `body` while the module cannot unload; None once it has.
+    pub fn while_loaded<T>(&self, body: impl FnOnce(&LoadedModule) -> T) -> Option<T> {
+        self.loaded().map(|loaded| body(&loaded))
+    }
+
+    /// Whether its file contains precompiled code. True if the file does not say, for example because it is part of
+    /// a single-file program or was replaced since it was loaded.
     pub fn may_be_precompiled(&self) -> bool {
         let path = Path::new(&self.path);
         let look = || is_precompiled(path).filter(|_| !changed_since_start(path));
         self.precompiled.get_or_init(look).unwrap_or(true)
     }
 
-    /// Whether it was compiled for debugging: the JIT does not optimise it. What cannot be read passes for one.
+    /// Whether it was compiled for debugging, so that the JIT does not optimise it. True if its metadata cannot be
+    /// read.
     pub fn is_debug_build(&self, info: &ProfilerInfo) -> bool {
         let look = || self.with_metadata(info, |import| is_debug_build(import.debuggable().as_deref()));
         match self.debug_build.get() {
@@ -101,38 +96,43 @@ impl Module {
         }
     }
 
-    /// Whether other code may stand in the place of calls of a method of this module, which is the core library, with its
-    /// metadata at hand.
+    /// Whether Hot Reload, if it is on, may change the module, so that the runtime recompiles nothing in it.
+    pub fn is_editable(&self, info: &ProfilerInfo, hot_reload: bool) -> bool {
+        hot_reload && !self.dynamic && self.is_debug_build(info)
+    }
+
+    /// Whether other code may replace calls of a method of this module, which must be the core library. `import` is
+    /// its metadata.
     pub fn expands(&self, import: &Import, type_token: u32, method: u32) -> bool {
         let tokens = self.expanded.get_or_init(|| import.expanded());
         [method, type_token].iter().any(|token| tokens.binary_search(token).is_ok())
     }
 
-    /// Its async methods, with its metadata at hand.
+    /// Returns its async methods; `import` is its metadata.
     pub fn async_methods(&self, import: &Import) -> &AsyncMethods {
         self.async_methods.get_or_init(|| AsyncMethods::read(import))
     }
 
-    /// Runs `body` with the module's metadata; None once unloaded or when there is none.
+    /// Runs `body` with the module's metadata; None if it has unloaded or has none.
     pub fn with_metadata<T>(&self, info: &ProfilerInfo, body: impl FnOnce(&Import) -> T) -> Option<T> {
-        self.while_loaded(|| info.import(self.id()).ok().map(|import| body(&import))).flatten()
+        self.while_loaded(|loaded| info.import(loaded).ok().map(|import| body(&import))).flatten()
     }
 
-    /// Whether it unloads or has: long readers look now and then, and stop.
+    /// Whether the module is unloading or has unloaded. Long-running readers check this and stop.
     pub fn is_gone(&self) -> bool {
-        self.gone.load(Ordering::Acquire)
+        self.life.is_gone()
     }
 
-    /// The name its domain has now is the one it is remembered with.
+    /// Remembers the present name of its domain.
     fn keep_domain_name(&self, name: Option<&String>) {
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            // What is kept already is from before.
+            // A name that is already set stays.
             let _ = self.domain_name.set(name.clone());
         }
     }
 
-    /// One of which no more is known.
-    fn new(key: ModuleKey, name: String) -> Module {
+    /// Makes a module with all other fields empty.
+    fn new(life: ModuleLife, key: ModuleKey, name: String) -> Module {
         Module {
             key,
             name,
@@ -147,37 +147,20 @@ impl Module {
             debug_build: OnceLock::new(),
             expanded: OnceLock::new(),
             async_methods: OnceLock::new(),
-            call_sites: OnceLock::new(),
-            local_sigs: Mutex::default(),
-            gone: AtomicBool::new(false),
-            readers: RwLock::new(()),
+            life,
         }
     }
 
-    /// One for tests of what knows modules by name and number only.
+    /// Makes a module for tests that only need its name and number.
     #[cfg(test)]
     pub fn sample(key: ModuleKey, name: &str) -> Module {
-        Module::new(key, name.to_owned())
+        Module::new(ModuleLife::sample(key.module_id as usize), key, name.to_owned())
     }
 
-    /// Marks it unloaded, and waits, within a bound, for those who read its metadata.
-    fn retire(&self, deadline: Instant) {
-        self.gone.store(true, Ordering::Release);
-        self.wait_for_readers(deadline);
-    }
-
-    fn wait_for_readers(&self, deadline: Instant) {
-        wait_for_readers(&self.readers, deadline);
-    }
-}
-
-/// Who reads after this has seen what was stored before.
-fn wait_for_readers(readers: &RwLock<()>, deadline: Instant) {
-    while let Err(TryLockError::WouldBlock) = readers.try_write() {
-        if Instant::now() >= deadline {
-            return;
-        }
-        std::thread::sleep(UNLOAD_PAUSE);
+    /// Whether this is the core library.
+    pub fn is_core_library(&self) -> bool {
+        matches!(self.name.as_str(), "System.Private.CoreLib" | "mscorlib")
+            && CORE_LIBRARIES.iter().any(|file| self.path.ends_with(file))
     }
 }
 
@@ -186,23 +169,23 @@ fn wait_for_readers(readers: &RwLock<()>, deadline: Instant) {
 pub struct Modules {
     inner: Mutex<Inner>,
     revision: AtomicU64,
-    /// The generation given last.
+    /// The last generation assigned.
     generations: AtomicU32,
-    /// A domain's name was learnt.
+    /// A domain's name became known.
     named: AtomicBool,
-    /// What unloads while the modules loaded before an attach are entered.
-    pub stock: Stock,
+    /// Modules that unload while those loaded before an attach are recorded.
+    pub enumeration: ModuleEnumeration,
     code: Code,
 }
 
-/// Whether the CLR may be asked about code of modules that are not known before it answers.
+/// Guards queries about code whose module is unknown until the CLR answers.
 #[derive(Default)]
 struct Code {
-    /// Read-locked by who asks.
+    /// Read-locked during a query.
     readers: RwLock<()>,
-    /// When a module began to unload last: the runtime frees its code soon after.
-    goes: Mutex<Option<Instant>>,
-    /// Never again.
+    /// When a module last began to unload: the runtime frees its code soon after.
+    unload_began: Mutex<Option<Instant>>,
+    /// No more queries, ever.
     closed: AtomicBool,
 }
 
@@ -213,18 +196,24 @@ struct Inner {
 }
 
 impl Modules {
-    /// Reads a loaded module, which nobody knows until it is published. None while its assembly is unknown (then
-    /// `ModuleAttachedToAssembly` calls again) or when it is known already. `before_attach`: nobody told of its loading.
-    pub fn read(&self, info: &ProfilerInfo, id: usize, before_attach: bool) -> Option<Arc<Module>> {
-        if lock(&self.inner).by_id.contains_key(&id) {
+    /// Reads a loaded module, which stays invisible until it is published. None while its assembly is unknown
+    /// (`ModuleAttachedToAssembly` will call again) or if it is already known. `before_attach`: its loading was not
+    /// reported.
+    pub fn read(
+        &self,
+        info: &ProfilerInfo,
+        loaded: &LoadedModule,
+        before_attach: bool,
+    ) -> Option<Arc<Module>> {
+        if lock(&self.inner).by_id.contains_key(&loaded.id()) {
             return None;
         }
-        let facts = info.module_info(id).ok()?;
+        let facts = info.module_info(loaded).ok()?;
         let assembly = facts.assembly?;
         let (name, domain) = info.assembly_info(assembly).ok()?;
         self.learn_domain(info, domain);
         let generation = self.generations.fetch_add(1, Ordering::AcqRel) + 1;
-        let key = ModuleKey { module_id: id as u64, generation };
+        let key = ModuleKey { module_id: loaded.id() as u64, generation };
         Some(Arc::new(Module {
             path: facts.path,
             assembly,
@@ -232,16 +221,16 @@ impl Modules {
             dynamic: facts.dynamic,
             collectible: facts.collectible,
             before_attach,
-            ..Module::new(key, name)
+            ..Module::new(ModuleLife::of(loaded), key, name)
         }))
     }
 
-    /// The generation given last: modules of later ones were not loaded yet. Takes no lock.
+    /// Returns the last generation assigned: modules with later ones were not loaded yet. Takes no lock.
     pub fn generations(&self) -> u32 {
         self.generations.load(Ordering::Acquire)
     }
 
-    /// Makes a module known; false when another life of it is.
+    /// Makes a module visible; false if another one with its ModuleID is.
     pub fn publish(&self, module: &Arc<Module>) -> bool {
         match lock(&self.inner).by_id.entry(module.id()) {
             Entry::Occupied(_) => false,
@@ -255,10 +244,10 @@ impl Modules {
 
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
-        // Before anything that may wait in vain: who asks from now on sees it.
-        *lock(&self.code.goes) = Some(Instant::now());
+        // Set first, so that every later query sees it, even if the waits below time out.
+        *lock(&self.code.unload_began) = Some(Instant::now());
         let deadline = Instant::now() + UNLOAD_WAIT;
-        self.stock.unloading(id, UNLOAD_WAIT);
+        self.enumeration.unloading(id, UNLOAD_WAIT);
         let module = {
             let mut inner = lock(&self.inner);
             let module = inner.by_id.remove(&id)?;
@@ -266,13 +255,14 @@ impl Modules {
             module
         };
         self.changed();
-        module.retire(deadline);
+        module.life.end();
+        module.life.wait_for_readers(deadline);
         wait_for_readers(&self.code.readers, deadline);
         Some(module)
     }
 
-    /// Runs `body`, which asks the CLR whose code stands somewhere, while no code goes. None where that is not to be had within
-    /// `patience`, or never again.
+    /// Runs `body`, which queries the CLR about the owner of code, while no code disappears. None if that is not
+    /// possible within `patience`, or ever again.
     pub fn while_code_stays<T>(&self, patience: Duration, body: impl FnOnce() -> T) -> Option<T> {
         let deadline = Instant::now() + patience;
         loop {
@@ -281,7 +271,7 @@ impl Modules {
                 if self.code.closed.load(Ordering::Acquire) {
                     return None;
                 }
-                if lock(&self.code.goes).is_none_or(|since| since.elapsed() >= CODE_GOES) {
+                if lock(&self.code.unload_began).is_none_or(|since| since.elapsed() >= CODE_UNLOAD_TIME) {
                     return Some(body());
                 }
             }
@@ -292,27 +282,27 @@ impl Modules {
         }
     }
 
-    /// Ends all reading of metadata for good, waiting within a bound for who is at it.
+    /// Ends all reading of metadata for good, waiting within a bound for present readers.
     pub fn close(&self) {
         self.code.closed.store(true, Ordering::Release);
         let all = self.all();
-        all.iter().for_each(|module| module.gone.store(true, Ordering::Release));
+        all.iter().for_each(|module| module.life.end());
         let deadline = Instant::now() + UNLOAD_WAIT;
-        all.iter().for_each(|module| module.wait_for_readers(deadline));
+        all.iter().for_each(|module| module.life.wait_for_readers(deadline));
         wait_for_readers(&self.code.readers, deadline);
     }
 
-    /// An AppDomain that is being made: the CLR must not be asked about it yet.
+    /// Records an AppDomain under construction: the CLR must not be queried about it yet.
     pub fn note_domain(&self, domain: usize) {
         lock(&self.inner).domains.entry(domain).or_default();
         self.changed();
     }
 
-    /// Learns an AppDomain's name. Only from a callback about it, or about a module of it: while that runs, the domain is
-    /// there. Nobody else asks the CLR, which must not be asked about a domain that is gone.
+    /// Queries an AppDomain's name. Call it only from a callback about the domain or one of its modules, during
+    /// which the domain exists. No other code may query the CLR about domains, which may be gone.
     pub fn learn_domain(&self, info: &ProfilerInfo, domain: usize) {
-        // Asked with every module anew: a domain that is being set up has no name (CORPROF_E_DATAINCOMPLETE), or the
-        // default one's.
+        // Query again with every module: a domain under construction has no name (CORPROF_E_DATAINCOMPLETE), or the
+        // default domain's.
         let name = info.domain_name(domain).unwrap_or_default();
         let mut inner = lock(&self.inner);
         let known = inner.domains.entry(domain).or_default();
@@ -323,7 +313,7 @@ impl Modules {
         }
     }
 
-    /// Whether a domain's name was learnt since this was asked last.
+    /// Whether a domain's name became known since the last call.
     pub fn were_named(&self) -> bool {
         self.named.swap(false, Ordering::AcqRel)
     }
@@ -338,8 +328,8 @@ impl Modules {
         self.changed();
     }
 
-    /// The domains that can run code, by id, with their names. The CLR tells of one more, its system domain, without
-    /// modules and by the core library's file.
+    /// Returns the domains that can run code, by id, with their names. The CLR also lists its system domain, which
+    /// has no modules and is named after the core library's file.
     fn domains(&self) -> BTreeMap<usize, String> {
         let inner = lock(&self.inner);
         let populated: HashSet<usize> = inner.by_id.values().map(|module| module.domain).collect();
@@ -349,7 +339,7 @@ impl Modules {
         inner.domains.iter().filter(runs_code).map(|(id, name)| (*id, name.clone())).collect()
     }
 
-    /// Counts what came and went, so that sessions can tell whether to look.
+    /// Counts loads and unloads, so that sessions know when to check.
     pub fn revision(&self) -> u64 {
         self.revision.load(Ordering::Acquire)
     }
@@ -358,13 +348,13 @@ impl Modules {
         self.revision.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether this life of a module is loaded.
+    /// Whether the module with this id and generation is loaded.
     pub fn has(&self, key: ModuleKey) -> bool {
         self.get(key.module_id as usize).is_some_and(|module| module.key == key)
     }
 
-    /// Where a module is, for orders with a scope.
-    pub fn place(&self, info: &ProfilerInfo, module: &Module) -> Place {
+    /// Returns the AppDomains of a module, to compare with the scopes of orders.
+    pub fn place(&self, info: &ProfilerInfo, module: &Module) -> ModulePlace {
         let own = self.domain_of(module);
         let shared = own == SHARED_DOMAIN;
         let domains = if shared {
@@ -372,13 +362,14 @@ impl Modules {
         } else {
             vec![own]
         };
-        Place { key: module.key, domains, shared }
+        ModulePlace { key: module.key, domains, shared }
     }
 
-    /// The domains that use a shared module's copy: as the runtime says, else all there are.
+    /// Returns the domains that use a shared module's copy, according to the runtime; all domains if it does not
+    /// say.
     fn users(&self, info: &ProfilerInfo, module: &Module) -> Vec<usize> {
-        let told = module.while_loaded(|| info.domains_containing(module.id()).ok()).flatten();
-        let mut users = told.unwrap_or_default();
+        let reported = module.while_loaded(|loaded| info.domains_containing(loaded).ok()).flatten();
+        let mut users = reported.unwrap_or_default();
         if users.is_empty() {
             users = self.domains().into_keys().collect();
         }
@@ -387,34 +378,34 @@ impl Modules {
         users
     }
 
-    /// The live module with that ModuleID.
+    /// Returns the loaded module with that ModuleID.
     pub fn get(&self, id: usize) -> Option<Arc<Module>> {
         lock(&self.inner).by_id.get(&id).cloned()
     }
 
-    /// Whether a collectible module is there from before an attach: what is inlined into its methods was not seen.
+    /// Whether a collectible module was loaded before an attach: inlining into its methods went unseen.
     pub fn has_unseen_collectible(&self) -> bool {
         lock(&self.inner).by_id.values().any(|module| module.collectible && module.before_attach)
     }
 
-    /// Every live module, in order of loading.
+    /// Returns every loaded module, in order of loading.
     pub fn all(&self) -> Vec<Arc<Module>> {
         let mut all: Vec<_> = lock(&self.inner).by_id.values().cloned().collect();
         all.sort_by_key(|module| module.key.generation);
         all
     }
 
-    /// A domain's name; empty when unknown, or when the domain is gone.
+    /// Returns a domain's name; empty if unknown, or if the domain is gone.
     fn domain_name(&self, domain: usize) -> String {
         lock(&self.inner).domains.get(&domain).cloned().unwrap_or_default()
     }
 
-    /// The name of a module's domain, as long as the module is remembered.
+    /// Returns the name of a module's domain, even after the domain is gone.
     pub fn domain_of(&self, module: &Module) -> String {
         module.domain_name.get().cloned().unwrap_or_else(|| self.domain_name(module.domain))
     }
 
-    /// The catalogue's rows, read fresh.
+    /// Reads the rows of the catalogue anew.
     pub fn rows(&self, info: &ProfilerInfo) -> (Vec<DomainRow>, Vec<ModuleRow>) {
         let modules = self.all();
         let row = |(id, name)| DomainRow { id: id as u64, shared: name == SHARED_DOMAIN, name };
@@ -425,7 +416,7 @@ impl Modules {
             .map(|module| {
                 let (mvid, methods) = module
                     .with_metadata(info, |import| {
-                        let types = import.type_defs().into_iter().chain([super::methods::GLOBAL_TYPE]);
+                        let types = import.type_defs().into_iter().chain([GLOBAL_TYPE]);
                         let methods = types.map(|token| import.methods_of(token).len() as u32).sum();
                         (import.mvid().map(|mvid| format!("{mvid:?}")).unwrap_or_default(), methods)
                     })

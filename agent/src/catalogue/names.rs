@@ -1,7 +1,7 @@
 //! Readable names: types with their enclosing types and generic parameters, methods, parameter lists.
 #![forbid(unsafe_code)]
 
-use super::methods::Found;
+use super::matched_method::{MatchedMethod, arity_of};
 use crate::clr::metadata::Import;
 use crate::signature::{self, TypeNames};
 use redial_protocol::pattern::Pattern;
@@ -11,20 +11,21 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Deepest nesting of types we follow; metadata that nests deeper is corrupt.
+/// Deepest nesting of types to follow; metadata that nests deeper is corrupt.
 const MAX_NESTING: usize = 64;
 
 /// Names of one module's types, each read once. Lives as long as one pass over the module.
 #[derive(Default)]
 pub struct ModuleNames {
     types: RefCell<HashMap<u32, Option<Arc<str>>>>,
-    /// Parameter lists by signature, of methods without type parameters or ways to pass: five of six are another's, too.
+    /// Parameter lists by signature, for methods without type parameters and without passing modes: five of six
+    /// signatures repeat.
     parameters: RefCell<HashMap<Box<[u8]>, Arc<str>>>,
-    /// Type parameters of the type that was asked for last: methods of a type come one after another.
+    /// Type parameters of the last queried type: methods of a type are read one after another.
     type_parameters: RefCell<(u32, Rc<[String]>)>,
 }
 
-/// What a method is called beside the others of its type.
+/// A method's names within its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnNames<'a> {
     /// `Method<U>`.
@@ -33,7 +34,7 @@ pub struct OwnNames<'a> {
     pub parameters: Arc<str>,
 }
 
-/// What a method is called on screen.
+/// A method's names for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodNames {
     /// `Namespace.Type<T>.Method<U>`.
@@ -56,8 +57,8 @@ impl MethodNames {
         format!("{module}!{}{}", self.method, self.signature)
     }
 
-    /// Whether a pattern means this method, its assembly and token apart. It reads no metadata: the module may have
-    /// been unloaded.
+    /// Whether a pattern matches this method, ignoring its assembly and token. Reads no metadata: the module may
+    /// have unloaded.
     pub fn match_pattern(&self, pattern: &Pattern) -> bool {
         let canonical = || self.canonical.as_deref().unwrap_or(&self.signature).to_owned();
         pattern
@@ -67,7 +68,7 @@ impl MethodNames {
 }
 
 impl ModuleNames {
-    /// The full metadata name of a TypeDef or TypeRef (``Ns.Outer`1+Inner``).
+    /// Returns the full metadata name of a TypeDef or TypeRef (``Ns.Outer`1+Inner``).
     pub fn type_name(&self, import: &Import, token: u32) -> Option<Arc<str>> {
         if let Some(known) = self.types.borrow().get(&token) {
             return known.clone();
@@ -77,14 +78,14 @@ impl ModuleNames {
         name
     }
 
-    /// The parameter list as patterns compare it.
+    /// Returns the parameter list in the form that patterns compare.
     pub fn canonical_parameters(&self, import: &Import, blob: &[u8]) -> String {
         let mut out = String::new();
         signature::canonical_parameters(blob, &Resolver { names: self, import }, &mut out);
         out
     }
 
-    /// The type's name as people read it.
+    /// Returns the type's display name.
     pub fn display_type(&self, import: &Import, type_token: u32, type_name: &str) -> String {
         if !type_name.contains('`') {
             return type_name.to_owned();
@@ -103,10 +104,10 @@ impl ModuleNames {
         Rc::clone(&last.1)
     }
 
-    /// A method's name and parameters as people read them.
-    pub fn own<'a>(&self, import: &Import, found: &'a Found) -> OwnNames<'a> {
+    /// Returns a method's display name and parameters.
+    pub fn own<'a>(&self, import: &Import, found: &'a MatchedMethod) -> OwnNames<'a> {
         let blob = &found.method.signature;
-        // Few methods have such parameters, and only they are asked.
+        // Few methods have such parameters; query only those.
         let may_pass = signature::may_pass_by_reference(blob);
         let plain = !may_pass && !found.is_generic();
         let known = |blob: &[u8]| self.parameters.borrow().get(blob).map(Arc::clone);
@@ -130,8 +131,8 @@ impl ModuleNames {
         OwnNames { method, parameters }
     }
 
-    /// All names of a method.
-    pub fn display(&self, import: &Import, found: &Found) -> MethodNames {
+    /// Returns all names of a method.
+    pub fn display(&self, import: &Import, found: &MatchedMethod) -> MethodNames {
         let (type_name, blob) = (found.type_name, &found.method.signature);
         let own = self.own(import, found);
         let canonical = found.is_generic().then(|| self.canonical_parameters(import, blob).into_boxed_str());
@@ -146,17 +147,9 @@ impl ModuleNames {
     }
 }
 
-/// Number of generic parameters a method's signature declares (ECMA-335 II.23.2.1: GENERIC flag, then the count).
-pub fn arity_of(blob: &[u8]) -> u32 {
-    match blob {
-        [convention, count, ..] if convention & 0x10 != 0 && *count < 0x80 => u32::from(*count),
-        _ => 0,
-    }
-}
-
 pub(super) struct Resolver<'a> {
     pub(super) names: &'a ModuleNames,
-    pub(super) import: &'a Import,
+    pub(super) import: &'a Import<'a>,
 }
 
 impl TypeNames for Resolver<'_> {
@@ -205,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_with_parameters_need_no_metadata() {
+    fn matches_parameters_without_metadata() {
         let matches = |names: &MethodNames, pattern: &str| {
             names.match_pattern(&Pattern::parse(pattern).expect("a pattern"))
         };

@@ -1,5 +1,5 @@
-//! Whether a module's file holds precompiled code (ReadyToRun): the managed native header of its CLI header
-//! (ECMA-335 II.25.3.3) is not empty then.
+//! Detects precompiled code (ReadyToRun) in a module's file: the managed native header of its CLI header (ECMA-335
+//! II.25.3.3) is not empty then.
 #![forbid(unsafe_code)]
 
 use object::LittleEndian as LE;
@@ -10,9 +10,9 @@ use object::read::pe::{ImageNtHeaders, PeFile};
 use std::fs::File;
 use std::path::Path;
 
-/// Whether the file is an assembly with precompiled code; None when it cannot be read as one.
+/// Whether the file is an assembly with precompiled code; None if it cannot be read as one.
 pub fn is_precompiled(path: &Path) -> Option<bool> {
-    // Only what is looked at is read.
+    // Reads only the parts that are used.
     let file = ReadCache::new(File::open(path).ok()?);
     native_header_size::<object::pe::ImageNtHeaders64>(&file)
         .or_else(|| native_header_size::<object::pe::ImageNtHeaders32>(&file))

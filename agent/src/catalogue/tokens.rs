@@ -1,4 +1,4 @@
-//! What the tokens in a method body are called.
+//! Names the tokens in a method body.
 #![forbid(unsafe_code)]
 
 use super::names::{ModuleNames, Resolver};
@@ -9,12 +9,12 @@ use crate::signature::{
 };
 use std::fmt::Write;
 
-/// UTF-16 units shown of a string literal.
+/// UTF-16 units of a string literal to show.
 const SHOWN_OF_LITERAL: usize = 200;
 
-/// Names tokens for one body: generic parameters in scope have the names they are declared with.
+/// Names the tokens of one body, with the declared names of its generic parameters.
 pub struct Tokens<'a> {
-    import: &'a Import,
+    import: &'a Import<'a>,
     names: &'a ModuleNames,
     scope: &'a Scope,
 }
@@ -27,7 +27,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Of a method of a type.
+    /// Returns the scope of a method of a type.
     pub fn of(import: &Import, type_def: u32, method: u32) -> Scope {
         Scope { of_type: import.generic_parameters(type_def), of_method: import.generic_parameters(method) }
     }
@@ -37,17 +37,17 @@ impl Scope {
     }
 }
 
-/// Another's generic parameters: by number, since what stands for them is told beside.
+/// Shows another method's generic parameters by number, because their arguments appear next to them.
 const BY_NUMBER: Form<'_> = Form::Display { of_type: &[], of_method: &[], passing: &[] };
 
 impl<'a> Tokens<'a> {
-    /// For bodies of a module.
-    pub fn new(import: &'a Import, names: &'a ModuleNames, scope: &'a Scope) -> Tokens<'a> {
+    /// Makes one for bodies of a module.
+    pub fn new(import: &'a Import<'a>, names: &'a ModuleNames, scope: &'a Scope) -> Tokens<'a> {
         Tokens { import, names, scope }
     }
 
-    /// The token in words: a type, `int Shop.Cart.Add(int)`, a field with its type, a quoted literal, the signature of a
-    /// call. None of one that the metadata does not have.
+    /// Describes the token: a type, `int Shop.Cart.Add(int)`, a field with its type, a quoted literal, the
+    /// signature of a call. None if the metadata lacks the token.
     pub fn name(&self, token: u32) -> Option<String> {
         let text = match token >> 24 {
             0x01 | 0x02 | 0x1B => self.type_name(token)?,
@@ -62,11 +62,11 @@ impl<'a> Tokens<'a> {
             0x70 => return self.literal(token),
             _ => return None,
         };
-        // Names are patterns where they are listed, and have a backslash before a pointer's star.
+        // Names are listed as patterns, which have a backslash before a pointer's star.
         Some(text.replace(r"\*", "*"))
     }
 
-    /// Types of the local variables that a blob declares, at most `limit`, and how many there are.
+    /// Returns the types of at most `limit` local variables that a blob declares, and the number of all.
     pub fn locals(&self, blob: &[u8], limit: usize) -> (Vec<String>, usize) {
         let Ok(locals) = parse_locals(blob) else { return (Vec::new(), 0) };
         let shown = locals.iter().take(limit).map(|local| {
@@ -115,7 +115,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A method with its result and parameters; `arguments` stand behind its name.
+    /// Formats a method with its result and parameters; `arguments` follow its name.
     fn method(&self, parent: &str, name: &str, arguments: &str, signature: &[u8]) -> String {
         let Ok(method) = parse_method(signature) else { return format!("{parent}.{name}{arguments}(?)") };
         let mut text = format!("{} {parent}.{name}{arguments}", self.ty(&method.result, BY_NUMBER));
@@ -132,7 +132,7 @@ impl<'a> Tokens<'a> {
     fn member_ref(&self, token: u32, arguments: &str) -> Option<String> {
         let member = self.import.member_ref(token).ok()?;
         let parent = self.type_name(member.parent)?;
-        // The kind of a signature is in the low four bits of its first byte: 6 is a field's.
+        // The low four bits of the first byte are the kind of signature: 6 is a field.
         Some(match member.signature.first() {
             Some(0x06) => self.field(&parent, &member.name, &member.signature),
             _ => self.method(&parent, &member.name, arguments, &member.signature),

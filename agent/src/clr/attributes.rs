@@ -1,4 +1,4 @@
-//! `IMetaDataImport2`: custom attributes (ECMA-335 II.22.10).
+//! Custom attributes, through `IMetaDataImport2` (ECMA-335 II.22.10).
 
 use super::metadata::Import;
 use crate::signature::first_string;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use windows_core::{HRESULT, PCWSTR, w};
 
-/// The one row of the Assembly table.
+/// The only row of the Assembly table.
 const ASSEMBLY: u32 = 0x2000_0001;
 /// Table numbers (ECMA-335 II.22).
 const TYPE_DEF: u32 = 0x02;
@@ -14,49 +14,49 @@ const METHOD_DEF: u32 = 0x06;
 const MEMBER_REF: u32 = 0x0A;
 const TYPE_REF: u32 = 0x01;
 
-/// What compilers make of a method so that it can wait.
+/// How a method suspends, according to its compiler-generated state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waits {
-    /// An async method: a state machine whose `MoveNext` does its work.
+pub enum AsyncKind {
+    /// An async method: the `MoveNext` of its state machine does its work.
     Async,
     /// An async iterator.
     Iterator,
 }
 
-impl Waits {
-    /// By the full name of the attribute that the compiler puts on the method.
-    fn by_attribute(name: &str) -> Option<Waits> {
+impl AsyncKind {
+    /// Maps the full name of the attribute that the compiler puts on the method.
+    fn by_attribute(name: &str) -> Option<AsyncKind> {
         match name {
-            "System.Runtime.CompilerServices.AsyncStateMachineAttribute" => Some(Waits::Async),
-            "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute" => Some(Waits::Iterator),
+            "System.Runtime.CompilerServices.AsyncStateMachineAttribute" => Some(AsyncKind::Async),
+            "System.Runtime.CompilerServices.AsyncIteratorStateMachineAttribute" => Some(AsyncKind::Iterator),
             _ => None,
         }
     }
 }
 
-impl Import {
-    /// MethodDef tokens of the module's async methods, and the names of their state machines' types as the compiler wrote them
-    /// (as `Type.FullName` has them).
-    pub fn state_machines(&self) -> Vec<(u32, Waits, String)> {
+impl Import<'_> {
+    /// Returns the MethodDef tokens of the module's async methods, with the names of their state machine types as
+    /// the compiler wrote them (in the form of `Type.FullName`).
+    pub fn state_machines(&self) -> Vec<(u32, AsyncKind, String)> {
         let all = self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
             unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
         });
-        let mut known: HashMap<u32, Option<Waits>> = HashMap::new();
+        let mut known: HashMap<u32, Option<AsyncKind>> = HashMap::new();
         let of_one = |attribute| {
             let (owner, constructor, start, size) = self.attribute_row(attribute)?;
             if owner >> 24 != METHOD_DEF {
                 return None;
             }
-            let waits = *known.entry(constructor).or_insert_with(|| self.waits_by(constructor));
-            // SAFETY: the address and the size are the CLR's, of this module.
-            let value = waits.map(|_| unsafe { super::blob(start, size) })?;
-            Some((owner, waits?, first_string(&value)?))
+            let kind = *known.entry(constructor).or_insert_with(|| self.kind_by_constructor(constructor));
+            // SAFETY: the CLR returned the address and the size, for this module.
+            let value = kind.map(|_| unsafe { super::buffers::blob(start, size) })?;
+            Some((owner, kind?, first_string(&value)?))
         };
         all.into_iter().filter_map(of_one).collect()
     }
 
-    fn waits_by(&self, constructor: u32) -> Option<Waits> {
+    fn kind_by_constructor(&self, constructor: u32) -> Option<AsyncKind> {
         let of = match constructor >> 24 {
             MEMBER_REF => self.member_ref(constructor).ok()?.parent,
             METHOD_DEF => self.method(constructor).ok()?.type_def,
@@ -67,16 +67,17 @@ impl Import {
             TYPE_DEF => self.type_def_name(of).ok()?,
             _ => return None,
         };
-        Waits::by_attribute(&name)
+        AsyncKind::by_attribute(&name)
     }
 
-    /// TypeDef and MethodDef tokens, ascending, of the core library's types and methods whose calls may not be calls: the
-    /// JIT may put in code of its own (`[Intrinsic]`, also of a type), or precompiled code of other modules holds its body
-    /// and nobody tells (`[NonVersionable]`).
+    /// Returns the TypeDef and MethodDef tokens, in ascending order, of the core library's types and methods whose
+    /// calls may not be calls. The JIT may replace `[Intrinsic]` methods, and all methods of `[Intrinsic]` types,
+    /// by code of its own. Precompiled code of other modules may contain `[NonVersionable]` bodies without the
+    /// runtime reporting it.
     pub fn expanded(&self) -> Box<[u32]> {
         let intrinsic = self.constructors_of("System.Runtime.CompilerServices.IntrinsicAttribute");
         let fixed = self.constructors_of("System.Runtime.Versioning.NonVersionableAttribute");
-        // Asked for those of one constructor, and of any owner, the runtime tells of all as well.
+        // Asked for one constructor and any owner, the runtime returns all attributes, so filter here.
         let all = self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
             unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
@@ -96,7 +97,7 @@ impl Import {
         expanded.into_boxed_slice()
     }
 
-    /// MethodDef tokens by which attributes of a type that the module defines itself are known.
+    /// Returns the constructors of an attribute type that this module defines.
     fn constructors_of(&self, attribute: &str) -> Vec<u32> {
         self.find_type_def(attribute).map(|attribute| self.methods_of(attribute)).unwrap_or_default()
     }
@@ -105,11 +106,12 @@ impl Import {
         self.attribute_row(attribute).map(|(owner, constructor, ..)| (owner, constructor))
     }
 
-    /// Owner, constructor, and where the value lies in the metadata and its size.
+    /// Returns the owner, the constructor, and the address and size of the value in the metadata.
     fn attribute_row(&self, attribute: u32) -> Option<(u32, u32, *const u8, u32)> {
         let (mut owner, mut constructor, mut size) = (0u32, 0u32, 0u32);
         let mut value: *const c_void = std::ptr::null();
-        // SAFETY: out pointers are live locals; the value's is written to, though the binding has it const.
+        // SAFETY: out pointers are live locals; the call writes to the value's pointer, although the binding
+        // declares it const.
         let hresult = unsafe {
             self.import.GetCustomAttributeProps(
                 attribute,
@@ -122,27 +124,27 @@ impl Import {
         hresult.is_ok().then_some((owner, constructor, value.cast(), size))
     }
 
-    /// The value of the assembly's `DebuggableAttribute` (ECMA-335 II.23.3); None where it has none.
+    /// Returns the value of the assembly's `DebuggableAttribute` (ECMA-335 II.23.3), if it has one.
     pub fn debuggable(&self) -> Option<Vec<u8>> {
         let (start, size) = self.attribute(ASSEMBLY, w!("System.Diagnostics.DebuggableAttribute"))?;
-        // SAFETY: the address and the size are the CLR's, of this module.
-        Some(unsafe { super::blob(start, size) })
+        // SAFETY: the CLR returned the address and the size, for this module.
+        Some(unsafe { super::buffers::blob(start, size) })
     }
 
     pub(super) fn has_attribute(&self, token: u32, name: PCWSTR) -> bool {
         self.attribute(token, name).is_some()
     }
 
-    /// Where the value of an attribute of a type of that full name lies in the metadata, and its size; None where there is
-    /// none. The name is a literal (`w!`): it ends in a zero.
+    /// Returns the address and size of the value of the attribute with this full type name, if there is one. The
+    /// name must be a literal (`w!`), so that it ends in a zero.
     fn attribute(&self, token: u32, name: PCWSTR) -> Option<(*const u8, u32)> {
         let (mut data, mut length): (*const c_void, u32) = (std::ptr::null(), 0);
-        // SAFETY: the name ends in a zero; out pointers are live locals; the value's is written to, though the binding has
-        // it const.
+        // SAFETY: the name ends in a zero; out pointers are live locals; the call writes to the value's pointer,
+        // although the binding declares it const.
         let hresult = unsafe {
             self.import.GetCustomAttributeByName(token, name, (&raw mut data).cast_const(), &mut length)
         };
-        // S_FALSE: it has none.
+        // S_FALSE: the token has no such attribute.
         (hresult == HRESULT(0)).then_some((data.cast(), length))
     }
 }

@@ -1,21 +1,24 @@
-//! `IMetaDataEmit2`: the few tokens a probe needs in the module it stands in.
+//! Adds the few tokens that a probe needs to its module, through `IMetaDataEmit2`.
 
 use super::bindings::IMetaDataEmit2;
+use super::buffers::wide;
 use super::hresult::{ClrError, check};
-use super::wide;
+use super::loaded_module::LoadedModule;
+use std::marker::PhantomData;
 use windows_core::PCWSTR;
 
-/// Write access to a module's metadata. Only StandAloneSigs and TypeRefs are ever added.
-pub struct Emitter {
+/// Write access to a module's metadata. The agent only ever adds StandAloneSigs and TypeRefs.
+pub struct Emitter<'m> {
     emit: IMetaDataEmit2,
+    module: PhantomData<&'m LoadedModule<'m>>,
 }
 
-impl Emitter {
-    pub(super) fn new(emit: IMetaDataEmit2) -> Emitter {
-        Emitter { emit }
+impl<'m> Emitter<'m> {
+    pub(super) fn new(_module: &'m LoadedModule<'m>, emit: IMetaDataEmit2) -> Emitter<'m> {
+        Emitter { emit, module: PhantomData }
     }
 
-    /// `GetTokenFromSig`: a StandAloneSig token (`0x11……`) for a signature blob.
+    /// `GetTokenFromSig`: returns a StandAloneSig token (`0x11……`) for a signature blob.
     pub fn stand_alone_sig(&self, signature: &[u8]) -> Result<u32, ClrError> {
         let mut token = 0u32;
         // SAFETY: the API reads `len` bytes and writes none (its parameter is const in cor.h).

@@ -1,12 +1,12 @@
-//! `ICorProfilerFunctionControl`: where `GetReJITParameters` leaves our body.
+//! `ICorProfilerFunctionControl`: receives the instrumented body in `GetReJITParameters`.
 
 use super::bindings::{COR_IL_MAP, ICorProfilerFunctionControl};
 use super::hresult::{ClrError, check};
 
-/// Hands a body and its map of (original offset, new offset) pairs to the CLR, which copies both.
+/// Passes a body and its map of (original offset, new offset) pairs to the CLR, which copies both.
 ///
 /// # Errors
-/// When the CLR takes either not.
+/// When the CLR rejects one of them.
 pub fn set_body(
     control: &ICorProfilerFunctionControl,
     body: &[u8],
@@ -16,10 +16,10 @@ pub fn set_body(
         .iter()
         .map(|(old, new)| COR_IL_MAP { oldOffset: *old, newOffset: *new, fAccurate: true.into() })
         .collect();
-    // SAFETY: the reference lives inside GetReJITParameters, the only place where the object may be called; both
+    // SAFETY: the reference is valid inside GetReJITParameters, the only place that may call the object; both
     // slices outlive the calls.
     unsafe {
-        // The map first: should it be refused, the body has not been taken yet.
+        // Set the map first: if the CLR rejects it, it has not taken the body yet.
         check("SetILInstrumentedCodeMap", control.SetILInstrumentedCodeMap(&map))?;
         check("SetILFunctionBody", control.SetILFunctionBody(body))
     }

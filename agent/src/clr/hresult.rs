@@ -1,4 +1,4 @@
-//! HRESULTs in words. Values from corerror.h and winerror.h.
+//! Explains HRESULTs. Values come from corerror.h and winerror.h.
 #![forbid(unsafe_code)]
 
 use windows_core::HRESULT;
@@ -9,7 +9,7 @@ use windows_core::HRESULT;
 pub struct ClrError {
     /// The API that failed.
     pub call: &'static str,
-    /// What it answered.
+    /// The result it returned.
     pub hresult: HRESULT,
 }
 
@@ -25,17 +25,17 @@ pub const E_POINTER: HRESULT = HRESULT(0x8000_4003_u32 as i32);
 pub const CLASS_E_CLASSNOTAVAILABLE: HRESULT = HRESULT(0x8004_0111_u32 as i32);
 /// `CLASS_E_NOAGGREGATION`.
 pub const CLASS_E_NOAGGREGATION: HRESULT = HRESULT(0x8004_0110_u32 as i32);
-/// `CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND`: there is nothing to revert.
+/// `CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND`: nothing to revert.
 pub const CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND: HRESULT = HRESULT(0x8013_137D_u32 as i32);
-/// `CORPROF_E_FUNCTION_IS_PARAMETERIZED`: a generic method, of which there is no one FunctionID.
+/// `CORPROF_E_FUNCTION_IS_PARAMETERIZED`: a generic method, which has no single FunctionID.
 pub const CORPROF_E_FUNCTION_IS_PARAMETERIZED: HRESULT = HRESULT(0x8013_135D_u32 as i32);
 /// `CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER`.
 pub const CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER: HRESULT = HRESULT(0x8013_136F_u32 as i32);
-/// `CORPROF_E_SUSPENSION_IN_PROGRESS`: a collection, or another profiler, has suspended the runtime.
+/// `CORPROF_E_SUSPENSION_IN_PROGRESS`: a garbage collection or another profiler has suspended the runtime.
 pub const CORPROF_E_SUSPENSION_IN_PROGRESS: HRESULT = HRESULT(0x8013_1388_u32 as i32);
-/// `CORPROF_E_REJIT_NOT_ENABLED`: no request will be accepted.
+/// `CORPROF_E_REJIT_NOT_ENABLED`: the runtime will accept no request.
 pub const CORPROF_E_REJIT_NOT_ENABLED: HRESULT = HRESULT(0x8013_137C_u32 as i32);
-/// `CORPROF_E_PROFILER_CANCEL_ACTIVATION`: Initialize asks to be unloaded, without an error in the log.
+/// `CORPROF_E_PROFILER_CANCEL_ACTIVATION`: Initialize asks to be unloaded without an error in the log.
 pub const CORPROF_E_PROFILER_CANCEL_ACTIVATION: HRESULT = HRESULT(0x8013_1375_u32 as i32);
 
 /// Turns an HRESULT into a result that names the call.
@@ -43,7 +43,7 @@ pub fn check(call: &'static str, hresult: HRESULT) -> Result<(), ClrError> {
     if hresult.is_ok() { Ok(()) } else { Err(ClrError { call, hresult }) }
 }
 
-/// What an HRESULT means, for people, always with its number.
+/// Explains an HRESULT for users, always including its number.
 pub fn words(hresult: HRESULT) -> String {
     let known = match hresult.0 as u32 {
         0x8007_000E => "the process is out of memory (E_OUTOFMEMORY)",
@@ -58,7 +58,7 @@ pub fn words(hresult: HRESULT) -> String {
         0x8013_1372 => "the flag cannot be set after the start (CORPROF_E_IMMUTABLE_FLAGS_SET)",
         0x8013_137A => "the module is dynamic (CORPROF_E_MODULE_IS_DYNAMIC)",
         0x8013_137C => "ReJIT is not enabled in this process (CORPROF_E_REJIT_NOT_ENABLED)",
-        0x8013_137D => "no recompilation stands for this function (CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND)",
+        0x8013_137D => "the function has no active recompilation (CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND)",
         0x8013_138A => "Hot Reload may change the module (CORPROF_E_MODULE_IS_ENC)",
         0x8013_137E => "the function is in a collectible assembly (CORPROF_E_FUNCTION_IS_COLLECTIBLE)",
         _ => return format!("HRESULT 0x{:08x}", hresult.0 as u32),

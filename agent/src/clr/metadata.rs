@@ -1,11 +1,11 @@
-//! `IMetaDataImport2`: types, methods and names of one module, read-only.
+//! Reads the types, methods and names of one module, through `IMetaDataImport2`.
 //!
-//! Enumerations and names are read into caller-owned buffers that are reused, since a catalogue reads a hundred
-//! thousand of them.
+//! Reuses its buffers for enumerations and names, since a catalogue reads a hundred thousand of them.
 
 use super::bindings::{IMetaDataImport2, IMetaDataTables};
+use super::buffers::{text, wide};
 use super::hresult::{ClrError, check};
-use super::{text, wide};
+use super::loaded_module::LoadedModule;
 use crate::signature::Passing;
 use std::cell::RefCell;
 use windows_core::{GUID, HRESULT, Interface, PCWSTR, PWSTR, w};
@@ -15,11 +15,15 @@ const NAME_UNITS: usize = 2048;
 /// Tokens fetched at a time.
 const BATCH: usize = 512;
 
-/// Read access to a module's metadata.
-pub struct Import {
+/// Read access to a module's metadata, while it is loaded.
+pub struct Import<'m> {
+    module: &'m LoadedModule<'m>,
     pub(super) import: IMetaDataImport2,
     pub(super) buffer: RefCell<Vec<u16>>,
 }
+
+/// `<Module>`, the type of global functions; `EnumTypeDefs` omits it.
+pub const GLOBAL_TYPE: u32 = 0x0200_0001;
 
 /// A MethodDef row. The signature points into the module's metadata.
 #[derive(Clone, Debug)]
@@ -38,7 +42,7 @@ pub struct MethodDef {
     pub signature: Vec<u8>,
 }
 
-/// How large a module's metadata is, in what limits its growth.
+/// The sizes that limit the growth of a module's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes of the blob heap.
@@ -58,12 +62,19 @@ const TYPE_REF: u32 = 0x01;
 const METHOD_DEF: u32 = 0x06;
 const STAND_ALONE_SIG: u32 = 0x11;
 
-impl Import {
-    pub(super) fn new(import: IMetaDataImport2) -> Import {
-        Import { import, buffer: RefCell::new(vec![0; NAME_UNITS]) }
+impl<'m> Import<'m> {
+    pub(super) fn new(module: &'m LoadedModule<'m>, import: IMetaDataImport2) -> Import<'m> {
+        Import { module, import, buffer: RefCell::new(vec![0; NAME_UNITS]) }
     }
 
-    /// The module version id (MVID).
+    /// Its module.
+    pub fn module(&self) -> &'m LoadedModule<'m> {
+        self.module
+    }
+}
+
+impl Import<'_> {
+    /// Returns the module version id (MVID).
     pub fn mvid(&self) -> Result<GUID, ClrError> {
         let mut mvid = GUID::zeroed();
         let mut written = 0u32;
@@ -72,7 +83,7 @@ impl Import {
         Ok(mvid)
     }
 
-    /// `IMetaDataTables`: heap sizes and row counts.
+    /// Returns heap sizes and row counts, through `IMetaDataTables`.
     pub fn sizes(&self) -> Result<Sizes, ClrError> {
         let tables: IMetaDataTables =
             self.import.cast().map_err(|e| ClrError { call: "IMetaDataTables", hresult: e.code() })?;
@@ -85,7 +96,8 @@ impl Import {
         let rows = |table| {
             let (mut row_bytes, mut rows, mut columns, mut key) = (0, 0, 0, 0);
             let mut name: *const i8 = std::ptr::null();
-            // SAFETY: out pointers are live locals; the name's is written to, though the binding has it const.
+            // SAFETY: out pointers are live locals; the call writes to the name's pointer, although the binding
+            // declares it const.
             let hresult = unsafe {
                 tables.GetTableInfo(table, &mut row_bytes, &mut rows, &mut columns, &mut key, &raw mut name)
             };
@@ -100,7 +112,7 @@ impl Import {
         })
     }
 
-    /// Every TypeDef token but `<Module>`.
+    /// Returns every TypeDef token except `<Module>`.
     pub fn type_defs(&self) -> Vec<u32> {
         self.tokens(|handle, out, max, count| {
             // SAFETY: the handle is ours until CloseEnum; `out` has room for `max` tokens.
@@ -108,7 +120,7 @@ impl Import {
         })
     }
 
-    /// MethodDef tokens of a type (`0x02000001` is `<Module>`: global functions).
+    /// Returns the MethodDef tokens of a type (`0x02000001` is `<Module>`, which holds global functions).
     pub fn methods_of(&self, type_def: u32) -> Vec<u32> {
         self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
@@ -116,7 +128,7 @@ impl Import {
         })
     }
 
-    /// TypeRef tokens.
+    /// Returns the TypeRef tokens.
     pub fn type_refs(&self) -> Vec<u32> {
         self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
@@ -147,8 +159,8 @@ impl Import {
         all
     }
 
-    /// The name that a metadata call gives. `read` makes the call: it is handed a buffer, its length in UTF-16 units and
-    /// where the call writes the name's length; `call` is what the call is called in errors.
+    /// Returns the name that a metadata call writes. `read` makes the call: it gets a buffer, the buffer's length
+    /// in UTF-16 units, and the place for the name's length. `call` names the call in errors.
     pub(super) fn name(
         &self,
         call: &'static str,
@@ -161,7 +173,7 @@ impl Import {
         Ok(text(&buffer, written))
     }
 
-    /// A TypeDef's name with its namespace, without the enclosing type.
+    /// Returns a TypeDef's name with its namespace, without the enclosing type.
     pub fn type_def_name(&self, token: u32) -> Result<String, ClrError> {
         let (mut flags, mut extends) = (0u32, 0u32);
         self.name("GetTypeDefProps", |name, units, written| {
@@ -170,7 +182,7 @@ impl Import {
         })
     }
 
-    /// The type a nested TypeDef stands in; None for a top-level one.
+    /// Returns the type that encloses a nested TypeDef; None for a top-level one.
     pub fn enclosing(&self, token: u32) -> Option<u32> {
         let mut enclosing = 0u32;
         // SAFETY: the out pointer is a live local.
@@ -178,7 +190,7 @@ impl Import {
         (hresult.is_ok() && enclosing & 0x00FF_FFFF != 0).then_some(enclosing)
     }
 
-    /// A TypeRef's resolution scope and name.
+    /// Returns a TypeRef's resolution scope and name.
     pub fn type_ref(&self, token: u32) -> Result<(u32, String), ClrError> {
         let mut scope = 0u32;
         let name = self.name("GetTypeRefProps", |name, units, written| {
@@ -188,16 +200,16 @@ impl Import {
         Ok((scope, name))
     }
 
-    /// `GetSigFromToken`: a copy of the blob of a StandAloneSig.
+    /// `GetSigFromToken`: returns a copy of a StandAloneSig's blob.
     pub fn stand_alone_sig(&self, token: u32) -> Result<Vec<u8>, ClrError> {
         let (mut blob, mut size) = (std::ptr::null_mut(), 0u32);
         // SAFETY: out pointers are live locals.
         check("GetSigFromToken", unsafe { self.import.GetSigFromToken(token, &mut blob, &mut size) })?;
-        // SAFETY: what the call above answered.
-        Ok(unsafe { super::blob(blob, size) })
+        // SAFETY: the call above returned both.
+        Ok(unsafe { super::buffers::blob(blob, size) })
     }
 
-    /// A MethodDef's row.
+    /// Reads a MethodDef row.
     pub fn method(&self, token: u32) -> Result<MethodDef, ClrError> {
         let (mut class, mut attributes, mut rva, mut impl_flags, mut size) = (0, 0, 0, 0, 0u32);
         let mut blob = std::ptr::null_mut();
@@ -218,15 +230,15 @@ impl Import {
                 )
             }
         })?;
-        // SAFETY: what the call above answered.
-        let signature = unsafe { super::blob(blob, size) };
+        // SAFETY: the call above returned both.
+        let signature = unsafe { super::buffers::blob(blob, size) };
         // The nil token stands for `<Module>`, the first type.
         let type_def = if class & 0x00FF_FFFF == 0 { 0x0200_0001 } else { class };
         Ok(MethodDef { type_def, name, attributes, impl_flags, rva, signature })
     }
 
-    /// How the parameters of a method that are by reference are passed, by their number from 1, in no order; nothing is
-    /// said of those without a row of their own.
+    /// Returns how the method passes its by-reference parameters, by parameter number from 1, unordered. Omits
+    /// parameters without a row of their own.
     pub fn passing(&self, method: u32) -> Vec<(u32, Passing)> {
         let tokens = self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
@@ -237,9 +249,10 @@ impl Import {
 
     fn parameter(&self, token: u32) -> Option<(u32, Passing)> {
         let (mut number, mut flags) = (0, 0);
-        // Neither its method nor its name nor its default is asked for.
+        // The call needs neither the parameter's method nor its name nor its default value.
         let nothing = std::ptr::null_mut();
-        // SAFETY: the name's buffer is null with a length of 0; out pointers are live locals or null, as is allowed.
+        // SAFETY: the name's buffer is null with a length of 0; out pointers are live locals or null, which the API
+        // allows.
         let hresult = unsafe {
             self.import.GetParamProps(
                 token,
@@ -255,15 +268,15 @@ impl Import {
             )
         };
         let passing = || match Passing::of_flags(flags) {
-            Passing::In => self.only_read(token),
+            Passing::In => self.classify_in_parameter(token),
             other => other,
         };
         hresult.is_ok().then(|| (number, passing()))
     }
 
-    /// What a parameter with `pdIn` alone is: the C# compiler writes an attribute for `in`, and another for
-    /// `ref readonly`; without either it is `[In] ref`.
-    fn only_read(&self, parameter: u32) -> Passing {
+    /// Classifies a parameter that has only `pdIn`: the C# compiler marks `in` and `ref readonly` with an attribute
+    /// each; without either it is `[In] ref`.
+    fn classify_in_parameter(&self, parameter: u32) -> Passing {
         let has = |attribute| self.has_attribute(parameter, attribute);
         if has(w!("System.Runtime.CompilerServices.IsReadOnlyAttribute")) {
             Passing::In
@@ -274,7 +287,7 @@ impl Import {
         }
     }
 
-    /// Names of the generic parameters of a type or method, in order.
+    /// Returns the names of the generic parameters of a type or method, in order.
     pub fn generic_parameters(&self, owner: u32) -> Vec<String> {
         let tokens = self.tokens(|handle, out, max, count| {
             // SAFETY: as in `type_defs`.
@@ -306,7 +319,7 @@ impl Import {
         Some((sequence, name.ok()?))
     }
 
-    /// The TypeDef with that full name, if the module defines it.
+    /// Finds the TypeDef with this full name, if the module defines it.
     pub fn find_type_def(&self, name: &str) -> Option<u32> {
         let name = wide(name);
         let mut token = 0u32;

@@ -1,4 +1,4 @@
-//! `ICorProfilerInfo` and its successors, as far as this runtime answers them.
+//! `ICorProfilerInfo` and its successors, as far as the runtime implements them.
 
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_METHOD, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC,
@@ -6,20 +6,22 @@ use super::bindings::{
     ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo8, ICorProfilerInfo10, ICorProfilerMethodEnum,
     IMetaDataEmit2, IMetaDataImport2,
 };
+use super::buffers::text;
 use super::emit::Emitter;
 use super::hresult::{
     CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS,
     CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER, ClrError, E_NOTIMPL, check,
 };
+use super::loaded_module::LoadedModule;
 use super::metadata::Import;
-use super::text;
+use crate::sync::long_work;
 use std::time::{Duration, Instant};
 use windows_core::{BOOL, HRESULT, IUnknown, Interface, PWSTR};
 
-/// How long a suspension of somebody else's is waited for.
-const SUSPENDING: Duration = Duration::from_secs(5);
-/// Between two tries.
-const PAUSE: Duration = Duration::from_micros(500);
+/// How long to wait while something else has suspended the runtime.
+const SUSPENSION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause between two attempts.
+const RETRY_PAUSE: Duration = Duration::from_micros(500);
 /// `CorOpenFlags::ofRead`.
 const OF_READ: u32 = 0;
 /// `CorOpenFlags::ofWrite`.
@@ -27,7 +29,8 @@ const OF_WRITE: u32 = 1;
 /// Longest path or name we read, UTF-16 units.
 const NAME_UNITS: usize = 2048;
 
-/// The profiling API, opened by capability: ReJIT (`ICorProfilerInfo4`) must be there, the rest may be.
+/// The profiling API, opened by capability: requires ReJIT (`ICorProfilerInfo4`); the other interfaces are
+/// optional.
 pub struct ProfilerInfo {
     pub(super) base: ICorProfilerInfo,
     rejit: ICorProfilerInfo4,
@@ -37,13 +40,13 @@ pub struct ProfilerInfo {
     newer: Option<ICorProfilerInfo10>,
 }
 
-/// Lets managed code go on when dropped.
+/// Resumes managed code when dropped.
 struct Resume<'a>(&'a ICorProfilerInfo10);
 
 impl Drop for Resume<'_> {
     fn drop(&mut self) {
-        // SAFETY: no pointers; made right after SuspendRuntime succeeded on this thread. It fails only when nothing is
-        // suspended.
+        // SAFETY: no pointers; made right after SuspendRuntime succeeded on this thread. It fails only when nothing
+        // is suspended.
         let _ = unsafe { self.0.ResumeRuntime() };
     }
 }
@@ -54,29 +57,29 @@ unsafe impl Send for ProfilerInfo {}
 // SAFETY: as above.
 unsafe impl Sync for ProfilerInfo {}
 
-/// What `GetModuleInfo2` tells of a module.
+/// The result of `GetModuleInfo2`.
 #[derive(Clone, Debug)]
 pub struct ModuleInfo {
     /// Path of the file; may be empty.
     pub path: String,
     /// `AssemblyID`; None while the parent is unknown (`PROFILER_PARENT_UNKNOWN`).
     pub assembly: Option<usize>,
-    /// Reflection.Emit.
+    /// Made with Reflection.Emit.
     pub dynamic: bool,
     /// In a collectible AssemblyLoadContext or assembly.
     pub collectible: bool,
 }
 
-/// Whose code stands at an address.
+/// The owner of the machine code at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeAt {
-    /// A method's: ModuleID and MethodDef token.
+    /// A method: ModuleID and MethodDef token.
     Method(usize, u32),
-    /// A method's without metadata, of this name: one that was made at run time, or a stub of the runtime's.
+    /// A method of this name without metadata: one made at run time, or a stub of the runtime.
     Dynamic(String),
 }
 
-/// The runtime as it names itself.
+/// The runtime's own description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeInfo {
     /// `COR_PRF_DESKTOP_CLR`.
@@ -85,8 +88,11 @@ pub struct RuntimeInfo {
     pub version: [u16; 4],
 }
 
+/// A method of a loaded module: the module and the MethodDef token.
+pub type LoadedMethod<'a> = (&'a LoadedModule<'a>, u32);
+
 impl ProfilerInfo {
-    /// Opens the interfaces of the object handed to `Initialize`.
+    /// Opens the interfaces of the object that the CLR passes to `Initialize`.
     pub fn open(unknown: &IUnknown) -> Result<ProfilerInfo, ClrError> {
         let missing = |call| move |e: windows_core::Error| ClrError { call, hresult: e.code() };
         Ok(ProfilerInfo {
@@ -99,7 +105,7 @@ impl ProfilerInfo {
         })
     }
 
-    /// `SetEventMask`. Outside `Initialize` only flags that may change (`COR_PRF_MONITOR_IMMUTABLE` has the others).
+    /// `SetEventMask`. Outside `Initialize`, only flags outside `COR_PRF_MONITOR_IMMUTABLE` may change.
     pub fn set_event_mask(&self, events: u32) -> Result<(), ClrError> {
         // SAFETY: no pointers; the runtime refuses flags that may not be set now.
         check("SetEventMask", unsafe { self.base.SetEventMask(events) })
@@ -129,14 +135,14 @@ impl ProfilerInfo {
     }
 
     /// `GetModuleInfo2`.
-    pub fn module_info(&self, module_id: usize) -> Result<ModuleInfo, ClrError> {
+    pub fn module_info(&self, module: &LoadedModule) -> Result<ModuleInfo, ClrError> {
         let mut name = vec![0u16; NAME_UNITS];
         let (mut base, mut written, mut assembly, mut flags) = (std::ptr::null_mut(), 0u32, 0usize, 0u32);
-        // SAFETY: the buffer has the length given; out pointers are live locals; the caller holds a ModuleID that
-        // has loaded and not yet finished unloading.
+        // SAFETY: the buffer has the length given; out pointers are live locals; `module` is
+        // loaded.
         let hresult = unsafe {
             self.rejit.GetModuleInfo2(
-                module_id,
+                module.id(),
                 &mut base,
                 name.len() as u32,
                 &mut written,
@@ -154,7 +160,8 @@ impl ProfilerInfo {
         })
     }
 
-    /// `ICorProfilerInfo3::EnumModules`: ModuleIDs of what is loaded and has not begun to unload. Only after an attach.
+    /// `ICorProfilerInfo3::EnumModules`: the ModuleIDs of modules that are loaded and have not begun to unload.
+    /// Only after an attach.
     pub fn modules(&self) -> Result<Vec<usize>, ClrError> {
         let failed = |call| move |e: windows_core::Error| ClrError { call, hresult: e.code() };
         // SAFETY: no pointers; the result is an owned reference, released on drop.
@@ -207,16 +214,16 @@ impl ProfilerInfo {
         Ok(text(&name, written))
     }
 
-    /// `ICorProfilerInfo3::GetAppDomainsContainingModule`: AppDomainIDs of the domains that use a module's copy. CoreCLR
-    /// 2.1 lists every domain whatever the module.
-    pub fn domains_containing(&self, module_id: usize) -> Result<Vec<usize>, ClrError> {
+    /// `ICorProfilerInfo3::GetAppDomainsContainingModule`: the AppDomainIDs of the domains that use a module's
+    /// copy. CoreCLR 2.1 lists every domain, whatever the module.
+    pub fn domains_containing(&self, module: &LoadedModule) -> Result<Vec<usize>, ClrError> {
         let mut domains = vec![0usize; 64];
         loop {
             let mut count = 0u32;
-            // SAFETY: the buffer has the length given; the caller keeps the module from unloading.
+            // SAFETY: the buffer has the length given; `module` is loaded.
             let hresult = unsafe {
                 self.rejit.GetAppDomainsContainingModule(
-                    module_id,
+                    module.id(),
                     domains.len() as u32,
                     &mut count,
                     domains.as_mut_ptr(),
@@ -232,11 +239,12 @@ impl ProfilerInfo {
         }
     }
 
-    /// Precompiled methods of a method's own module that have it inlined (`EnumNgenModuleMethodsInliningThisMethod`):
-    /// ModuleIDs and MethodDef tokens, and whether these are all, as far as the runtime tells. After an attach it refuses.
-    pub fn precompiled_inliners(&self, module_id: usize, token: u32) -> (Vec<(usize, u32)>, bool) {
+    /// Returns the precompiled methods of a method's own module that have inlined it
+    /// (`EnumNgenModuleMethodsInliningThisMethod`), as ModuleIDs and MethodDef tokens, and whether the runtime
+    /// considers the list complete. The runtime refuses after an attach.
+    pub fn precompiled_inliners(&self, module: &LoadedModule, token: u32) -> (Vec<(usize, u32)>, bool) {
         match &self.inliners {
-            Some(info) => inliners_in(info, module_id, token).unwrap_or_default(),
+            Some(info) => inliners_in(info, module, token).unwrap_or_default(),
             None => (Vec::new(), false),
         }
     }
@@ -261,19 +269,20 @@ impl ProfilerInfo {
         Ok((module, token))
     }
 
-    /// Whose machine code stands at an address: `GetFunctionFromIP3`, or `GetFunctionFromIP` where there is only that, which
-    /// knows no dynamic methods. None of anything that the JIT did not make. The caller keeps modules from unloading.
+    /// Finds the owner of the machine code at an address. Uses `GetFunctionFromIP3`, or `GetFunctionFromIP` on
+    /// runtimes without it, which does not find dynamic methods. Returns None for code that the JIT did not make.
+    /// The caller keeps modules from unloading.
     pub fn code_at(&self, address: usize) -> Option<CodeAt> {
         let ip = std::ptr::without_provenance::<u8>(address);
         let Some(code) = &self.code else {
-            // SAFETY: the runtime looks the address up and does not follow it.
+            // SAFETY: the runtime looks the address up without following it.
             let function = unsafe { self.base.GetFunctionFromIP(ip) }.ok()?;
             return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
         };
         let mut function = 0usize;
-        // SAFETY: as above; the out pointer is a live local, and no ReJITID is asked for, which takes no lock.
+        // SAFETY: as above; the out pointer is a live local. Without a ReJITID the call takes no lock.
         unsafe { code.GetFunctionFromIP3(ip, &mut function, std::ptr::null_mut()) }.ok().ok()?;
-        // SAFETY: the runtime has just told the FunctionID.
+        // SAFETY: the runtime has just returned the FunctionID.
         if !unsafe { code.IsFunctionDynamic(function) }.ok()?.as_bool() {
             return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
         }
@@ -294,20 +303,20 @@ impl ProfilerInfo {
         Some(CodeAt::Dynamic(if hresult.is_ok() { text(&name, written) } else { String::new() }))
     }
 
-    /// `GetILFunctionBody`: reads the original body, header and data sections included.
+    /// `GetILFunctionBody`: reads the original body, including its header and data sections.
     pub fn il_body<T>(
         &self,
-        module_id: usize,
+        module: &LoadedModule,
         token: u32,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ClrError> {
         let (mut header, mut size) = (std::ptr::null_mut::<u8>(), 0u32);
-        // SAFETY: out pointers are live locals. The bytes belong to the loaded image and stay as long as the module,
-        // which the caller keeps from unloading.
+        // SAFETY: out pointers are live locals. The bytes belong to the loaded image and stay as long as the
+        // module, which the caller keeps from unloading.
         let bytes = unsafe {
             check(
                 "GetILFunctionBody",
-                self.base.GetILFunctionBody(module_id, token, &mut header, &mut size),
+                self.base.GetILFunctionBody(module.id(), token, &mut header, &mut size),
             )?;
             if header.is_null() {
                 return Err(ClrError { call: "GetILFunctionBody", hresult: HRESULT(0x8000_4003_u32 as i32) });
@@ -317,51 +326,54 @@ impl ProfilerInfo {
         Ok(read(bytes))
     }
 
-    /// Read-only metadata of a module. Fails on resource modules and on those being torn down.
-    pub fn import(&self, module_id: usize) -> Result<Import, ClrError> {
-        let unknown = self.open_metadata(module_id, OF_READ, &IMetaDataImport2::IID)?;
-        // SAFETY: the object was asked for as IMetaDataImport2, so the pointer is one; ownership moves.
-        Ok(Import::new(unsafe { IMetaDataImport2::from_raw(unknown.into_raw()) }))
+    /// Opens a module's metadata for reading. Fails for resource modules and modules being torn down.
+    pub fn import<'m>(&self, module: &'m LoadedModule<'m>) -> Result<Import<'m>, ClrError> {
+        let unknown = self.open_metadata(module, OF_READ, &IMetaDataImport2::IID)?;
+        // SAFETY: the call asked for IMetaDataImport2, so the pointer is one; ownership moves.
+        Ok(Import::new(module, unsafe { IMetaDataImport2::from_raw(unknown.into_raw()) }))
     }
 
-    /// Write access to a module's metadata, for tokens the probe needs.
-    pub fn emitter(&self, module_id: usize) -> Result<Emitter, ClrError> {
-        let unknown = self.open_metadata(module_id, OF_READ | OF_WRITE, &IMetaDataEmit2::IID)?;
+    /// Opens a module's metadata for writing, to add the tokens that a probe needs.
+    pub fn emitter<'m>(&self, module: &'m LoadedModule<'m>) -> Result<Emitter<'m>, ClrError> {
+        let unknown = self.open_metadata(module, OF_READ | OF_WRITE, &IMetaDataEmit2::IID)?;
         // SAFETY: as in `import`, for IMetaDataEmit2.
-        Ok(Emitter::new(unsafe { IMetaDataEmit2::from_raw(unknown.into_raw()) }))
+        Ok(Emitter::new(module, unsafe { IMetaDataEmit2::from_raw(unknown.into_raw()) }))
     }
 
     fn open_metadata(
         &self,
-        module_id: usize,
+        module: &LoadedModule,
         flags: u32,
         iid: &windows_core::GUID,
     ) -> Result<IUnknown, ClrError> {
-        // SAFETY: iid is a live reference; the result is an owned reference.
-        unsafe { self.base.GetModuleMetaData(module_id, flags, iid) }
+        // SAFETY: `module` is loaded; iid is a live reference; the result is an owned reference.
+        unsafe { self.base.GetModuleMetaData(module.id(), flags, iid) }
             .map_err(|e| ClrError { call: "GetModuleMetaData", hresult: e.code() })
     }
 
-    /// `ICorProfilerInfo7::ApplyMetaData`, where the runtime has it (elsewhere additions need none).
-    pub fn apply_metadata(&self, module_id: usize) -> Result<(), ClrError> {
+    /// `ICorProfilerInfo7::ApplyMetaData`, if the runtime has it (on others, additions need no such call).
+    pub fn apply_metadata(&self, module: &LoadedModule) -> Result<(), ClrError> {
+        long_work();
         match &self.apply {
-            // SAFETY: the caller holds a loaded ModuleID.
-            Some(apply) => check("ApplyMetaData", unsafe { apply.ApplyMetaData(module_id) }),
+            // SAFETY: `module` is loaded.
+            Some(apply) => check("ApplyMetaData", unsafe { apply.ApplyMetaData(module.id()) }),
             None => Ok(()),
         }
     }
 
-    /// Runs `body` while no managed code runs (`ICorProfilerInfo10::SuspendRuntime`, .NET Core 3.0 and later). From a native
-    /// thread that holds no lock of ours; `body` must not wait for any other thread, nor panic.
+    /// Runs `body` while no managed code runs (`ICorProfilerInfo10::SuspendRuntime`, .NET Core 3.0 and later). Call
+    /// it from a native thread that holds none of our locks. `body` must neither wait for another thread nor panic.
     pub fn while_suspended<T>(&self, body: impl FnOnce() -> T) -> Result<T, ClrError> {
         let missing = ClrError { call: "SuspendRuntime", hresult: E_NOTIMPL };
         let suspend = self.newer.as_ref().ok_or(missing)?;
-        let deadline = Instant::now() + SUSPENDING;
+        let deadline = Instant::now() + SUSPENSION_TIMEOUT;
         loop {
             // SAFETY: no pointers; every success is followed by the one ResumeRuntime below.
             match unsafe { suspend.SuspendRuntime() } {
-                // A collection has suspended it.
-                CORPROF_E_SUSPENSION_IN_PROGRESS if Instant::now() < deadline => std::thread::sleep(PAUSE),
+                // A garbage collection has suspended the runtime.
+                CORPROF_E_SUSPENSION_IN_PROGRESS if Instant::now() < deadline => {
+                    std::thread::sleep(RETRY_PAUSE)
+                }
                 hresult => break check("SuspendRuntime", hresult)?,
             }
         }
@@ -371,35 +383,41 @@ impl ProfilerInfo {
         Ok(done)
     }
 
-    /// `RequestReJIT` of a batch. Must come from a native thread that never ran managed code; `ReJITError` may
-    /// arrive inside. `modules` and `tokens` have equal length.
-    pub fn request_rejit(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
-        let count = modules.len().min(tokens.len()) as u32;
+    /// `RequestReJIT` for a batch. Must come from a native thread that never ran managed code; `ReJITError` may
+    /// arrive during the call. `modules` and `tokens` have equal length.
+    pub fn request_rejit(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
+        // `ReJITError` arrives during a request, and takes the ledger's lock.
+        long_work();
+        let (modules, tokens) = arrays(methods);
+        let count = methods.len() as u32;
         // SAFETY: both arrays hold at least `count` elements and outlive the call.
         check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })
     }
 
-    /// Whether [`ProfilerInfo::request_rejit_with_inliners`] is there.
+    /// Whether the runtime has [`ProfilerInfo::request_rejit_with_inliners`].
     pub fn knows_inliners(&self) -> bool {
         self.newer.is_some()
     }
 
-    /// Whether the runtime has made a method's descriptor: `GetFunctionFromToken` finds it, or says that it is generic.
-    pub fn is_loaded(&self, module_id: usize, token: u32) -> bool {
-        // SAFETY: the caller holds a loaded ModuleID; the token is of its MethodDef table.
-        match unsafe { self.base.GetFunctionFromToken(module_id, token) } {
+    /// Whether the runtime has created a method's descriptor: `GetFunctionFromToken` finds it, or reports that it
+    /// is generic.
+    pub fn is_loaded(&self, module: &LoadedModule, token: u32) -> bool {
+        // SAFETY: `module` is loaded; the token is of its MethodDef table.
+        match unsafe { self.base.GetFunctionFromToken(module.id(), token) } {
             Ok(_) => true,
             Err(e) => e.code() == CORPROF_E_FUNCTION_IS_PARAMETERIZED,
         }
     }
 
-    /// `ICorProfilerInfo10::RequestReJITWithInliners`: as [`ProfilerInfo::request_rejit`], and every method that the runtime
-    /// knows to be compiled with one of these in it is recompiled, too; `GetReJITParameters` comes for each. See
-    /// `Known::InlinersNotLoaded` for what older runtimes cannot bear.
-    pub fn request_rejit_with_inliners(&self, modules: &[usize], tokens: &[u32]) -> Result<(), ClrError> {
+    /// `ICorProfilerInfo10::RequestReJITWithInliners`: like [`ProfilerInfo::request_rejit`], but also recompiles
+    /// every method that the runtime knows to have inlined one of these; `GetReJITParameters` is called for each.
+    /// Crashes older runtimes in the case described at `RuntimeIssue::InlinersNotLoaded`.
+    pub fn request_rejit_with_inliners(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
+        long_work();
         const CALL: &str = "RequestReJITWithInliners";
         let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;
-        let count = modules.len().min(tokens.len()) as u32;
+        let (modules, tokens) = arrays(methods);
+        let count = methods.len() as u32;
         let flags = (COR_PRF_REJIT_BLOCK_INLINING | COR_PRF_REJIT_INLINING_CALLBACKS) as u32;
         // SAFETY: both arrays hold at least `count` elements and outlive the call.
         check(CALL, unsafe {
@@ -407,9 +425,11 @@ impl ProfilerInfo {
         })
     }
 
-    /// `RequestRevert` of a batch: the answer as a whole and one HRESULT a method.
-    pub fn request_revert(&self, modules: &[usize], tokens: &[u32]) -> (Result<(), ClrError>, Vec<HRESULT>) {
-        let count = modules.len().min(tokens.len());
+    /// `RequestRevert` for a batch: returns the overall result and one HRESULT per method.
+    pub fn request_revert(&self, methods: &[LoadedMethod]) -> (Result<(), ClrError>, Vec<HRESULT>) {
+        long_work();
+        let (modules, tokens) = arrays(methods);
+        let count = methods.len();
         let mut status = vec![HRESULT(0); count];
         // SAFETY: the three arrays hold `count` elements and outlive the call.
         let hresult = unsafe {
@@ -418,23 +438,39 @@ impl ProfilerInfo {
         (check("RequestRevert", hresult), status)
     }
 
-    /// Whether native code exists for a version of a function (`GetCodeInfo3`).
-    pub fn has_code(&self, function_id: usize, rejit_id: usize) -> bool {
+    /// Whether a version of a function has native code (`GetCodeInfo3`).
+    /// `_module` is the module of the function.
+    pub fn has_code(&self, _module: &LoadedModule, function_id: usize, rejit_id: usize) -> bool {
         let mut parts = 0u32;
-        // SAFETY: zero infos are asked for; the count is a live local.
+        // SAFETY: the module of the function is loaded; the call asks for zero infos; the count is a live local.
         let hresult =
             unsafe { self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut()) };
         hresult.is_ok() && parts > 0
     }
 }
 
-/// What `precompiled_inliners` answers; None where the runtime refuses.
-fn inliners_in(info: &ICorProfilerInfo6, module_id: usize, token: u32) -> Option<(Vec<(usize, u32)>, bool)> {
+/// The arrays that requests take.
+fn arrays(methods: &[LoadedMethod]) -> (Vec<usize>, Vec<u32>) {
+    methods.iter().map(|(module, token)| (module.id(), *token)).unzip()
+}
+
+/// Implements `precompiled_inliners`; None if the runtime refuses.
+fn inliners_in(
+    info: &ICorProfilerInfo6,
+    module: &LoadedModule,
+    token: u32,
+) -> Option<(Vec<(usize, u32)>, bool)> {
     let mut incomplete = BOOL(0);
     let mut found: Option<ICorProfilerMethodEnum> = None;
-    // SAFETY: out pointers are live locals; the caller holds a loaded ModuleID; the enumerator is released on drop.
+    // SAFETY: out pointers are live locals; `module` is loaded; the enumerator is released on drop.
     let hresult = unsafe {
-        info.EnumNgenModuleMethodsInliningThisMethod(module_id, module_id, token, &mut incomplete, &mut found)
+        info.EnumNgenModuleMethodsInliningThisMethod(
+            module.id(),
+            module.id(),
+            token,
+            &mut incomplete,
+            &mut found,
+        )
     };
     // A module without precompiled code has no such table.
     if hresult == CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER {

@@ -1,22 +1,22 @@
-//! `IMetaDataAssemblyImport`: which assemblies a module refers to, and what it forwards to others.
+//! `IMetaDataAssemblyImport`: the assemblies that a module refers to, and the types it forwards to others.
 
 use super::bindings::{ASSEMBLYMETADATA, IMetaDataAssemblyImport};
+use super::buffers::wide;
 use super::hresult::ClrError;
 use super::metadata::Import;
-use super::wide;
 use windows_core::{Interface, PCWSTR};
 
-impl Import {
-    /// The simple name of an AssemblyRef (`0x23……`).
+impl Import<'_> {
+    /// Returns the simple name of an AssemblyRef (`0x23……`).
     pub fn assembly_ref(&self, token: u32) -> Result<String, ClrError> {
         let import = self.assemblies("GetAssemblyRefProps")?;
         let (mut key, mut hash) = (std::ptr::null(), std::ptr::null());
         let (mut key_length, mut hash_length, mut flags) = (0u32, 0u32, 0u32);
-        // No buffers for culture, processors and systems: only numbers are filled in.
+        // Without buffers for culture, processors and systems, the call fills in numbers only.
         let mut version = ASSEMBLYMETADATA::default();
         self.name("GetAssemblyRefProps", |name, units, written| {
-            // SAFETY: the name's buffer has the length given (`name`); all out pointers are live locals; those of key and
-            // hash are written to, though the binding has them const.
+            // SAFETY: the name's buffer has the length given (`name`); all out pointers are live locals; the call
+            // writes to those of key and hash, although the binding declares them const.
             unsafe {
                 import.GetAssemblyRefProps(
                     token,
@@ -34,12 +34,12 @@ impl Import {
         })
     }
 
-    /// Whether the module forwards the type of that full name to another one (an ExportedType).
+    /// Whether the module forwards the type with this full name to another module (an ExportedType).
     pub fn forwards(&self, name: &str) -> bool {
         let Ok(import) = self.assemblies("FindExportedTypeByName") else { return false };
         let name = wide(name);
         let mut token = 0u32;
-        // SAFETY: the name is NUL-terminated and outlives the call; nil: it is not nested.
+        // SAFETY: the name is NUL-terminated and outlives the call; nil means that the type is not nested.
         let hresult = unsafe { import.FindExportedTypeByName(PCWSTR(name.as_ptr()), 0, &mut token) };
         hresult.is_ok()
     }

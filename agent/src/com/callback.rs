@@ -1,14 +1,17 @@
-//! `ICorProfilerCallback` to `ICorProfilerCallback11`. Every entry that does anything passes a guard first. The
-//! rest answer `S_OK`; most are never delivered under our event mask.
+//! `ICorProfilerCallback` to `ICorProfilerCallback11`. Every entry with an effect runs within a guard. The others
+//! return `S_OK`; the agent's event mask suppresses most of them.
 //!
-//! The object holds nothing: all state is in [`Agent`], so that a callback after `Shutdown` finds it switched off.
+//! The object has no fields: all state is in [`Agent`], so that a callback after `Shutdown` finds the agent
+//! switched off.
 
 use crate::agent::{self, Agent};
 use crate::attach;
+use crate::clr::LoadedModule;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
+use crate::events::exception;
 use crate::guard::{guard, guard_always};
-use crate::probes::thrown::Event;
+use crate::probes::exception_stack::ExceptionEvent;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -26,7 +29,7 @@ fn with(body: impl FnOnce(&'static Agent)) -> Result<()> {
     Ok(())
 }
 
-/// As [`with`], for what must be known even after the kill switch.
+/// Like [`with`], for callbacks that must have their effect even after the kill switch.
 fn with_always(body: impl FnOnce(&'static Agent)) -> Result<()> {
     guard_always((), || {
         if let Some(agent) = agent::active() {
@@ -36,7 +39,7 @@ fn with_always(body: impl FnOnce(&'static Agent)) -> Result<()> {
     Ok(())
 }
 
-/// Callbacks we neither ask for nor need.
+/// Callbacks that the agent neither requests nor needs.
 macro_rules! ignored {
     ($($name:ident($($argument:ty),*);)*) => {
         $(fn $name(&self, $(_: $argument),*) -> Result<()> { Ok(()) })*
@@ -59,20 +62,26 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         if status.is_err() {
             return Ok(());
         }
-        with(|agent| agent.module_loaded(module))
+        with(|agent| {
+            // SAFETY: the CLR passes a module that has loaded, which cannot unload before this callback returns.
+            agent.module_loaded(&unsafe { LoadedModule::in_callback(module) });
+        })
     }
 
     fn ModuleAttachedToAssembly(&self, module: usize, _assembly: usize) -> Result<()> {
-        with(|agent| agent.module_loaded(module))
+        with(|agent| {
+            // SAFETY: the CLR passes a module that has loaded, which cannot unload before this callback returns.
+            agent.module_loaded(&unsafe { LoadedModule::in_callback(module) });
+        })
     }
 
-    /// Also after the kill switch: sessions still read metadata.
+    /// Runs even after the kill switch, because sessions still read metadata.
     fn ModuleUnloadStarted(&self, module: usize) -> Result<()> {
         with_always(|agent| agent.module_unloading(module))
     }
 
     fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
-        with(|agent| agent.modules.note_domain(domain))
+        with(|agent| agent.context.modules.note_domain(domain))
     }
 
     fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
@@ -93,44 +102,44 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.inlining.jit_finished(function))
+        with(|agent| agent.context.inlining.jit_finished(function))
     }
 
-    /// Precompiled code is always welcome: ReJIT replaces it where a dial asks for it.
+    /// Always accepts precompiled code: ReJIT replaces it for dialled methods.
     fn JITCachedFunctionSearchStarted(&self, _function: usize) -> Result<BOOL> {
         Ok(true.into())
     }
 
     fn ExceptionThrown(&self, object: usize) -> Result<()> {
-        with(|agent| agent.exception(|agent| Event::Thrown(agent.exception_class(object))))
+        with(|agent| exception(|| ExceptionEvent::Thrown(agent.exception_class(object))))
     }
 
     fn ExceptionSearchFunctionEnter(&self, _function: usize) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::GoesOn))
+        with(|_| exception(|| ExceptionEvent::GoesOn))
     }
 
     fn ExceptionSearchFilterEnter(&self, _function: usize) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::FilterBegins))
+        with(|_| exception(|| ExceptionEvent::FilterBegins))
     }
 
     fn ExceptionSearchFilterLeave(&self) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::FilterEnds))
+        with(|_| exception(|| ExceptionEvent::FilterEnds))
     }
 
     fn ExceptionUnwindFunctionEnter(&self, _function: usize) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::GoesOn))
+        with(|_| exception(|| ExceptionEvent::GoesOn))
     }
 
     fn ExceptionUnwindFinallyEnter(&self, _function: usize) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::HandlerBegins))
+        with(|_| exception(|| ExceptionEvent::HandlerBegins))
     }
 
     fn ExceptionUnwindFinallyLeave(&self) -> Result<()> {
-        with(|agent| agent.exception(|_| Event::HandlerEnds))
+        with(|_| exception(|| ExceptionEvent::HandlerEnds))
     }
 
     fn ExceptionCatcherEnter(&self, _function: usize, object: usize) -> Result<()> {
-        with(|agent| agent.exception(|agent| Event::Caught(agent.exception_class(object))))
+        with(|agent| exception(|| ExceptionEvent::Caught(agent.exception_class(object))))
     }
 
     ignored! {
@@ -203,8 +212,8 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
     fn InitializeForAttach(&self, info: Ref<IUnknown>, data: *const c_void, length: u32) -> Result<()> {
         let data = match data.is_null() {
             true => &[][..],
-            // SAFETY: the CLR passes the client data of the request, so many bytes of it, which are there until this
-            // call returns (ICorProfilerCallback3::InitializeForAttach); nobody writes to them meanwhile.
+            // SAFETY: the CLR passes the request's client data and its length; the data stays unchanged until this
+            // call returns (ICorProfilerCallback3::InitializeForAttach).
             false => unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) },
         };
         guard(Err(Error::from(attach::fault())), || match info.as_ref() {
@@ -225,12 +234,12 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
         with(|agent| {
-            agent.inlining.compiling(function);
+            agent.context.inlining.compiling(function);
             agent.rejit_started(function, rejit);
         })
     }
 
-    /// `S_FALSE` declines; a failure can make old runtimes ask for ever.
+    /// Declines with `S_FALSE`; after a failure, old runtimes may ask for ever.
     fn GetReJITParameters(
         &self,
         module: usize,
@@ -238,7 +247,10 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         control: Ref<ICorProfilerFunctionControl>,
     ) -> Result<()> {
         let done = guard(false, || match (agent::active(), control.as_ref()) {
-            (Some(agent), Some(control)) => agent.rejit_parameters(module, method, control),
+            (Some(agent), Some(control)) => {
+                // SAFETY: the CLR compiles a method of this module, which cannot unload before this callback returns.
+                agent.rejit_parameters(&unsafe { LoadedModule::in_callback(module) }, method, control)
+            }
             _ => true,
         });
         if done { Ok(()) } else { Err(Error::from(S_FALSE)) }
@@ -252,7 +264,7 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         _safe_to_block: BOOL,
     ) -> Result<()> {
         with(|agent| {
-            agent.inlining.compiled(function);
+            agent.context.inlining.compiled(function);
             agent.rejit_finished(function, rejit, status);
         })
     }
@@ -286,7 +298,7 @@ impl ICorProfilerCallback7_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback8_Impl for Callback_Impl {
-    /// Such a method has no token; without this its compilation would look like that of the one before it.
+    /// A dynamic method has no token; without this callback its compilation would look like the previous method's.
     fn DynamicMethodJITCompilationStarted(
         &self,
         function: usize,
@@ -294,7 +306,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _header: *const u8,
         _size: u32,
     ) -> Result<()> {
-        with(|agent| agent.inlining.compiling_dynamic(function))
+        with(|agent| agent.context.inlining.compiling_dynamic(function))
     }
 
     fn DynamicMethodJITCompilationFinished(
@@ -303,7 +315,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|agent| agent.inlining.compiled(function))
+        with(|agent| agent.context.inlining.compiled(function))
     }
 }
 
@@ -323,7 +335,7 @@ impl ICorProfilerCallback10_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback11_Impl for Callback_Impl {
-    /// We change code, so we are the main profiler or none.
+    /// The agent changes code, so it must be the main profiler or none.
     fn LoadAsNotificationOnly(&self, notification_only: *mut BOOL) -> Result<()> {
         if !notification_only.is_null() {
             // SAFETY: the CLR passes room for one BOOL; checked for null.

@@ -26,7 +26,7 @@ impl IClassFactory_Impl for Factory_Impl {
             return Err(CLASS_E_NOAGGREGATION.into());
         }
         let callback: ICorProfilerCallback11 = Callback.into();
-        // SAFETY: riid and object were checked; the CLR passes a live IID and room for one pointer (COM contract).
+        // SAFETY: both pointers were checked; the CLR passes a live IID and room for one pointer (COM contract).
         unsafe { callback.query(riid, object).ok()? };
         // Callbacks may arrive after Shutdown and the last Release (dotnet/coreclr 22176): never free the object.
         std::mem::forget(callback);
@@ -46,7 +46,7 @@ pub unsafe fn class_object(clsid: *const GUID, iid: *const GUID, object: *mut *m
     if clsid.is_null() || iid.is_null() || object.is_null() {
         return E_POINTER;
     }
-    // SAFETY: checked for null above; the caller vouches for the rest.
+    // SAFETY: checked for null above; the caller guarantees the rest.
     unsafe {
         *object = std::ptr::null_mut();
         if *clsid != CLSID {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clsid_is_the_protocols() {
+    fn clsid_matches_the_protocol() {
         assert_eq!(format!("{{{CLSID:?}}}"), redial_protocol::AGENT_CLSID);
     }
 }

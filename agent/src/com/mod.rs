@@ -1,5 +1,5 @@
-//! The COM face: the class factory the CLR asks for, and the callback object it then talks to. Translates; decides
-//! nothing.
+//! The COM interface: the class factory that the CLR asks for, and the callback object that it then calls.
+//! Translates calls and makes no decisions.
 
 mod callback;
 mod factory;

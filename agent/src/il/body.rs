@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::Opcode;
 
-/// A place between instructions: the index of the instruction that follows, or their number for the end of the code.
+/// A position between instructions: the index of the next instruction, or the number of instructions for the
+/// end of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(pub u32);
 
@@ -14,7 +15,7 @@ impl std::fmt::Display for Label {
     }
 }
 
-/// What an instruction carries besides its opcode.
+/// Operand of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// Nothing.
@@ -35,49 +36,49 @@ pub enum Operand {
     R8(u64),
     /// A metadata token.
     Token(u32),
-    /// The instruction a branch goes to.
+    /// Target of a branch.
     Target(Label),
-    /// The instructions a `switch` goes to.
+    /// Targets of a `switch`.
     Switch(Box<[Label]>),
 }
 
 /// One instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Which one. A branch in its short form stays short unless the layout must grow it.
+    /// The opcode. A short branch stays short unless the layout must grow it.
     pub opcode: Opcode,
-    /// Its operand, of the kind the opcode takes.
+    /// Operand of the kind that the opcode takes.
     pub operand: Operand,
-    /// Where it stood in the decoded body, in bytes from the first instruction; `None` for inserted ones.
+    /// Offset in the decoded body, in bytes from the first instruction; `None` for inserted instructions.
     pub old_offset: Option<u32>,
 }
 
 impl Instruction {
-    /// An instruction that was in no decoded body.
+    /// Returns an instruction that is not from a decoded body.
     pub fn new(opcode: Opcode, operand: Operand) -> Self {
         Instruction { opcode, operand, old_offset: None }
     }
 }
 
-/// What makes a handler run (ECMA-335 II.25.4.6).
+/// Kind of an exception clause (ECMA-335 II.25.4.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClauseKind {
-    /// An exception of a class, named by a TypeDef, TypeRef or TypeSpec token.
+    /// Catches exceptions of a class, given by a TypeDef, TypeRef or TypeSpec token.
     Catch {
-        /// The token.
+        /// Token of the class.
         class: u32,
     },
-    /// A filter that begins here and ends where the handler begins.
+    /// Filter that ends at the start of the handler.
     Filter {
         /// First instruction of the filter.
         start: Label,
     },
-    /// Every way out of the try region. The word has no meaning and is kept.
+    /// Runs on every exit of the try region. The word has no meaning and is preserved.
     Finally {
         /// The unused last word of the clause.
         unused: u32,
     },
-    /// An exception of any class, on its way out. The word has no meaning and is kept.
+    /// Runs when any exception leaves the try region. The word has no meaning and is preserved.
     Fault {
         /// The unused last word of the clause.
         unused: u32,
@@ -87,40 +88,40 @@ pub enum ClauseKind {
 /// A try region with its handler. Ends are exclusive and may be the end of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
-    /// What makes the handler run.
+    /// Kind of the clause.
     pub kind: ClauseKind,
-    /// The protected instructions.
+    /// Protected instructions.
     pub try_region: Range<Label>,
-    /// The handler's instructions.
+    /// Instructions of the handler.
     pub handler: Range<Label>,
 }
 
 /// A method body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
-    /// Most values on the stack at once, as the header says (8 for a tiny one).
+    /// Maximum stack depth from the header (8 for a tiny header).
     pub max_stack: u16,
-    /// Whether locals (and `localloc`) start as zero.
+    /// Whether locals (and `localloc` memory) are initialized to zero.
     pub init_locals: bool,
-    /// The StandAloneSig token of the locals; 0 where there are none.
+    /// StandAloneSig token of the locals; 0 if there are none.
     pub local_sig: u32,
-    /// The code.
+    /// Code of the method.
     pub instructions: Vec<Instruction>,
-    /// The exception table in its order, which has a meaning (inner clauses first).
+    /// Exception clauses; their order has a meaning (inner clauses first).
     pub clauses: Vec<Clause>,
-    /// Whether the exception table had the fat form, which is then kept.
+    /// Whether the exception table had the fat form, which is preserved.
     pub fat_clauses: bool,
     /// Bytes of code that were decoded.
     pub old_code_size: u32,
 }
 
 impl Body {
-    /// The end of the code.
+    /// Returns the end of the code.
     pub fn end(&self) -> Label {
         Label(u32::try_from(self.instructions.len()).unwrap_or(u32::MAX))
     }
 
-    /// The instruction after a label; `None` at the end of the code.
+    /// Returns the instruction after a label; `None` at the end of the code.
     pub fn at(&self, label: Label) -> Option<&Instruction> {
         self.instructions.get(label.0 as usize)
     }

@@ -1,4 +1,4 @@
-//! A cursor over bytes that may end at any place.
+//! A cursor over bytes that may end anywhere.
 
 use super::IlError;
 
@@ -13,53 +13,53 @@ impl<'a> Bytes<'a> {
         Bytes { all, at: 0 }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// True when every byte has been read.
+    /// Returns whether every byte has been read.
     pub(super) fn is_empty(&self) -> bool {
         self.at >= self.all.len()
     }
 
-    /// Bytes not yet read.
+    /// Returns the number of unread bytes.
     pub(super) fn remaining(&self) -> usize {
         self.all.len().saturating_sub(self.at)
     }
 
-    pub(super) fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], IlError> {
-        let end = self.at.checked_add(count).ok_or(IlError::Truncated { what })?;
-        let taken = self.all.get(self.at..end).ok_or(IlError::Truncated { what })?;
+    pub(super) fn take(&mut self, count: usize, part: &'static str) -> Result<&'a [u8], IlError> {
+        let end = self.at.checked_add(count).ok_or(IlError::Truncated { part })?;
+        let taken = self.all.get(self.at..end).ok_or(IlError::Truncated { part })?;
         self.at = end;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], IlError> {
-        self.take(N, what)?.try_into().map_err(|_| IlError::Truncated { what })
+    fn array<const N: usize>(&mut self, part: &'static str) -> Result<[u8; N], IlError> {
+        self.take(N, part)?.try_into().map_err(|_| IlError::Truncated { part })
     }
 
-    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, IlError> {
-        self.array::<1>(what).map(|[byte]| byte)
+    pub(super) fn u8(&mut self, part: &'static str) -> Result<u8, IlError> {
+        self.array::<1>(part).map(|[byte]| byte)
     }
 
-    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, IlError> {
-        self.array(what).map(u16::from_le_bytes)
+    pub(super) fn u16(&mut self, part: &'static str) -> Result<u16, IlError> {
+        self.array(part).map(u16::from_le_bytes)
     }
 
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, IlError> {
-        self.array(what).map(u32::from_le_bytes)
+    pub(super) fn u32(&mut self, part: &'static str) -> Result<u32, IlError> {
+        self.array(part).map(u32::from_le_bytes)
     }
 
-    pub(super) fn i32(&mut self, what: &'static str) -> Result<i32, IlError> {
-        self.array(what).map(i32::from_le_bytes)
+    pub(super) fn i32(&mut self, part: &'static str) -> Result<i32, IlError> {
+        self.array(part).map(i32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, IlError> {
-        self.array(what).map(u64::from_le_bytes)
+    pub(super) fn u64(&mut self, part: &'static str) -> Result<u64, IlError> {
+        self.array(part).map(u64::from_le_bytes)
     }
 
-    /// Skips to the next multiple of four from the first byte. At the end of the bytes it stays there.
+    /// Skips to the next multiple of four from the first byte, which may be past the end.
     pub(super) fn align4(&mut self) {
         self.at = self.at.saturating_add(3) & !3;
     }

@@ -1,4 +1,4 @@
-//! From bytes to a [`Body`].
+//! Decodes bytes into a [`Body`].
 
 use super::bytes::Bytes;
 use super::header::Header;
@@ -6,11 +6,11 @@ use super::labels::Starts;
 use super::opcodes::{OperandKind, TWO_BYTE_PREFIX};
 use super::{Body, IlError, Instruction, Label, Opcode, Operand, eh};
 
-/// Reads a method body as `ICorProfilerInfo::GetILFunctionBody` returns it: header, code, exception table. Bytes after
-/// the last section are allowed and ignored.
+/// Decodes a method body as `ICorProfilerInfo::GetILFunctionBody` returns it: header, code, exception table.
+/// Bytes after the last section are allowed and ignored.
 ///
 /// # Errors
-/// Whatever is not as ECMA-335 II.25.4 and III say, each as a sentence of its own.
+/// Any deviation from ECMA-335 II.25.4 and III, each with its own sentence.
 pub fn decode(body: &[u8]) -> Result<Body, IlError> {
     let mut bytes = Bytes::new(body);
     let header = Header::read(&mut bytes)?;
@@ -34,7 +34,7 @@ pub fn decode(body: &[u8]) -> Result<Body, IlError> {
 
 fn instructions(code: &[u8]) -> Result<(Vec<Instruction>, Starts), IlError> {
     let mut starts = Starts::new(code.len());
-    // Three bytes an instruction is the average of the framework; the list grows past it where it must.
+    // The framework averages three bytes per instruction; the list grows if necessary.
     let mut list = Vec::with_capacity(code.len() / 3 + 1);
     let mut bytes = Bytes::new(code);
     let mut has_targets = false;
@@ -64,7 +64,7 @@ fn opcode(bytes: &mut Bytes<'_>, offset: u32) -> Result<Opcode, IlError> {
     Opcode::one_byte(first).ok_or(IlError::BadOpcode { value: u16::from(first), offset })
 }
 
-/// Reads an operand; targets still hold their distance, two's complement in the label, until [`resolve`].
+/// Reads an operand. Until [`resolve`], targets contain their distance as two's complement in the label.
 fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError> {
     const WHAT: &str = "an instruction's operand";
     Ok(match kind {
@@ -82,7 +82,7 @@ fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError>
         OperandKind::Switch => {
             let count = bytes.u32(WHAT)? as usize;
             if count > bytes.remaining() / 4 {
-                return Err(IlError::Truncated { what: WHAT });
+                return Err(IlError::Truncated { part: WHAT });
             }
             let mut targets = Vec::with_capacity(count);
             for _ in 0..count {
@@ -93,9 +93,9 @@ fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError>
     })
 }
 
-/// Turns distances into labels.
+/// Converts distances to labels.
 fn resolve(list: &mut [Instruction], code_size: usize, starts: &Starts) -> Result<(), IlError> {
-    let mut next = code_size as u32; // walking from the end, the offset after the instruction is at hand
+    let mut next = code_size as u32; // walking backwards, this is the offset after the instruction
     for instruction in list.iter_mut().rev() {
         let offset = instruction.old_offset.unwrap_or(next);
         let resolved = |label: &Label| starts.target(offset, i64::from(next) + i64::from(label.0 as i32));

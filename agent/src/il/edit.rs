@@ -1,18 +1,19 @@
-//! Insertions, gathered first and made all at once, so that each label is moved once.
+//! Insertions, collected first and applied together, so that each label moves only once.
 
 use super::{Body, ClauseKind, IlError, Insn, Instruction, Label, Operand};
 
-/// What a branch (or a clause bound) that refers to the place of an insertion refers to afterwards.
+/// Destination of a branch (or a clause bound) to the place of an insertion, after the edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landing {
-    /// The first inserted instruction: whoever goes there runs them too, and a region that starts there has them.
+    /// The first inserted instruction: branches to the place run the inserted code, and a region that starts
+    /// there includes it.
     Inserted,
-    /// The instruction that was there: only whoever falls through runs the inserted ones, and no region that starts
-    /// there has them.
+    /// The original instruction: only fall-through runs the inserted code, and no region that starts there
+    /// includes it.
     Original,
 }
 
-/// Insertions not yet made. The labels inside inserted instructions are those of the unedited body.
+/// Pending insertions. Labels inside inserted instructions refer to the unedited body.
 #[derive(Debug, Default)]
 pub struct Edit {
     insertions: Vec<Insertion>,
@@ -26,35 +27,36 @@ struct Insertion {
 }
 
 impl Edit {
-    /// Nothing yet.
+    /// Returns an edit without insertions.
     pub fn new() -> Self {
         Edit::default()
     }
 
-    /// Inserts before an instruction, after what was inserted there earlier. The end of the code is a place too.
+    /// Inserts before an instruction, after earlier insertions at the same place. The end of the code is a
+    /// valid place.
     pub fn insert_before(&mut self, at: Label, landing: Landing, code: Vec<Insn>) {
         self.insertions.push(Insertion { at, landing, code });
     }
 
-    /// Makes all insertions.
+    /// Applies all insertions.
     ///
     /// # Errors
-    /// A place past the end of the code, or an inserted branch that skips past the inserted instructions. The body is
-    /// then unchanged.
+    /// A place past the end of the code, or an inserted branch that skips past the inserted instructions. The
+    /// body is then unchanged.
     pub fn apply(mut self, body: &mut Body) -> Result<(), IlError> {
         let mut inserted = 0_usize;
         for insertion in &self.insertions {
             if insertion.at > body.end() {
-                return Err(IlError::BadLabel { what: "an insertion", label: insertion.at.0 });
+                return Err(IlError::BadLabel { part: "an insertion", label: insertion.at.0 });
             }
             for (index, insn) in insertion.code.iter().enumerate() {
                 if insn.skip().is_some_and(|skip| skip >= insertion.code.len() - index) {
-                    return Err(IlError::BadLabel { what: "an inserted branch", label: insertion.at.0 });
+                    return Err(IlError::BadLabel { part: "an inserted branch", label: insertion.at.0 });
                 }
             }
             inserted += insertion.code.len();
         }
-        self.insertions.sort_by_key(|insertion| insertion.at); // stable: insertions at one place keep their order
+        self.insertions.sort_by_key(|insertion| insertion.at); // stable: insertions at the same place keep their order
         let moves = Moves::new(&self.insertions, body.end());
         let mut list = Vec::with_capacity(body.instructions.len() + inserted);
         let mut insertions = self.insertions.into_iter().peekable();
@@ -95,11 +97,11 @@ impl Insertion {
     }
 }
 
-/// The new index of each old label.
+/// New index of each old label.
 struct Moves(Vec<Label>);
 
 impl Moves {
-    /// `insertions` are sorted by place.
+    /// Computes the new labels; `insertions` must be sorted by place.
     fn new(insertions: &[Insertion], end: Label) -> Self {
         let mut moved = Vec::with_capacity(end.0 as usize + 1);
         let mut shift = 0_u32;
@@ -118,7 +120,7 @@ impl Moves {
     }
 
     fn label(&self, label: &mut Label) {
-        // A label past the end stays wrong and is refused by the layout.
+        // A label past the end stays invalid, and the layout refuses it.
         *label = self.0.get(label.0 as usize).copied().unwrap_or(Label(u32::MAX));
     }
 

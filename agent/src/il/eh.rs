@@ -14,9 +14,9 @@ const MORE_SECTIONS: u8 = 0x80;
 const SECTION_HEADER: usize = 4;
 const SMALL_CLAUSE: usize = 12;
 const FAT_CLAUSE: usize = 24;
-/// Most clauses whose section size fits the byte a small section has for it.
+/// Maximum number of clauses whose section size fits the one byte of a small section.
 const MAX_SMALL_CLAUSES: usize = (u8::MAX as usize - SECTION_HEADER) / SMALL_CLAUSE;
-/// Most clauses whose section size fits the 24 bits a fat section has for it.
+/// Maximum number of clauses whose section size fits the 24 bits of a fat section.
 const MAX_FAT_CLAUSES: usize = ((1 << 24) - 1 - SECTION_HEADER) / FAT_CLAUSE;
 
 const CATCH: u32 = 0;
@@ -24,18 +24,18 @@ const FILTER: u32 = 1;
 const FINALLY: u32 = 2;
 const FAULT: u32 = 4;
 
-/// A clause as it stands in the file: offsets and lengths in bytes.
+/// A clause in its file form: offsets and lengths in bytes.
 struct Raw {
     flags: u32,
     try_offset: u32,
     try_length: u32,
     handler_offset: u32,
     handler_length: u32,
-    /// A class token or a filter's offset.
+    /// Class token or offset of the filter.
     last: u32,
 }
 
-/// Reads the sections that follow the code. True when the table has the fat form.
+/// Reads the sections after the code. Returns the clauses and whether the table has the fat form.
 pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause>, bool), IlError> {
     const WHAT: &str = "a section after the code";
     let mut clauses = Vec::new();
@@ -54,13 +54,13 @@ pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause
         table = Some(fat);
         let low = usize::from(bytes.u8(WHAT)?);
         let high = usize::from(bytes.u16(WHAT)?);
-        // Compilers differ in whether the size counts the section's own header; as in the CLR, the division by
-        // the size of a clause makes both the same.
+        // Compilers differ in whether the size includes the section's own header. As in the CLR, the division
+        // by the size of a clause gives the same result for both.
         let size = if fat { low | high << 8 } else { low };
         let count = size / if fat { FAT_CLAUSE } else { SMALL_CLAUSE };
         let clause_size = if fat { FAT_CLAUSE } else { SMALL_CLAUSE };
         if count * clause_size > bytes.remaining() {
-            return Err(IlError::Truncated { what: WHAT });
+            return Err(IlError::Truncated { part: WHAT });
         }
         clauses.reserve_exact(count);
         for number in 0..count {
@@ -154,8 +154,8 @@ impl Raw {
     }
 }
 
-/// Appends the padding and the exception table. `offsets` has an entry for each instruction and the end of the code.
-/// The small form is used only where it was before and everything still fits.
+/// Appends the padding and the exception table. `offsets` has an entry for each instruction and the end of the
+/// code. Uses the small form only if the table had it and everything still fits.
 pub(super) fn write(
     clauses: &[Clause],
     was_fat: bool,
@@ -180,15 +180,15 @@ pub(super) fn write(
 
 fn raw(clause: &Clause, offsets: &[u32]) -> Result<Raw, IlError> {
     let offset = |label: Label| {
-        let what = "an exception clause";
-        offsets.get(label.0 as usize).copied().ok_or(IlError::BadLabel { what, label: label.0 })
+        let part = "an exception clause";
+        offsets.get(label.0 as usize).copied().ok_or(IlError::BadLabel { part, label: label.0 })
     };
     let region = |region: &Range<Label>| {
         let start = offset(region.start)?;
         let end = offset(region.end)?;
         let length = end
             .checked_sub(start)
-            .ok_or(IlError::BadLabel { what: "an exception clause", label: region.end.0 })?;
+            .ok_or(IlError::BadLabel { part: "an exception clause", label: region.end.0 })?;
         Ok((start, length))
     };
     let (flags, last) = match clause.kind {

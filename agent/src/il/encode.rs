@@ -1,28 +1,30 @@
-//! From a [`Body`] to bytes.
+//! Encodes a [`Body`] into bytes.
 
 use super::header::Header;
 use super::layout::{Layout, layout, written_opcode};
 use super::{Body, IlError, Instruction, Label, Operand, eh};
 
-/// A written method body.
+/// An encoded method body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     /// Header, code, padding and exception table. Must be placed at a multiple of four bytes.
     pub bytes: Vec<u8>,
-    /// Bytes of header before the first instruction.
+    /// Bytes of the header, before the first instruction.
     pub header_size: usize,
     /// Offset of each instruction in the new code, and of its end.
     pub offsets: Vec<u32>,
-    /// `(old, new)` code offsets for `COR_IL_MAP`, ascending: a pair for each decoded instruction, because readers of
-    /// the map round down to an entry and do not interpolate. What stands before the first entry is taken for prologue.
+    /// `(old, new)` code offsets for `COR_IL_MAP`, ascending. There is a pair for each decoded instruction,
+    /// because readers of the map round down to an entry without interpolating. They treat code before the
+    /// first entry as prologue.
     pub map: Vec<(u32, u32)>,
 }
 
-/// Writes a body. The header is tiny where that says everything, the exception table keeps its form unless it must
-/// become fat, short branches grow only where they must.
+/// Encodes a body. The header is tiny if that suffices, the exception table keeps its form unless it must
+/// become fat, and short branches grow only where they must.
 ///
 /// # Errors
-/// Labels past the end, operands of the wrong kind (both only in bodies built by hand), or sizes past the format's.
+/// Labels past the end, operands of the wrong kind (both only in bodies built by hand), or sizes beyond the
+/// format.
 pub fn encode(body: &Body) -> Result<Encoded, IlError> {
     if body.instructions.is_empty() {
         return Err(IlError::NoCode);
@@ -57,7 +59,7 @@ fn write(instruction: &Instruction, grown: bool, end: u32, offsets: &[u32], out:
     } else {
         out.push(opcode.value() as u8);
     }
-    // The layout has checked every label and that every distance fits.
+    // The layout has checked every label and every distance.
     let distance = |label: &Label| {
         let target = offsets.get(label.0 as usize).copied().unwrap_or(end);
         target.wrapping_sub(end) as i32

@@ -6,19 +6,19 @@ use super::bytes::Bytes;
 const FORMAT_MASK: u8 = 0x3;
 const TINY: u8 = 0x2;
 const FAT: u8 = 0x3;
-/// The standard has two bits of format, the CLR reads three: a fat header with this bit is none to it.
+/// The standard has two bits of format, but the CLR reads three and does not accept a fat header with this bit.
 const FAT_FORMAT_MASK: u8 = 0x7;
 const MORE_SECTIONS: u16 = 0x8;
 const INIT_LOCALS: u16 = 0x10;
-/// A fat header's size in words of four bytes, in the upper four bits of the flags.
+/// Size of a fat header in words of four bytes, in the upper four bits of the flags.
 const FAT_WORDS: u16 = 3;
 
-/// The depth a tiny header stands for.
+/// Maximum stack depth implied by a tiny header.
 pub(super) const TINY_MAX_STACK: u16 = 8;
-/// Most bytes of code under a tiny header.
+/// Maximum bytes of code under a tiny header.
 const TINY_MAX_CODE: u32 = 63;
 
-/// What a header says.
+/// Contents of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) max_stack: u16,
@@ -29,7 +29,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads a header and leaves `bytes` at the first instruction.
+    /// Reads a header; leaves `bytes` at the first instruction.
     pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Header, IlError> {
         const WHAT: &str = "the header";
         let first = bytes.u8(WHAT)?;
@@ -57,12 +57,12 @@ impl Header {
             init_locals: flags & INIT_LOCALS != 0,
             more_sections: flags & MORE_SECTIONS != 0,
         };
-        // A longer header is from a later standard; the CLR skips what it does not know.
+        // A longer header is from a later standard; the CLR skips the unknown part.
         bytes.take(usize::from(words - FAT_WORDS) * 4, WHAT)?;
         Ok(header)
     }
 
-    /// True when a tiny header says the same.
+    /// Returns whether a tiny header is sufficient.
     pub(super) fn fits_tiny(&self) -> bool {
         self.code_size <= TINY_MAX_CODE
             && self.max_stack <= TINY_MAX_STACK
@@ -71,7 +71,7 @@ impl Header {
             && !self.more_sections
     }
 
-    /// Writes the smaller of the two forms that says everything.
+    /// Writes the smaller of the two forms that holds everything.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         if self.fits_tiny() {
             out.push((self.code_size as u8) << 2 | TINY);

@@ -1,23 +1,24 @@
-//! Decides which branches are short and where every instruction stands.
+//! Decides which branches are short and computes the offset of every instruction.
 //!
-//! A branch that was long stays long, one that was short stays short as long as its distance fits. Growing one can push
-//! another over its limit, but only a neighbour: whoever spans the grown branch with a short distance stands within
-//! 129 instructions of it. So each growth re-examines a bounded window, and the whole is linear in the code.
+//! A long branch stays long; a short one stays short while its distance fits. Growing one can push another over
+//! its limit, but only a neighbour: a short branch across the grown one is within 129 instructions of it. So
+//! each growth re-examines a bounded window, and the total time is linear in the code.
 
 use super::opcodes::OperandKind;
 use super::{IlError, Instruction, Label, Opcode, Operand};
 
-/// The form of each instruction and where it starts.
+/// Form and offset of each instruction.
 pub(super) struct Layout {
-    /// True for a branch written in the long form though its opcode is the short one.
+    /// Whether a branch with a short opcode is written in the long form.
     pub(super) grown: Vec<bool>,
-    /// Offset of each instruction, and of the end of the code.
+    /// Offset of each instruction and of the end of the code.
     pub(super) offsets: Vec<u32>,
 }
 
-/// Bytes a branch gains: one of distance becomes four.
+/// Bytes that a branch grows by: its distance takes four bytes instead of one.
 const GROWTH: i64 = 3;
-/// Instructions on either side that can hold a short branch over this place (each has at least one byte).
+/// Number of instructions on either side that can contain a short branch across a place (each has at least one
+/// byte).
 const REACH: usize = 130;
 
 pub(super) fn layout(instructions: &[Instruction]) -> Result<Layout, IlError> {
@@ -28,7 +29,7 @@ pub(super) fn layout(instructions: &[Instruction]) -> Result<Layout, IlError> {
         total += u64::from(size);
         sizes.push(size);
     }
-    // A branch could still grow by three bytes each; with this bound no distance can pass 32 signed bits.
+    // Each branch could still grow by three bytes; with this bound every distance fits into 32 signed bits.
     if total + 3 * sizes.len() as u64 > i32::MAX as u64 {
         return Err(IlError::TooLarge("the code"));
     }
@@ -55,7 +56,7 @@ fn sum(sizes: &[u32]) -> Vec<u32> {
     offsets
 }
 
-/// Bytes of an instruction in the form its opcode names.
+/// Returns the bytes of an instruction in the form of its opcode.
 pub(super) fn size(index: u32, instruction: &Instruction) -> Result<u32, IlError> {
     let opcode = instruction.opcode;
     let operand = match (opcode.info().operand, &instruction.operand) {
@@ -76,9 +77,9 @@ pub(super) fn size(index: u32, instruction: &Instruction) -> Result<u32, IlError
     operand.checked_add(opcode.size()).ok_or(IlError::TooLarge("a switch"))
 }
 
-/// The short branches that are still short, with their distances.
+/// The branches that are still short, with their distances.
 struct ShortBranches {
-    /// One entry an instruction.
+    /// One entry per instruction.
     entries: Vec<Option<Short>>,
     grown: Vec<bool>,
     too_far: Vec<usize>,
@@ -127,7 +128,7 @@ impl ShortBranches {
         Ok(ShortBranches { entries, grown: vec![false; instructions.len()], too_far })
     }
 
-    /// Grows what must grow and says which did.
+    /// Grows the branches that must grow and returns which did.
     fn grow(&mut self) -> Vec<bool> {
         while let Some(index) = self.too_far.pop() {
             if let Some(entry) = self.entries.get_mut(index) {
@@ -141,7 +142,7 @@ impl ShortBranches {
         std::mem::take(&mut self.grown)
     }
 
-    /// Lengthens every short branch over the grown instruction.
+    /// Updates the distance of every short branch across the grown instruction.
     fn push_neighbours(&mut self, grown: usize) {
         let first = grown.saturating_sub(REACH);
         let window = self.entries.iter_mut().enumerate().skip(first).take(2 * REACH + 1);
@@ -160,16 +161,16 @@ impl ShortBranches {
     }
 }
 
-/// The index and offset of a branch's target, which must be an instruction.
+/// Returns index and offset of a branch's target, which must be an instruction.
 fn distance_to(label: Label, count: usize, offsets: &[u32]) -> Result<(usize, u32), IlError> {
     let index = label.0 as usize;
     match offsets.get(index) {
         Some(offset) if index < count => Ok((index, *offset)),
-        _ => Err(IlError::BadLabel { what: "a branch", label: label.0 }),
+        _ => Err(IlError::BadLabel { part: "a branch", label: label.0 }),
     }
 }
 
-/// The opcode an instruction is written with.
+/// Returns the opcode that an instruction is written with.
 pub(super) fn written_opcode(instruction: &Instruction, grown: bool) -> Opcode {
     if grown { instruction.opcode.long_form().unwrap_or(instruction.opcode) } else { instruction.opcode }
 }

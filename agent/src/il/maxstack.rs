@@ -1,64 +1,65 @@
-//! How many values are on the stack before each instruction, found by walking the control flow.
+//! Stack depth before each instruction, computed by following the control flow.
 
 use super::opcodes::Flow;
 use super::{Body, ClauseKind, Instruction, Label, Opcode, Operand};
 
-/// What a call takes from the stack and puts there.
+/// Values that a call pops and pushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallShape {
     /// Arguments, `this`, and the pointer of a `calli`; for `newobj` without the new object.
     pub pops: u16,
-    /// 1 for a result (or the new object), else 0.
+    /// 1 for a result (or the new object), otherwise 0.
     pub pushes: u16,
 }
 
-/// Knows what lies behind tokens; the one thing about stack depths that a body alone does not say.
+/// Resolves tokens; the only information about stack depths that is not in the body.
 pub trait Shapes {
-    /// The shape of `call`, `callvirt`, `newobj` or `calli` with this token; `None` when it cannot be resolved.
+    /// Returns the shape of `call`, `callvirt`, `newobj` or `calli` with this token; `None` if it cannot be
+    /// resolved.
     fn call(&self, opcode: Opcode, token: u32) -> Option<CallShape>;
 
-    /// Whether the method itself returns a value.
+    /// Returns whether the method itself returns a value.
     fn returns_value(&self) -> bool;
 }
 
-/// A place where the stack is not as ECMA-335 III.1.7 demands. Labels are instructions.
+/// A violation of the stack rules in ECMA-335 III.1.7. Labels are instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StackFault {
-    /// More is taken than is there.
+    /// An instruction pops more values than the stack has.
     #[error("instruction {at} ({opcode}) takes {pops} from a stack of {depth}")]
     Underflow {
         /// The instruction.
         at: Label,
         /// Its opcode.
         opcode: Opcode,
-        /// What it takes.
+        /// Values that it pops.
         pops: u32,
-        /// What is there.
+        /// Values on the stack.
         depth: u16,
     },
-    /// Two ways to one instruction with different depths.
+    /// Two paths reach an instruction with different depths.
     #[error("instruction {at} is reached with {first} values on the stack and with {second}")]
     Mismatch {
         /// The instruction.
         at: Label,
-        /// The depth found first.
+        /// Depth of the first path.
         first: u16,
-        /// Another.
+        /// Depth of another path.
         second: u16,
     },
-    /// Values are left where the method, a filter or a jump ends.
+    /// Values remain where the method, a filter or a jump ends.
     #[error("instruction {at} ({opcode}) needs exactly {needed} values on the stack and finds {depth}")]
     NotExact {
         /// The instruction.
         at: Label,
         /// Its opcode.
         opcode: Opcode,
-        /// How many it needs.
+        /// Required number of values.
         needed: u16,
-        /// How many there are.
+        /// Values on the stack.
         depth: u16,
     },
-    /// A call whose token says nothing.
+    /// A call whose token cannot be resolved.
     #[error("instruction {at} calls 0x{token:08x}, which cannot be resolved")]
     Unresolved {
         /// The instruction.
@@ -72,24 +73,24 @@ pub enum StackFault {
         /// The instruction.
         at: Label,
     },
-    /// Control goes on where there is no instruction.
-    #[error("instruction {at} is the last, and control goes on behind it")]
+    /// Control reaches the end of the code.
+    #[error("instruction {at} is the last, and control continues after it")]
     FallsOff {
         /// The instruction.
         at: Label,
     },
 }
 
-/// The result of the walk.
+/// Result of the analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Depths {
-    /// Values on the stack before each instruction; `None` where control never comes.
+    /// Values on the stack before each instruction; `None` for unreachable ones.
     pub before: Vec<Option<u16>>,
-    /// Most values at once: what a header must state at least.
+    /// Maximum depth; a header must state at least this.
     pub max: u16,
 }
 
-/// Walks a body from its entry and from every handler.
+/// Follows the control flow of a body from its entry and from every handler.
 ///
 /// # Errors
 /// The first fault found.
@@ -116,13 +117,13 @@ pub fn depths(body: &Body, shapes: &impl Shapes) -> Result<Depths, StackFault> {
 
 struct Walk {
     before: Vec<Option<u16>>,
-    /// Instructions whose depth is known and whose effect is not yet followed.
+    /// Instructions with a known depth whose effect has not been followed yet.
     pending: Vec<Label>,
     max: u16,
 }
 
 impl Walk {
-    /// Notes the depth at a place; control comes there from `from`. True when it was not known before.
+    /// Records the depth at a place that control reaches from `from`. Returns whether it was unknown before.
     fn note(&mut self, from: Label, at: Label, depth: u16) -> Result<bool, StackFault> {
         match self.before.get_mut(at.0 as usize) {
             None => Err(StackFault::FallsOff { at: from }),
@@ -143,7 +144,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Follows instructions in a row until control does not go to the next one.
+    /// Follows consecutive instructions while control goes to the next one.
     fn straight(&mut self, start: Label, body: &Body, shapes: &impl Shapes) -> Result<(), StackFault> {
         let mut at = start;
         while let (Some(instruction), Some(Some(depth))) =
@@ -170,7 +171,7 @@ impl Walk {
     }
 }
 
-/// Whether control can go from this instruction to the next.
+/// Returns whether control can go from this instruction to the next.
 pub fn goes_on(opcode: Opcode) -> bool {
     match opcode.info().flow {
         Flow::Next | Flow::Conditional | Flow::Call | Flow::Prefix => true,
@@ -178,7 +179,7 @@ pub fn goes_on(opcode: Opcode) -> bool {
     }
 }
 
-/// The depth after an instruction.
+/// Returns the depth after an instruction.
 fn effect(at: Label, instruction: &Instruction, depth: u16, shapes: &impl Shapes) -> Result<u16, StackFault> {
     let opcode = instruction.opcode;
     let info = opcode.info();

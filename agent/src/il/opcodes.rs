@@ -1,16 +1,16 @@
 //! The instruction set of ECMA-335 partition III as one table: byte value, name, operand, stack effect, flow.
-//! The table is long because the set is; nothing else lives here.
+//! The file is long because the set is.
 
-/// One instruction's number: `0x00..=0xFF` for one-byte instructions, `0xFE00 | second byte` for the others.
+/// Number of an instruction: `0x00..=0xFF` for one-byte instructions, `0xFE00 | second byte` for the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Opcode(u16);
 
-/// What follows the opcode bytes (ECMA-335 III.1.9).
+/// Operand after the opcode bytes (ECMA-335 III.1.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandKind {
     /// Nothing.
     None,
-    /// An unsigned byte: a variable's number, an alignment, the checks of `no.`.
+    /// An unsigned byte: the number of a variable, an alignment, or the checks of `no.`.
     U8,
     /// A signed byte.
     I8,
@@ -34,20 +34,20 @@ pub enum OperandKind {
     Switch,
 }
 
-/// Where control goes after the instruction.
+/// Control flow after the instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// To the next instruction.
     Next,
-    /// To the target, always; the stack is kept.
+    /// Always to the target; keeps the stack.
     Branch,
-    /// To the target, always; the stack is emptied (`leave`).
+    /// Always to the target; empties the stack (`leave`).
     Leave,
     /// To the target or the next instruction (`switch`: one of the targets or the next).
     Conditional,
     /// To a method and then the next instruction; the stack effect depends on the signature.
     Call,
-    /// Out of the method (`ret`); what is popped depends on the method's own signature.
+    /// Out of the method (`ret`); the method's own signature determines the values popped.
     Return,
     /// Into another method instead of this one (`jmp`); the stack must be empty.
     Jump,
@@ -57,25 +57,25 @@ pub enum Flow {
     Prefix,
 }
 
-/// What the table says of one instruction. `pops` and `pushes` are 0 where the signature decides
-/// ([`Flow::Call`], [`Flow::Return`]).
+/// Properties of one instruction. `pops` and `pushes` are 0 where a signature decides ([`Flow::Call`],
+/// [`Flow::Return`]).
 #[derive(Clone, Copy, Debug)]
 pub struct OpcodeInfo {
-    /// The assembler name, as in `ldc.i4.s`.
+    /// Assembler name, such as `ldc.i4.s`.
     pub name: &'static str,
-    /// What follows the opcode.
+    /// Operand after the opcode.
     pub operand: OperandKind,
-    /// Values taken from the stack.
+    /// Values popped.
     pub pops: u8,
-    /// Values put on the stack.
+    /// Values pushed.
     pub pushes: u8,
-    /// Where control goes.
+    /// Control flow.
     pub flow: Flow,
 }
 
 macro_rules! opcodes {
     ($($value:literal $ident:ident $name:literal $operand:ident $pops:literal $pushes:literal $flow:ident;)*) => {
-        #[allow(missing_docs)] // the assembler name stands beside each in the table
+        #[allow(missing_docs)] // the table has the assembler name of each
         impl Opcode { $(pub const $ident: Opcode = Opcode($value);)* }
 
         #[allow(clippy::indexing_slicing)] // evaluated at compile time
@@ -95,7 +95,7 @@ macro_rules! opcodes {
             table
         }
 
-        /// Every instruction there is, in the order of the table.
+        /// All instructions, in the order of the table.
         pub const ALL: &[Opcode] = &[$(Opcode($value),)*];
     };
 }
@@ -107,37 +107,37 @@ static TWO_BYTE: [Option<OpcodeInfo>; 256] = build(true);
 pub const TWO_BYTE_PREFIX: u8 = 0xFE;
 
 impl Opcode {
-    /// The instruction of one byte, if there is one.
+    /// Returns the one-byte instruction, if there is one.
     pub fn one_byte(byte: u8) -> Option<Opcode> {
         ONE_BYTE.get(usize::from(byte))?.as_ref().map(|_| Opcode(u16::from(byte)))
     }
 
-    /// The instruction of `0xFE` and this byte, if there is one.
+    /// Returns the instruction of `0xFE` and this byte, if there is one.
     pub fn two_byte(byte: u8) -> Option<Opcode> {
         TWO_BYTE.get(usize::from(byte))?.as_ref().map(|_| Opcode(0xFE00 | u16::from(byte)))
     }
 
-    /// The number: one byte, or `0xFE00 | second byte`.
+    /// Returns the number: one byte, or `0xFE00 | second byte`.
     pub fn value(self) -> u16 {
         self.0
     }
 
-    /// Bytes of the opcode itself, without its operand: 1 or 2.
+    /// Returns the bytes of the opcode itself, without its operand: 1 or 2.
     pub fn size(self) -> u32 {
         if self.0 > 0xFF { 2 } else { 1 }
     }
 
-    /// What the table says of it.
+    /// Returns the table entry.
     pub fn info(self) -> &'static OpcodeInfo {
         let table = if self.0 > 0xFF { &TWO_BYTE } else { &ONE_BYTE };
         match table.get(usize::from(self.0 & 0xFF)) {
             Some(Some(info)) => info,
-            // Values of this type come from the table alone.
+            // Every value of this type comes from the table.
             _ => &UNKNOWN,
         }
     }
 
-    /// The form with a distance of four bytes, of a branch with a distance of one.
+    /// Returns the form with a four-byte distance of a branch with a one-byte distance.
     pub fn long_form(self) -> Option<Opcode> {
         match self.0 {
             0x2B..=0x37 => Some(Opcode(self.0 + 0x0D)),
@@ -146,7 +146,7 @@ impl Opcode {
         }
     }
 
-    /// The form with a distance of one byte, of a branch with a distance of four.
+    /// Returns the form with a one-byte distance of a branch with a four-byte distance.
     pub fn short_form(self) -> Option<Opcode> {
         match self.0 {
             0x38..=0x44 => Some(Opcode(self.0 - 0x0D)),

@@ -1,48 +1,48 @@
-//! Which methods were compiled with which callees in them: pairs, compactly, within bounds.
+//! Records which methods were compiled with which callees inlined: a compact, bounded set of pairs.
 #![forbid(unsafe_code)]
 
-use super::Method;
+use super::method::Method;
 use std::collections::HashMap;
 
-/// Methods remembered, callees and inliners.
+/// Methods remembered, counting callees and inliners.
 const MAX_METHODS: usize = 60_000;
 /// Pairs remembered.
 const MAX_PAIRS: usize = 400_000;
-/// Entries gone through at a time.
+/// Entries searched at a time.
 const PART: usize = 1_024;
 
-/// Pairs of callee and inliner. Past the bounds none is added, and the callee is marked.
+/// Pairs of callee and inliner. Beyond the limits no pair is added, and the callee is marked incomplete.
 #[derive(Default)]
-pub struct Pairs {
+pub struct InlinedPairs {
     numbers: HashMap<Method, u32>,
-    /// By number; of numbers that are free the method is no longer known.
-    methods: Vec<Entry>,
+    /// Indexed by number; entries of free numbers have no method.
+    methods: Vec<InlinerEntry>,
     free: Vec<u32>,
     pairs: usize,
-    /// A callee found no room: of those not known nothing can be said any more.
+    /// A callee found no room, so that callees without an entry are incomplete, too.
     overflowed: bool,
 }
 
-/// A method and who holds it.
+/// A method and its inliners.
 #[derive(Default)]
-struct Entry {
+struct InlinerEntry {
     method: Option<Method>,
     inliners: Vec<u32>,
-    /// Somebody holds it who is not in the list.
+    /// The list lacks an inliner.
     incomplete: bool,
 }
 
-/// Who holds a callee.
+/// The inliners of a callee.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Holders {
-    /// Methods compiled with it, in no order.
+pub struct KnownInliners {
+    /// Methods compiled with it, unordered.
     pub inliners: Vec<Method>,
     /// There may be more.
     pub incomplete: bool,
 }
 
-impl Pairs {
-    /// Notes that `inliner` was compiled with the callee in it; None: a method that has no token.
+impl InlinedPairs {
+    /// Records that `inliner` was compiled with the callee inlined; None for a method without a token.
     pub fn note(&mut self, callee: Method, inliner: Option<Method>) {
         let Some(of) = self.number(callee) else { return };
         let by = inliner.and_then(|inliner| self.number(inliner));
@@ -58,20 +58,24 @@ impl Pairs {
         }
     }
 
-    /// Who holds the callee.
-    pub fn holders(&self, callee: Method) -> Holders {
+    /// Returns the inliners of the callee.
+    pub fn holders(&self, callee: Method) -> KnownInliners {
         let entry = self.numbers.get(&callee).and_then(|number| self.methods.get(*number as usize));
         let Some(entry) = entry else {
-            return Holders { inliners: Vec::new(), incomplete: self.overflowed };
+            return KnownInliners { inliners: Vec::new(), incomplete: self.overflowed };
         };
         let method = |number: &u32| self.methods.get(*number as usize)?.method;
-        Holders { inliners: entry.inliners.iter().filter_map(method).collect(), incomplete: entry.incomplete }
+        KnownInliners {
+            inliners: entry.inliners.iter().filter_map(method).collect(),
+            incomplete: entry.incomplete,
+        }
     }
 
-    /// Adds who holds any of these callees, sorted ones, as far as the next part of the entries tells; where the part after
-    /// it begins. (Of a whole framework few callees are known here, so entries are gone through, and not callees.)
+    /// Adds the inliners of any of these callees, which must be sorted, from the next part of the entries. Returns
+    /// where the following part begins. (Few callees of a whole framework have entries, so this searches entries,
+    /// not callees.)
     pub fn inliners_of(&self, callees: &[Method], from: usize, inliners: &mut Vec<Method>) -> Option<usize> {
-        let held = |entry: &&Entry| {
+        let held = |entry: &&InlinerEntry| {
             !entry.inliners.is_empty()
                 && entry.method.is_some_and(|method| callees.binary_search(&method).is_ok())
         };
@@ -92,7 +96,7 @@ impl Pairs {
         self.numbers.retain(|(of, _), _| *of != module);
         for number in &gone {
             if let Some(entry) = self.methods.get_mut(*number as usize) {
-                *entry = Entry::default();
+                *entry = InlinerEntry::default();
             }
         }
         let still = |number: &u32| self.methods.get(*number as usize).is_some_and(|one| one.method.is_some());
@@ -104,12 +108,12 @@ impl Pairs {
         self.free.extend(gone);
     }
 
-    /// Bytes used, an estimate: of entries, not of the room for more, so that what grows without end can be told from a
+    /// Returns the estimated bytes used by entries, without spare capacity, so that endless growth differs from a
     /// table that has just doubled.
     pub fn bytes(&self) -> usize {
-        // An entry of the table has 24 bytes and one of control; one in eight stays empty.
+        // A table entry takes 24 bytes and one control byte; one entry in eight stays empty.
         self.numbers.len() * 25 * 8 / 7
-            + self.methods.len() * size_of::<Entry>()
+            + self.methods.len() * size_of::<InlinerEntry>()
             + self.methods.iter().map(|entry| entry.inliners.capacity() * size_of::<u32>()).sum::<usize>()
             + self.free.capacity() * size_of::<u32>()
     }
@@ -118,7 +122,7 @@ impl Pairs {
         if let Some(number) = self.numbers.get(&method) {
             return Some(*number);
         }
-        let entry = Entry { method: Some(method), ..Entry::default() };
+        let entry = InlinerEntry { method: Some(method), ..InlinerEntry::default() };
         let number = match self.free.pop() {
             Some(number) => {
                 *self.methods.get_mut(number as usize)? = entry;
@@ -146,15 +150,15 @@ mod tests {
     const OTHER: Method = (1, 0x0600_0002);
     const CALLER: Method = (2, 0x0600_0001);
 
-    fn sorted(pairs: &Pairs, callee: Method) -> Vec<Method> {
+    fn sorted(pairs: &InlinedPairs, callee: Method) -> Vec<Method> {
         let mut inliners = pairs.holders(callee).inliners;
         inliners.sort_unstable();
         inliners
     }
 
     #[test]
-    fn pairs_are_kept_once_and_forgotten_with_their_modules() {
-        let mut pairs = Pairs::default();
+    fn keeps_pairs_once_and_forgets_them_with_modules() {
+        let mut pairs = InlinedPairs::default();
         for _ in 0..3 {
             pairs.note(CALLEE, Some(CALLER));
             pairs.note(CALLEE, Some(OTHER));
@@ -174,7 +178,7 @@ mod tests {
         pairs.forget(2);
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
         assert_eq!(sorted(&pairs, OTHER), []);
-        // The number that became free is another method's: nothing points to it by mistake.
+        // Another method now has the number that became free; nothing may point to it by mistake.
         pairs.note((3, 7), None);
         assert_eq!(pairs.methods.len(), 3);
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
@@ -182,16 +186,16 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_makes_the_list_incomplete() {
-        let mut pairs = Pairs::default();
+    fn unknown_inliner_makes_the_list_incomplete() {
+        let mut pairs = InlinedPairs::default();
         pairs.note(CALLEE, None);
-        assert_eq!(pairs.holders(CALLEE), Holders { inliners: vec![], incomplete: true });
-        assert_eq!(pairs.holders(OTHER), Holders::default());
+        assert_eq!(pairs.holders(CALLEE), KnownInliners { inliners: vec![], incomplete: true });
+        assert_eq!(pairs.holders(OTHER), KnownInliners::default());
     }
 
     #[test]
-    fn past_the_bounds_nothing_is_silently_missing() {
-        let mut pairs = Pairs::default();
+    fn full_table_marks_entries_incomplete() {
+        let mut pairs = InlinedPairs::default();
         for token in 0..MAX_METHODS as u32 {
             pairs.note((5, token), Some((5, token)));
         }

@@ -1,4 +1,4 @@
-//! The order lists that stood before the last changes, for undo.
+//! Keeps the order lists from before the last changes, for undo.
 #![forbid(unsafe_code)]
 
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
@@ -12,33 +12,34 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeId(pub u64);
 
-/// What takes a change back.
+/// The orders that undo a change.
 #[derive(Debug)]
 pub struct Reversal {
     /// The change, no longer in the history.
     pub change: Change,
-    /// Orders that came with it, by their numbers.
-    pub came: Vec<OrderSeq>,
-    /// Orders that went with it.
-    pub went: Vec<Arc<Standing>>,
+    /// Numbers of the orders that it added.
+    pub added: Vec<OrderSeq>,
+    /// Orders that it removed.
+    pub removed: Vec<Arc<Standing>>,
 }
 
 /// A change of the orders.
 #[derive(Clone, Debug)]
 pub struct Change {
     id: ChangeId,
-    /// What stood before it.
+    /// The orders before it.
     pub before: Orders,
-    /// Who changed what.
-    pub what: AuditEntry,
-    /// How many of `before` the change before it lacks; counted once, since a list may be long and there are many.
+    /// Its author and orders.
+    pub entry: AuditEntry,
+    /// Number of orders in `before` that the previous change's `before` lacks; counted once, since lists may be
+    /// long and many.
     fresh: usize,
 }
 
-/// Orders remembered at most, those that are in several lists once.
-const REMEMBERED: usize = 4 * MAX_STANDING_ORDERS;
+/// Limit for remembered orders; an order in several lists counts once.
+const MAX_REMEMBERED: usize = 4 * MAX_STANDING_ORDERS;
 
-/// The latest [`MAX_UNDO`] changes, or fewer where they are large.
+/// The latest [`MAX_UNDO`] changes, or fewer if they are large.
 #[derive(Debug, Default)]
 pub struct History {
     /// Oldest first.
@@ -47,63 +48,64 @@ pub struct History {
 }
 
 impl History {
-    /// Notes a change that was made.
-    pub fn push(&mut self, before: Orders, what: AuditEntry) -> ChangeId {
+    /// Records a change that was made.
+    pub fn push(&mut self, before: Orders, entry: AuditEntry) -> ChangeId {
         self.last += 1;
         let id = ChangeId(self.last);
-        self.put_back(Change { id, before, what, fresh: 0 }, &[], &[]);
+        self.put_back(Change { id, before, entry, fresh: 0 }, &[], &[]);
         id
     }
 
-    /// Takes the last change out, to undo it. Orders whose time has passed meanwhile are no longer among it.
+    /// Removes and returns the last change, to undo it. Omits orders that have expired meanwhile.
     pub fn pop(&mut self, now: Instant) -> Option<Change> {
         let mut change = self.changes.pop_back()?;
         change.before.expire(now);
         Some(change)
     }
 
-    /// Takes a change out, to undo it alone; None when it is not known any more. `present` are the orders that stand.
-    /// Orders whose time has passed meanwhile are not among those to come back.
+    /// Removes and returns one change, to undo it alone; None if the history no longer has it. `present` are the
+    /// standing orders. Omits orders that have expired meanwhile.
     pub fn take(&mut self, id: ChangeId, present: &Orders, now: Instant) -> Option<Reversal> {
         let at = self.changes.iter().position(|change| change.id == id)?;
         let mut change = self.changes.remove(at)?;
         change.before.expire(now);
         let after = self.changes.get(at).map_or(present, |next| &next.before);
-        let mut came = after.not_in(&change.before);
+        let mut added = after.not_in(&change.before);
         let gone = |standing: &&Arc<Standing>| !after.stands(standing.seq);
-        let went: Vec<_> = change.before.all().iter().filter(gone).cloned().collect();
-        // What the budget stepped down of it goes along, now and wherever it is listed.
+        let removed: Vec<_> = change.before.all().iter().filter(gone).cloned().collect();
+        // Orders by which the budget stepped these down go as well, now and in every later list.
         let lists = self.changes.range(at..).map(|later| &later.before).chain([present]);
-        let stepped = lists.flat_map(|list| list.stepped_from(&came)).collect::<BTreeSet<OrderSeq>>();
-        came.extend(stepped);
+        let stepped = lists.flat_map(|list| list.stepped_from(&added)).collect::<BTreeSet<OrderSeq>>();
+        added.extend(stepped);
         for later in self.changes.range_mut(at..) {
-            later.before.take_back(&came, &went);
+            later.before.take_back(&added, &removed);
         }
         self.count_from(at);
-        Some(Reversal { change, came, went })
+        Some(Reversal { change, added, removed })
     }
 
-    /// Puts a change in again that was not undone after all: these orders had come back by its undoing, those had gone.
-    pub fn put_back(&mut self, change: Change, came: &[OrderSeq], went: &[Arc<Standing>]) {
+    /// Restores a change whose undo was cancelled. `added` are the orders that the undo had brought back, `removed`
+    /// those it had removed.
+    pub fn put_back(&mut self, change: Change, added: &[OrderSeq], removed: &[Arc<Standing>]) {
         let at = self.insert(change);
         for later in self.changes.range_mut(at..).skip(1) {
-            later.before.take_back(came, went);
+            later.before.take_back(added, removed);
         }
         self.count_from(at);
         let surplus = self.changes.len().saturating_sub(MAX_UNDO);
         self.changes.drain(..surplus);
-        while self.changes.len() > 1 && self.orders() > REMEMBERED {
+        while self.changes.len() > 1 && self.orders() > MAX_REMEMBERED {
             self.changes.pop_front();
         }
     }
 
-    /// Orders that are kept for the lists, at most: one that went and came back is counted twice.
+    /// Returns an upper limit of the orders kept in lists: an order that went and came back counts twice.
     fn orders(&self) -> usize {
         let first = self.changes.front().map_or(0, |change| change.before.len());
         first + self.changes.iter().skip(1).map(|change| change.fresh).sum::<usize>()
     }
 
-    /// Counts anew what is fresh in the lists from this one on.
+    /// Recounts `fresh` from this change on.
     fn count_from(&mut self, at: usize) {
         let changes = self.changes.make_contiguous();
         for at in at.max(1)..changes.len() {
@@ -113,14 +115,14 @@ impl History {
         }
     }
 
-    /// Puts a change in its place; which that is.
+    /// Inserts a change by its number and returns the index.
     fn insert(&mut self, change: Change) -> usize {
         let at = self.changes.partition_point(|other| other.id.0 < change.id.0);
         self.changes.insert(at, change);
         at
     }
 
-    /// A change was taken back: neither it nor its orders are known any more.
+    /// Forgets a change that was cancelled, along with its orders.
     pub fn forget(&mut self, id: ChangeId, seqs: &[OrderSeq], replaced: &[Arc<Standing>]) {
         let Some(at) = self.changes.iter().position(|change| change.id == id) else { return };
         self.changes.remove(at);
@@ -130,7 +132,7 @@ impl History {
         self.count_from(at);
     }
 
-    /// A session ended: what it held does not come back.
+    /// Removes all orders held by a session that ended, so that undo does not bring them back.
     pub fn end_session(&mut self, session: SessionId) {
         for change in &mut self.changes {
             change.before.end_session(session);
@@ -138,7 +140,7 @@ impl History {
         self.count_from(0);
     }
 
-    /// Changes that can be undone.
+    /// Returns the number of changes that can be undone.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
@@ -152,7 +154,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner::{NewOrder, Owner, Stepped};
+    use crate::planner::{BudgetStepOrigin, NewOrder, OrderLifetime};
     use redial_protocol::cost::Share;
     use redial_protocol::level::Level;
     use redial_protocol::order::Order;
@@ -170,7 +172,7 @@ mod tests {
             Case { orders: Orders::default(), history: History::default(), now: Instant::now() }
         }
 
-        fn change(&mut self, pattern: &str, level: Level, owner: Owner) -> ChangeId {
+        fn change(&mut self, pattern: &str, level: Level, owner: OrderLifetime) -> ChangeId {
             let before = self.orders.clone();
             let parsed = Arc::new(Pattern::parse(pattern).unwrap());
             let order = Order::new(pattern, level);
@@ -190,11 +192,11 @@ mod tests {
 
         fn take(&mut self, id: ChangeId) -> Option<Reversal> {
             let reversal = self.history.take(id, &self.orders, self.now)?;
-            self.orders.take_back(&reversal.came, &reversal.went);
+            self.orders.take_back(&reversal.added, &reversal.removed);
             Some(reversal)
         }
 
-        /// The orders, and those before each change.
+        /// Returns the order list before each change, then the present one.
         fn all(&self) -> Vec<Vec<String>> {
             let words = |orders: &Orders| {
                 let word = |one: &Arc<Standing>| format!("{} {}", one.order.pattern, one.order.level);
@@ -206,31 +208,31 @@ mod tests {
     }
 
     #[test]
-    fn one_change_goes_and_what_it_replaced_stands_as_it_stood() {
+    fn undo_restores_the_replaced_orders() {
         let mut case = Case::new();
-        case.change("A.B", Level::Count, Owner::Kept);
-        case.change("C.D", Level::Count, Owner::Kept);
-        let off = case.change("A.B", Level::Off, Owner::Kept);
-        case.change("E.F", Level::Count, Owner::Held(SessionId(1)));
+        case.change("A.B", Level::Count, OrderLifetime::Kept);
+        case.change("C.D", Level::Count, OrderLifetime::Kept);
+        let off = case.change("A.B", Level::Off, OrderLifetime::Kept);
+        case.change("E.F", Level::Count, OrderLifetime::Held(SessionId(1)));
         let (before, present) = (case.all(), case.orders.clone());
-        let Reversal { change, came, went } = case.take(off).expect("it is known");
+        let Reversal { change, added, removed } = case.take(off).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["A.B count", "C.D count", "E.F count"]);
-        assert_eq!(case.orders.all()[0].owner, Owner::Kept);
+        assert_eq!(case.orders.all()[0].owner, OrderLifetime::Kept);
         assert_eq!(case.history.len(), 3);
-        assert!(case.take(off).is_none(), "it is taken back already");
-        // It was cancelled: all is as before, the lists of later changes included.
-        let back: Vec<OrderSeq> = went.iter().map(|one| one.seq).collect();
-        let gone: Vec<_> = present.all().iter().filter(|one| came.contains(&one.seq)).cloned().collect();
+        assert!(case.take(off).is_none(), "it is already undone");
+        // The undo was cancelled: everything is as before, including the lists of later changes.
+        let back: Vec<OrderSeq> = removed.iter().map(|one| one.seq).collect();
+        let gone: Vec<_> = present.all().iter().filter(|one| added.contains(&one.seq)).cloned().collect();
         case.orders.take_back(&back, &gone);
         case.history.put_back(change, &back, &gone);
         assert_eq!(case.all(), before);
     }
 
     #[test]
-    fn large_lists_are_fewer() {
+    fn keeps_fewer_large_lists() {
         let mut case = Case::new();
         for number in 0..MAX_UNDO + 3 {
-            case.change(&format!("A.M{number}"), Level::Count, Owner::Kept);
+            case.change(&format!("A.M{number}"), Level::Count, OrderLifetime::Kept);
         }
         assert_eq!(case.history.len(), MAX_UNDO);
         assert!(case.history.orders() <= MAX_UNDO * (MAX_UNDO + 3));
@@ -241,50 +243,50 @@ mod tests {
                 let pattern = Arc::new(Pattern::parse("A.B").unwrap());
                 let order = Order::new(format!("A.M{round}x{number}"), Level::Count);
                 let by = Arc::default();
-                let (copy, owner, stepped) = (None, Owner::Kept, None);
+                let (copy, owner, stepped) = (None, OrderLifetime::Kept, None);
                 case.orders.add(NewOrder { pattern, order, copy, owner, by, stepped }).unwrap();
             }
-            case.change("A.B", Level::Count, Owner::Kept);
+            case.change("A.B", Level::Count, OrderLifetime::Kept);
         }
         assert!((2..=5).contains(&case.history.len()), "{}", case.history.len());
-        assert!(case.history.orders() <= REMEMBERED);
+        assert!(case.history.orders() <= MAX_REMEMBERED);
     }
 
     #[test]
-    fn what_is_over_does_not_come_back() {
+    fn expired_orders_do_not_come_back() {
         let mut case = Case::new();
         let end = case.now + Duration::from_secs(1);
-        case.change("A.B", Level::Count, Owner::Held(SessionId(1)));
-        case.change("C.D", Level::Count, Owner::KeptUntil(end));
-        let first = case.change("A.B", Level::Off, Owner::Kept);
-        let second = case.change("C.D", Level::Off, Owner::Kept);
-        case.change("E.F", Level::Count, Owner::Kept);
+        case.change("A.B", Level::Count, OrderLifetime::Held(SessionId(1)));
+        case.change("C.D", Level::Count, OrderLifetime::KeptUntil(end));
+        let first = case.change("A.B", Level::Off, OrderLifetime::Kept);
+        let second = case.change("C.D", Level::Off, OrderLifetime::Kept);
+        case.change("E.F", Level::Count, OrderLifetime::Kept);
         case.history.end_session(SessionId(1));
         case.now = end;
-        assert!(case.take(first).expect("known").went.is_empty());
-        assert!(case.take(second).expect("known").went.is_empty());
+        assert!(case.take(first).expect("known").removed.is_empty());
+        assert!(case.take(second).expect("known").removed.is_empty());
         assert_eq!(case.all().last().unwrap(), &["E.F count"]);
     }
 
     #[test]
-    fn what_the_budget_made_of_a_change_goes_with_it() {
+    fn undo_removes_the_budgets_steps_too() {
         let mut case = Case::new();
-        case.change("E.F", Level::Count, Owner::Kept);
-        let dialled = case.change("A.B", Level::Time, Owner::Kept);
+        case.change("E.F", Level::Count, OrderLifetime::Kept);
+        let dialled = case.change("A.B", Level::Time, OrderLifetime::Kept);
         let of = case.orders.all()[1].seq;
         let step = |case: &mut Case, level| {
             let before = case.orders.clone();
             let pattern = Arc::new(Pattern::parse("A.B").unwrap());
-            let stepped = Some(Stepped { of, cost: Share(700), limit: Share(500) });
+            let stepped = Some(BudgetStepOrigin { of, cost: Share(700), limit: Share(500) });
             let (order, by) = (Order::new("A.B", level), Arc::default());
-            let new = NewOrder { pattern, order, copy: None, owner: Owner::Kept, by, stepped };
+            let new = NewOrder { pattern, order, copy: None, owner: OrderLifetime::Kept, by, stepped };
             case.orders.add(new).unwrap();
             let (user, program) = (String::new(), "the budget".to_owned());
             case.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: "A.B".into() })
         };
         step(&mut case, Level::Count);
         let last = step(&mut case, Level::Off);
-        let other = case.change("C.D", Level::Count, Owner::Kept);
+        let other = case.change("C.D", Level::Count, OrderLifetime::Kept);
         case.take(dialled).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["E.F count", "C.D count"]);
         assert!(
@@ -292,18 +294,18 @@ mod tests {
             "{:?}",
             case.all()
         );
-        // Nothing of it comes back with what was changed since.
+        // Undoing later changes brings none of it back.
         case.take(other).expect("it is known");
         case.take(last).expect("it is known");
         assert_eq!(case.all().last().unwrap(), &["E.F count"]);
     }
 
     #[test]
-    fn of_changes_of_one_order_each_is_taken_back_alone() {
+    fn undoes_changes_of_one_order_separately() {
         let mut case = Case::new();
-        let first = case.change("A.B", Level::Count, Owner::Held(SessionId(1)));
-        let second = case.change("A.B", Level::Count, Owner::Kept);
-        // The later replaced the earlier, which is not to come back with it any more.
+        let first = case.change("A.B", Level::Count, OrderLifetime::Held(SessionId(1)));
+        let second = case.change("A.B", Level::Count, OrderLifetime::Kept);
+        // The later replaced the earlier, which must no longer come back with it.
         case.take(first).expect("known");
         assert_eq!(case.all().last().unwrap(), &["A.B count"]);
         case.take(second).expect("known");

@@ -1,20 +1,20 @@
-//! Many patterns against many names, type by type.
+//! Matches many patterns against many names, type by type.
 #![forbid(unsafe_code)]
 
 use redial_protocol::pattern::{NameBytes, Pattern, TypeMatch};
 
-/// Patterns whose assembly half matches, and what of them concerns the type at hand.
+/// Patterns with a matching assembly part, narrowed to the current type.
 pub struct Matcher<'p> {
-    /// Those that go by names, each with its index.
+    /// Patterns by name, each with its index.
     by_name: Vec<(usize, &'p Pattern)>,
     of_type: Vec<(usize, TypeMatch<'p>)>,
-    /// Tokens with the indices of the patterns that name them, ascending: there may be thousands.
+    /// Tokens with the indices of their patterns, ascending: there may be thousands.
     by_token: Vec<(u32, usize)>,
     hits: Vec<usize>,
 }
 
 impl<'p> Matcher<'p> {
-    /// A matcher of these patterns.
+    /// Makes a matcher for these patterns.
     pub fn new(patterns: Vec<&'p Pattern>) -> Matcher<'p> {
         let (mut by_name, mut by_token) = (Vec::new(), Vec::new());
         for (index, pattern) in patterns.into_iter().enumerate() {
@@ -27,7 +27,7 @@ impl<'p> Matcher<'p> {
         Matcher { by_name, of_type: Vec::new(), by_token, hits: Vec::new() }
     }
 
-    /// Goes on to a type, given in metadata form (``Ns.Outer`1+Inner``); false when none of its methods can match.
+    /// Moves on to a type, given in metadata form (``Ns.Outer`1+Inner``); false if none of its methods can match.
     pub fn enter_type(&mut self, type_name: &str) -> bool {
         self.of_type.clear();
         let matched = |(index, pattern): &(usize, &'p Pattern)| Some((*index, pattern.for_type(type_name)?));
@@ -35,7 +35,8 @@ impl<'p> Matcher<'p> {
         !self.of_type.is_empty() || !self.by_token.is_empty()
     }
 
-    /// Indices of the patterns that match a method of that type, ascending. `parameters` gives its canonical params.
+    /// Returns the ascending indices of the patterns that match a method of the current type. `parameters` returns
+    /// its canonical parameters.
     pub fn hits(
         &mut self,
         token: u32,
@@ -66,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_tokens_are_found_together_and_in_order() {
+    fn finds_names_and_tokens_in_order() {
         let patterns: Vec<Pattern> =
             ["S!0x06000002", "S!A.M", "S!0x06000007", "S!0x06000002", "S!*", "S!0x06000001"]
                 .iter()

@@ -1,5 +1,5 @@
-//! What standing orders mean for the copies of a catalogue: pure, no CLR. (catalogue, orders) → (requests, reverts,
-//! refusals, warnings).
+//! Works out the effect of standing orders on the copies of a catalogue: pure, without the CLR. (catalogue, orders) →
+//! (requests, reverts, refusals, warnings).
 #![forbid(unsafe_code)]
 
 pub mod budget;
@@ -12,5 +12,6 @@ pub mod scope;
 mod tests;
 
 pub use orders::{
-    AddedTogether, NewOrder, OrderSeq, Orders, Owner, Published, SessionId, SetBy, Standing, Stepped,
+    AddedOrders, BudgetStepOrigin, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Published,
+    SessionId, Standing,
 };

@@ -1,4 +1,4 @@
-//! What orders would do to copies, added up.
+//! Sums up the effects that orders would have on copies.
 #![forbid(unsafe_code)]
 
 use super::orders::{OrderSeq, Standing};
@@ -9,58 +9,58 @@ use redial_protocol::reason::Reason;
 use redial_protocol::report::{PlanReport, RefusedMethod};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has to be asked of the CLR for a copy.
+/// The CLR action that a copy needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum RequiredAction {
     /// `RequestReJIT`.
     Request,
     /// `RequestRevert`.
     Revert,
-    /// It is where it should be, or cannot be brought there.
+    /// None: it already is as wanted, or cannot be.
     Nothing,
 }
 
-/// What is due for a copy of which `wanted` is wanted, where `runs` is the level of the request of ours that stands with
-/// the CLR (off: none), and its body `fits` what is wanted beyond the level.
-pub fn due(wanted: Level, dialable: bool, runs: Level, fits: bool) -> Due {
+/// Returns the CLR action that moves a copy from `runs` to `wanted`. `runs` is the level of its active ReJIT
+/// request (off: none), and `fits` whether its body has the wanted options beyond the level.
+pub fn required_action(wanted: Level, dialable: bool, runs: Level, fits: bool) -> RequiredAction {
     match (wanted > Level::Off && dialable, runs > Level::Off) {
-        (true, _) if wanted != runs || !fits => Due::Request,
-        (false, true) => Due::Revert,
-        _ => Due::Nothing,
+        (true, _) if wanted != runs || !fits => RequiredAction::Request,
+        (false, true) => RequiredAction::Revert,
+        _ => RequiredAction::Nothing,
     }
 }
 
-/// A copy as planning sees it.
+/// The facts about a copy that planning needs.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyFacts {
-    /// The level of the request of ours that stands with the CLR; off: none does.
+    /// The level of its active ReJIT request; off: none.
     pub runs: Level,
-    /// What is asked of it beyond times.
+    /// Its time options.
     pub options: TimeOptions,
-    /// Whether the body of that request counts callers; None where callers cannot be counted.
+    /// Whether the body of that request counts callers; None if callers cannot be counted.
     pub callers: Option<bool>,
     /// Why it cannot be dialled, if so.
     pub refusal: Option<Reason>,
-    /// Whether it is only counted where a wildcard matched it: it has no body.
+    /// Whether it has no body, so that a wildcard match only counts it.
     pub bodyless: bool,
     /// Whether it or its type is generic.
     pub generic: bool,
 }
 
-/// Adds up a plan.
+/// Sums up a plan.
 #[derive(Debug)]
 pub struct Tally {
-    /// The sums so far; reasons apart.
+    /// The sums so far, except reasons.
     pub report: PlanReport,
     reasons: BTreeMap<Reason, u64>,
-    /// Matches of each order, ascending by number.
+    /// Number of matches of each order, ascending by order.
     matches: Vec<(OrderSeq, u64)>,
-    /// The list that was given.
+    /// The orders, as given.
     seqs: Vec<OrderSeq>,
 }
 
 impl Tally {
-    /// A plan for these orders, in the order given; one may be there several times.
+    /// Starts a plan for these orders, in the order given; one may occur several times.
     pub fn new(seqs: &[OrderSeq]) -> Tally {
         let numbers: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         Tally {
@@ -71,14 +71,14 @@ impl Tally {
         }
     }
 
-    /// Adds a copy that these orders, later than all that stand, match: `here` mean it, oldest first, `refused` name
-    /// some of the domains that share it. Answers what it would take.
+    /// Adds a copy that these orders match, all of them later than the standing ones. `here` apply to it, oldest
+    /// first; `refused` name some of the domains that share it. Returns the action it would need.
     pub fn add(
         &mut self,
         copy: CopyFacts,
         (here, refused): (&[&Standing], &[&Standing]),
         name: impl FnOnce() -> String,
-    ) -> Due {
+    ) -> RequiredAction {
         for standing in here.iter().chain(refused) {
             if let Ok(at) = self.matches.binary_search_by_key(&standing.seq, |(seq, _)| *seq)
                 && let Some((_, sum)) = self.matches.get_mut(at)
@@ -90,24 +90,26 @@ impl Tally {
         let by_name = here.iter().chain(refused).any(|standing| !standing.pattern.has_wildcard());
         if copy.bodyless && !by_name {
             self.report.bodyless += 1;
-            return Due::Nothing;
+            return RequiredAction::Nothing;
         }
         let Some(latest) = here.last() else {
             self.refuse(Reason::Shared, name);
-            return Due::Nothing;
+            return RequiredAction::Nothing;
         };
         let wanted = latest.order.level;
         let fits = copy.callers.is_none_or(|callers| callers == latest.order.options.callers);
-        let due = due(wanted, copy.refusal.is_none(), copy.runs, fits);
+        let due = required_action(wanted, copy.refusal.is_none(), copy.runs, fits);
         match (due, copy.refusal) {
-            (Due::Request, _) => {
+            (RequiredAction::Request, _) => {
                 self.report.to_request += 1;
                 self.report.generic += u64::from(copy.generic);
             }
-            (Due::Revert, _) => self.report.to_revert += 1,
-            (Due::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
-            (Due::Nothing, None) if copy.options != latest.order.options => self.report.to_adjust += 1,
-            (Due::Nothing, _) => self.report.unchanged += 1,
+            (RequiredAction::Revert, _) => self.report.to_revert += 1,
+            (RequiredAction::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
+            (RequiredAction::Nothing, None) if copy.options != latest.order.options => {
+                self.report.to_adjust += 1
+            }
+            (RequiredAction::Nothing, _) => self.report.unchanged += 1,
         }
         due
     }
@@ -119,7 +121,7 @@ impl Tally {
         }
     }
 
-    /// The plan, its estimates of time and memory apart.
+    /// Returns the plan, without its estimates of time and memory.
     pub fn finish(self) -> PlanReport {
         let matches = |seq: &OrderSeq| {
             let found = self.matches.iter().find(|(one, _)| one == seq);

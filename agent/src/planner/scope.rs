@@ -1,4 +1,4 @@
-//! Scopes: which orders mean a module's copies, by AppDomain and by copy.
+//! Scopes: decides which orders apply to a module's copies, by AppDomain and by copy.
 #![forbid(unsafe_code)]
 
 use super::orders::Standing;
@@ -6,54 +6,57 @@ use redial_protocol::ids::ModuleKey;
 use redial_protocol::limits::MAX_DOMAINS_NAMED;
 use redial_protocol::report::SharedModule;
 
-/// Where a module is.
+/// The AppDomains of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Its present life.
+pub struct ModulePlace {
+    /// The module, with its generation.
     pub key: ModuleKey,
-    /// Names of the AppDomains whose calls run its code: its own or, where one copy is shared, all that use it.
+    /// Names of the AppDomains whose calls run its code: its own or, for a shared copy, all that use it.
     pub domains: Vec<String>,
     /// Whether one copy serves several domains.
     pub shared: bool,
 }
 
-/// How an order is aimed at a module.
+/// How an order applies to a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Aim {
-    /// At its copies.
+enum ScopeMatch {
+    /// It applies to its copies.
     Here,
-    /// Elsewhere.
+    /// It does not apply.
     Elsewhere,
-    /// At some of the domains that share its one copy, so that others would be dialled along.
+    /// It names some of the domains that share one copy, so that it would dial others as well.
     PartOfShared,
 }
 
-fn aim(standing: &Standing, place: &Place) -> Aim {
+fn aim(standing: &Standing, place: &ModulePlace) -> ScopeMatch {
     if standing.copy.is_some_and(|copy| copy != place.key) {
-        return Aim::Elsewhere;
+        return ScopeMatch::Elsewhere;
     }
-    let Some(prefix) = &standing.order.domain else { return Aim::Here };
+    let Some(prefix) = &standing.order.domain else { return ScopeMatch::Here };
     let meant = place.domains.iter().filter(|name| name.starts_with(prefix.as_str())).count();
     match meant {
-        0 => Aim::Elsewhere,
-        _ if meant < place.domains.len() && !standing.order.all_domains => Aim::PartOfShared,
-        _ => Aim::Here,
+        0 => ScopeMatch::Elsewhere,
+        _ if meant < place.domains.len() && !standing.order.all_domains => ScopeMatch::PartOfShared,
+        _ => ScopeMatch::Here,
     }
 }
 
 /// The orders that concern a module.
 #[derive(Clone, Debug, Default)]
-pub struct Aimed<'a> {
-    /// Those that mean its copies, oldest first.
+pub struct ScopedOrders<'a> {
+    /// Orders that apply to its copies, oldest first.
     pub here: Vec<&'a Standing>,
-    /// Those that are refused here, because they name some of the domains that share its copy, oldest first.
+    /// Orders refused here because they name only some of the domains that share its copy, oldest first.
     pub refused: Vec<&'a Standing>,
 }
 
-impl<'a> Aimed<'a> {
-    /// Sorts orders whose assembly half matches a module. `place` is asked for only if one has a scope.
-    pub fn at(orders: impl Iterator<Item = &'a Standing>, place: impl FnOnce() -> Place) -> Aimed<'a> {
-        let mut aimed = Aimed::default();
+impl<'a> ScopedOrders<'a> {
+    /// Sorts orders with an assembly part that matches a module. Calls `place` only if one has a scope.
+    pub fn at(
+        orders: impl Iterator<Item = &'a Standing>,
+        place: impl FnOnce() -> ModulePlace,
+    ) -> ScopedOrders<'a> {
+        let mut aimed = ScopedOrders::default();
         let mut asked = Some(place);
         let mut known = None;
         for standing in orders {
@@ -65,9 +68,9 @@ impl<'a> Aimed<'a> {
                 known = Some(place());
             }
             match known.as_ref().map(|place| aim(standing, place)) {
-                Some(Aim::Here) => aimed.here.push(standing),
-                Some(Aim::PartOfShared) => aimed.refused.push(standing),
-                Some(Aim::Elsewhere) | None => {}
+                Some(ScopeMatch::Here) => aimed.here.push(standing),
+                Some(ScopeMatch::PartOfShared) => aimed.refused.push(standing),
+                Some(ScopeMatch::Elsewhere) | None => {}
             }
         }
         aimed
@@ -79,8 +82,8 @@ impl<'a> Aimed<'a> {
     }
 }
 
-/// A module of which one copy serves several domains, of which orders name some: what a report says of it.
-pub fn shared(name: &str, place: &Place, methods: u64, accepted: bool) -> SharedModule {
+/// Reports a shared module if orders name some of its domains.
+pub fn shared(name: &str, place: &ModulePlace, methods: u64, accepted: bool) -> SharedModule {
     SharedModule {
         module: name.to_owned(),
         methods,

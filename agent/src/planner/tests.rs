@@ -1,9 +1,9 @@
-//! The planner against a reference that looks at every order for every copy, newest first.
+//! Tests the planner against a reference that checks every order for every copy, newest first.
 
 use super::matcher::Matcher;
-use super::orders::{NewOrder, OrderSeq, Orders, Owner, SessionId, SetBy, Standing};
+use super::orders::{NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, SessionId, Standing};
 use super::plan::{CopyFacts, Tally};
-use super::scope::{Aimed, Place};
+use super::scope::{ModulePlace, ScopedOrders};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use redial_protocol::ids::ModuleKey;
@@ -19,12 +19,12 @@ const TYPES: [&str; 5] = ["Shop.Cart", "Shop.Cart+Line", "Shop.Till.Roll", "Roll
 const METHODS: [&str; 5] = ["Add", ".ctor", "get_Total", "Shop.ICart.Add", "Ad"];
 const DOMAINS: [&str; 4] = ["/LM/W3SVC/1/ROOT-1", "/LM/W3SVC/1/ROOT-2", "/LM/W3SVC/2/ROOT-1", "Main"];
 
-/// A module of which every type has every method. Shared user modules are among them, which no runtime that tests run
-/// on can show.
+/// A module in which every type has every method. Includes shared user modules, which none of the test runtimes can
+/// produce.
 #[derive(Clone, Debug)]
 struct Module {
     assembly: &'static str,
-    place: Place,
+    place: ModulePlace,
 }
 
 fn module() -> impl Strategy<Value = Module> {
@@ -36,7 +36,7 @@ fn module() -> impl Strategy<Value = Module> {
             }
             let domains = domains.into_iter().map(str::to_owned).collect();
             let key = ModuleKey { module_id: id, generation: 1 };
-            Module { assembly, place: Place { key, domains, shared } }
+            Module { assembly, place: ModulePlace { key, domains, shared } }
         },
     )
 }
@@ -48,10 +48,10 @@ struct Line {
     domain: Option<&'static str>,
     copy: Option<u64>,
     all_domains: bool,
-    owner: Owner,
+    owner: OrderLifetime,
 }
 
-/// A name with some of it replaced by stars.
+/// Returns a name with parts replaced by stars.
 fn glob(names: &'static [&'static str]) -> impl Strategy<Value = String> {
     (select(names), any::<Index>(), any::<Index>(), 0..4u8).prop_map(|(name, from, to, form)| {
         let (from, to) = (from.index(name.len() + 1), to.index(name.len() + 1));
@@ -74,7 +74,11 @@ fn line() -> impl Strategy<Value = Line> {
     let domain =
         select(vec![None, None, Some("/LM"), Some("/LM/W3SVC/1"), Some("/LM/W3SVC/2"), Some("Main")]);
     let copy = prop_oneof![3 => Just(None), 1 => (0..4u64).prop_map(Some)];
-    let owner = select(vec![Owner::Kept, Owner::Held(SessionId(1)), Owner::Held(SessionId(2))]);
+    let owner = select(vec![
+        OrderLifetime::Kept,
+        OrderLifetime::Held(SessionId(1)),
+        OrderLifetime::Held(SessionId(2)),
+    ]);
     let level = select(vec![Level::Off, Level::Count, Level::Time]);
     (assembly, body, level, domain, copy, any::<bool>(), owner).prop_map(
         |(assembly, body, level, domain, copy, all_domains, owner)| {
@@ -84,7 +88,7 @@ fn line() -> impl Strategy<Value = Line> {
     )
 }
 
-/// Stars are runs; written to be read, not to be fast.
+/// Matches stars against runs of bytes; simple rather than fast.
 fn runs(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
@@ -100,7 +104,8 @@ fn reference_matches(pattern: &str, assembly: &str, type_name: &str, method: &st
     is(of_assembly, assembly) && (body == "*" || body.match_indices('.').any(|(dot, _)| split(dot)))
 }
 
-/// What is wanted of a copy, and whether an order that names a part of its domains was refused, no other meaning it.
+/// Returns the wanted level of a copy, and whether an order that names part of its domains was refused while no
+/// other applies.
 fn reference(lines: &[Line], module: &Module, type_name: &str, method: &str) -> (Level, bool) {
     let mut refused = false;
     for line in lines.iter().rev() {
@@ -150,7 +155,7 @@ fn each_match(
     mut visit: impl FnMut(usize, &str, &str, &[&Standing], &[&Standing]),
 ) {
     for (index, module) in modules.iter().enumerate() {
-        let aimed = Aimed::at(orders.for_assembly(module.assembly), || module.place.clone());
+        let aimed = ScopedOrders::at(orders.for_assembly(module.assembly), || module.place.clone());
         let all: Vec<&Standing> = aimed.here.iter().chain(&aimed.refused).copied().collect();
         let mut matcher = Matcher::new(all.iter().map(|standing| &*standing.pattern).collect());
         for type_name in TYPES {
@@ -175,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn fifty_overlapping_lines_mean_what_the_reference_says(
+    fn fifty_overlapping_lines_match_the_reference(
         lines in proptest::collection::vec(line(), 1..=50),
         modules in proptest::collection::vec(module(), 1..=6),
     ) {
@@ -231,16 +236,16 @@ proptest! {
     }
 
     #[test]
-    fn taking_back_is_exact(
+    fn take_back_is_exact(
         before in proptest::collection::vec(line(), 0..10),
         change in proptest::collection::vec(line(), 1..10),
     ) {
         let (mut orders, _) = entered(&before);
-        let told = |orders: &Orders| {
+        let wire_form = |orders: &Orders| {
             let now = Instant::now();
-            orders.all().iter().map(|one| (one.seq, one.told(now))).collect::<Vec<_>>()
+            orders.all().iter().map(|one| (one.seq, one.message(now))).collect::<Vec<_>>()
         };
-        let was = told(&orders);
+        let was = wire_form(&orders);
         let (other, _) = entered(&change);
         let new = other.all().iter().map(|standing| {
             let Standing { pattern, order, copy, owner, by, stepped, .. } = Standing::clone(standing);
@@ -248,20 +253,20 @@ proptest! {
         });
         let added = orders.add_all(new).unwrap();
         orders.take_back(&added.seqs, &added.replaced);
-        prop_assert_eq!(told(&orders), was);
+        prop_assert_eq!(wire_form(&orders), was);
     }
 }
 
 #[test]
-fn what_the_same_hand_turned_off_and_on_again_is_as_it_was_in_the_end() {
+fn same_controller_takes_back_its_off_order() {
     let new = |pattern: &str, level, owner, pid| {
-        let by = Arc::new(SetBy { user: "0".into(), program: "redial app".into(), pid });
+        let by = Arc::new(OrderAuthor { user: "0".into(), program: "redial app".into(), pid });
         let parsed = Arc::new(Pattern::parse(pattern).unwrap());
         NewOrder { pattern: parsed, order: Order::new(pattern, level), copy: None, owner, by, stepped: None }
     };
     let window = SessionId(7);
-    let (held, one) = (Owner::Held(window), "Shop!Shop.Cart.Add(int)");
-    // By whom it was turned off, what is turned on then, and whether the `off` outlasts that.
+    let (held, one) = (OrderLifetime::Held(window), "Shop!Shop.Cart.Add(int)");
+    // The controller that turned it off, the pattern turned on then, and whether the `off` order stays.
     for (pid, again, stays) in [
         (7, one, false),
         (7, "Shop!*", false),
@@ -270,8 +275,8 @@ fn what_the_same_hand_turned_off_and_on_again_is_as_it_was_in_the_end() {
         (7, "Shop.Core!*", true),
     ] {
         let mut orders = Orders::default();
-        orders.add(new("Shop!*", Level::Count, Owner::Kept, 1)).unwrap();
-        orders.add(new(one, Level::Off, Owner::Kept, pid)).unwrap();
+        orders.add(new("Shop!*", Level::Count, OrderLifetime::Kept, 1)).unwrap();
+        orders.add(new(one, Level::Off, OrderLifetime::Kept, pid)).unwrap();
         let before = orders.clone();
         let added = orders.add(new(again, Level::Time, held, 7)).unwrap();
         assert_eq!(added.replaced.len(), usize::from(!stays), "{again} by {pid}");
@@ -285,12 +290,12 @@ fn what_the_same_hand_turned_off_and_on_again_is_as_it_was_in_the_end() {
 }
 
 #[test]
-fn other_options_at_the_same_level_are_a_change_without_a_request() {
+fn other_options_at_same_level_need_no_request() {
     let mut orders = Orders::default();
     let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
     let order = Order { options, ..Order::new("A.B", Level::Time) };
     let pattern = Arc::new(Pattern::parse("A.B").unwrap());
-    let (owner, by) = (Owner::Kept, Arc::default());
+    let (owner, by) = (OrderLifetime::Kept, Arc::default());
     let seq = orders.add(NewOrder { pattern, order, copy: None, owner, by, stepped: None }).unwrap().seq;
     assert_eq!((orders.options(Some(seq)), orders.options(None)), (options, TimeOptions::default()));
     let plan = |runs, before| {

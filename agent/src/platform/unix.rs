@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Keeps this library mapped for the life of the process.
 pub fn pin_library() {
-    // SAFETY: an all-zero Dl_info is valid; dladdr fills it for an address inside this library; dli_fname is a
-    // NUL-terminated path owned by the loader. RTLD_NOLOAD only raises the flags of what is loaded already.
+    // SAFETY: an all-zero Dl_info is valid; dladdr fills it for an address inside this library; the loader owns
+    // dli_fname, a NUL-terminated path. RTLD_NOLOAD only raises the flags of an already loaded library.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(pin_library as *const () as *const _, &mut info) != 0 && !info.dli_fname.is_null() {
@@ -17,22 +17,23 @@ pub fn pin_library() {
     }
 }
 
-/// Whether an address is within a library, or the program itself, that the loader knows.
+/// Whether an address lies within the program or a library that the loader knows.
 pub fn is_native(address: usize) -> bool {
-    // SAFETY: an all-zero Dl_info is valid; dladdr looks the address up and does not follow it.
+    // SAFETY: an all-zero Dl_info is valid; dladdr looks the address up without following it.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         libc::dladdr(std::ptr::without_provenance(address), &mut info) != 0
     }
 }
 
-/// Has `run` called when the process exits (exit(3)), or when this library is unloaded before.
+/// Registers `run` to be called when the process exits (exit(3)), or when this library unloads before that.
 pub fn at_exit(run: extern "C" fn()) {
-    // SAFETY: `run` never unwinds and lives as long as this library; atexit(3) ties it to the library that registers it.
+    // SAFETY: `run` never unwinds and lives as long as this library; atexit(3) ties it to the library that
+    // registers it.
     unsafe { libc::atexit(run) };
 }
 
-/// The system's number of the calling thread; 0 where it has none.
+/// Returns the system's number of the calling thread; 0 if it has none.
 pub fn thread_id() -> u32 {
     #[cfg(target_os = "linux")]
     // SAFETY: gettid has no preconditions and cannot fail.
@@ -41,11 +42,12 @@ pub fn thread_id() -> u32 {
     0
 }
 
-/// What a fault raises on the thread that made it: blocked, it would end the process without the host's crash report.
+/// Signals that a fault raises on its own thread. If they were blocked, a fault would end the process without the
+/// host's crash report.
 const FAULTS: [libc::c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS];
 
-/// Runs `body` with every signal but those of faults blocked on this thread; a thread started in it inherits that.
+/// Runs `body` with all signals except faults blocked on this thread; threads that it starts inherit this.
 pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are live locals of the right type; the mask is restored below.
     let old = unsafe {
@@ -64,23 +66,23 @@ pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The parent of a process, from its stat file (field 4).
+/// Returns the parent of a process, from field 4 of its stat file.
 pub fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command name may hold spaces and parentheses; the fields start after its last one.
+    // The command name may contain spaces and parentheses; the fields start after the last one.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The path libcoreclr was loaded from.
+/// Returns the path from which libcoreclr was loaded.
 pub fn runtime_path() -> Option<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let line = maps.lines().find(|line| line.ends_with("/libcoreclr.so"))?;
     Some(line.split_at(line.find('/')?).1.to_owned())
 }
 
-/// Opens a file to read that nobody but this process's user and root can have written: a regular one, no link, of one
-/// of these two, writable by no other. Never blocks (a FIFO is refused).
+/// Opens a file for reading if nobody except this process's user and root can have written it: a regular file, not
+/// a link, owned by one of these two and writable by no one else. Never blocks (it refuses a FIFO).
 pub fn open_private(path: &Path) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
@@ -99,7 +101,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, problem))
 }
 
-/// Whether a file was changed or replaced after this process started, as far as that can be told; else it may have been.
+/// Whether a file was changed or replaced after this process started; true if the system does not say.
 pub fn changed_since_start(path: &Path) -> bool {
     let changed = std::fs::metadata(path).map(|file| file.ctime().max(file.mtime()));
     match (changed, started()) {
@@ -108,7 +110,7 @@ pub fn changed_since_start(path: &Path) -> bool {
     }
 }
 
-/// When this process started, Unix time in seconds: the machine's start and field 22 of the process's stat file.
+/// Returns when this process started, in Unix seconds: the boot time plus field 22 of the process's stat file.
 fn started() -> Option<i64> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let boot: i64 = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;

@@ -10,10 +10,10 @@ use windows_sys::Win32::System::LibraryLoader::{
 };
 use windows_sys::Win32::System::Threading::GetCurrentThreadId;
 
-/// Nothing: a pipe's name goes with its process.
+/// Does nothing: a pipe's name disappears with its process.
 pub fn at_exit(_run: extern "C" fn()) {}
 
-/// Whether an address is within a library that the loader knows. Nobody asks here: callers are not told.
+/// Always false. Unused on Windows, where the agent does not report callers.
 pub fn is_native(_address: usize) -> bool {
     false
 }
@@ -31,20 +31,20 @@ pub fn pin_library() {
     }
 }
 
-/// Windows has no signals to keep away.
+/// Runs `body`; Windows has no signals to block.
 pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// The system's number of the calling thread.
+/// Returns the system's number of the calling thread.
 pub fn thread_id() -> u32 {
     // SAFETY: no preconditions.
     unsafe { GetCurrentThreadId() }
 }
 
-/// The parent of a process, from a snapshot of all.
+/// Returns the parent of a process, from a snapshot of all processes.
 pub fn parent_of(pid: u32) -> Option<u32> {
-    // SAFETY: the snapshot is closed below; the entry carries its own size, as the API demands.
+    // SAFETY: the snapshot is closed below; the entry has its size set, as the API demands.
     unsafe {
         let snapshot = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
         if snapshot == INVALID_HANDLE_VALUE {
@@ -65,7 +65,7 @@ pub fn parent_of(pid: u32) -> Option<u32> {
     }
 }
 
-/// The path coreclr.dll was loaded from, with forward slashes.
+/// Returns the path from which coreclr.dll was loaded, with forward slashes.
 pub fn runtime_path() -> Option<String> {
     let name: Vec<u16> = "coreclr.dll".encode_utf16().chain([0]).collect();
     let mut path = [0u16; 1024];
@@ -80,12 +80,12 @@ pub fn runtime_path() -> Option<String> {
     Some(String::from_utf16_lossy(path.get(..length as usize)?).replace('\\', "/"))
 }
 
-/// Opens a file to read. Windows folders of users are private by their own access lists; nothing is checked here.
+/// Opens a file for reading without further checks: access lists keep Windows user folders private.
 pub fn open_private(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-/// A loaded file cannot be replaced.
+/// Always false: Windows does not let anyone replace a loaded file.
 pub fn changed_since_start(_path: &std::path::Path) -> bool {
     false
 }

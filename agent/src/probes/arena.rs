@@ -1,54 +1,56 @@
-//! Memory of what is timed, within one budget. Most of it are units of 256 bytes out of one reservation: a thread's record
-//! of a method takes one, and so does each octave of its histogram when a call first falls in it, and where callers are counted
-//! every fifteen places that they call from; a method's list of its worst calls takes eight. They are not given back; what a dead
-//! thread used goes on with the next thread. The rest (`steps`) is for the calls that threads are in, and for their lists of
-//! records.
+//! Memory for timing, within one budget.
+//!
+//! Most of it is units of 256 bytes from one reservation. A thread's record of a method takes one unit; each
+//! octave of its histogram takes one when a call first falls into it; counting callers takes one per fifteen
+//! call sites; a method's list of slowest calls takes eight. Units are never given back: the next thread
+//! continues with those of a dead thread. The rest (`growable_region`) is for the calls that threads are in and
+//! for their lists of records.
 
-use super::reserve::{commit, reserve_space};
+use super::address_space::{commit, reserve_space};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// Bytes of a unit.
+/// Bytes per unit.
 pub const UNIT: usize = 256;
-/// Most bytes of everything.
+/// Maximum bytes of everything.
 pub const BUDGET: usize = 64 << 20;
 const UNITS: u32 = (BUDGET / UNIT) as u32;
-/// Units that histograms and call sites leave to records.
+/// Units that histograms and call sites leave for records.
 const UNITS_OF_RECORDS: u32 = UNITS / 4;
-/// Most of it that may be open for threads.
+/// Maximum bytes that may be open for threads.
 const BUDGET_OF_THREADS: usize = BUDGET / 2;
-/// The units' room is opened so many bytes at a time.
+/// Bytes by which the room for units grows.
 const AT_ONCE: usize = 1 << 20;
 
-/// What a unit is for.
+/// Purpose of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum UnitPurpose {
     /// A thread's record of a method.
     Record,
-    /// An octave of its histogram.
+    /// An octave of a record's histogram.
     Octave,
-    /// A method's worst calls.
-    Kept,
-    /// Where its calls come from.
+    /// A method's slowest calls.
+    SlowestCalls,
+    /// Call sites of a method.
     Sites,
 }
 
 static BASE: OnceLock<Option<usize>> = OnceLock::new();
-/// The next unit never used; the first one is left out, since 0 says that there is none.
+/// Next unit that was never used. The first is skipped, because 0 means no unit.
 static NEXT: AtomicU32 = AtomicU32::new(1);
-/// Units that may be used as far as the system is concerned.
+/// Number of units that the system lets us use.
 static OPENED: AtomicU32 = AtomicU32::new(0);
 /// Bytes open for threads.
 static OF_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Address of the first unit, which is made room for; None when the system refuses.
+/// Returns the address of the first unit, reserving space at the first use; None if the system refuses.
 pub fn base() -> Option<NonNull<u8>> {
     let address = BASE.get_or_init(|| reserve_space(BUDGET).map(|base| base.expose_provenance().get()));
     address.and_then(at)
 }
 
-/// The same where there is one already.
+/// Returns the address of the first unit if the space is already reserved.
 pub fn made() -> Option<NonNull<u8>> {
     BASE.get().copied().flatten().and_then(at)
 }
@@ -57,21 +59,21 @@ fn at(address: usize) -> Option<NonNull<u8>> {
     NonNull::new(std::ptr::with_exposed_provenance_mut(address))
 }
 
-/// Number of a fresh unit, all zeros; None when the budget is used up, or the system refuses.
-pub fn take(purpose: For) -> Option<u32> {
+/// Returns the number of a new, zeroed unit; None if the budget is used up or the system refuses.
+pub fn take(purpose: UnitPurpose) -> Option<u32> {
     take_several(purpose, 1)
 }
 
-/// Number of the first of so many fresh units in a row; see [`take`].
-pub(super) fn take_several(purpose: For, units: u32) -> Option<u32> {
+/// Returns the number of the first of several consecutive new units; see [`take`].
+pub(super) fn take_several(purpose: UnitPurpose, units: u32) -> Option<u32> {
     let left = (BUDGET.saturating_sub(OF_THREADS.load(Ordering::Relaxed)) / UNIT) as u32;
-    let limit = if purpose == For::Record { left } else { left.saturating_sub(UNITS_OF_RECORDS) };
+    let limit = if purpose == UnitPurpose::Record { left } else { left.saturating_sub(UNITS_OF_RECORDS) };
     let more = |next: u32| next.checked_add(units).filter(|end| *end <= limit);
     let unit = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
     open_to(unit + units).then_some(unit)
 }
 
-/// Makes so many units usable.
+/// Makes this many units usable.
 fn open_to(units: u32) -> bool {
     let opened = OPENED.load(Ordering::Acquire);
     if units <= opened {
@@ -80,7 +82,7 @@ fn open_to(units: u32) -> bool {
     let Some(base) = base() else { return false };
     let wanted = (units as usize * UNIT).next_multiple_of(AT_ONCE).min(BUDGET);
     let from = opened as usize * UNIT;
-    // SAFETY: within the reservation. What another thread made usable meanwhile stays as it is.
+    // SAFETY: within the reservation. Memory that another thread has made usable meanwhile is unchanged.
     if !unsafe { commit(base.add(from), wanted - from) } {
         return false;
     }
@@ -88,14 +90,14 @@ fn open_to(units: u32) -> bool {
     true
 }
 
-/// Takes so many bytes for a thread out of the budget; false when they are not left.
+/// Charges bytes for a thread to the budget; false if not enough are left.
 pub(super) fn charge(bytes: usize) -> bool {
     let left = BUDGET.saturating_sub(used_by_units()).min(BUDGET_OF_THREADS);
     let more = |open: usize| open.checked_add(bytes).filter(|sum| *sum <= left);
     OF_THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
 }
 
-/// They are not used any more.
+/// Returns bytes to the budget.
 pub(super) fn discharge(bytes: usize) {
     OF_THREADS.fetch_sub(bytes, Ordering::Relaxed);
 }
@@ -104,7 +106,7 @@ fn used_by_units() -> usize {
     (NEXT.load(Ordering::Relaxed) as usize - 1) * UNIT
 }
 
-/// Bytes used: records, histograms, and what threads need for the calls they are in.
+/// Returns the bytes used by records, histograms and calls in flight.
 pub fn used_bytes() -> usize {
     used_by_units() + OF_THREADS.load(Ordering::Relaxed)
 }

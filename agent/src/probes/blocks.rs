@@ -1,11 +1,11 @@
-//! Per-thread counter blocks. A block is one reservation of address space, a `u64` for every slot; its pages
-//! exist once touched. Only the thread that owns a block writes to it, so a count is a plain increment, exact and
-//! free of contention. When the thread dies its block keeps its numbers and goes to the next new thread, so the sum
-//! over all blocks is always the truth and nothing has to be folded at thread exit.
+//! Per-thread counter blocks. A block is a reservation of address space with a `u64` for every slot; its pages
+//! exist once touched. Only the owning thread writes to a block, so counting is a plain increment, exact and
+//! free of contention. When the thread dies, the block keeps its numbers and goes to the next new thread. So
+//! the sum over all blocks is always correct, and nothing has to be summed at thread exit.
 //!
 //! Claiming a block takes no lock: blocks form a list that only grows, and a flag says whether one is owned.
 
-use super::reserve::{release, reserve};
+use super::address_space::{release, reserve};
 use crate::sync::long_work;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
-/// Slots there are, 8 bytes each. Elsewhere than on Windows a block costs what was touched of its 2 MiB; Windows
-/// charges the whole of it to the process's commit, so there a block is 512 KiB.
+/// Number of slots, 8 bytes each. On Unix a block uses only the touched part of its 2 MiB. Windows charges the
+/// whole block to the process's commit, so there a block is 512 KiB.
 pub const MAX_SLOTS: u32 = if cfg!(windows) { 1 << 16 } else { 1 << 18 };
 
-/// The last of them counts for nobody: what a call costs is measured there.
-pub const OWN: Slot = Slot(MAX_SLOTS - 1);
+/// The last slot, which belongs to no copy: the cost of a call is measured there.
+pub const MEASUREMENT_SLOT: Slot = Slot(MAX_SLOTS - 1);
 
 /// One thread's counters.
 pub struct Block {
@@ -30,16 +30,16 @@ pub struct Block {
 
 static HEAD: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
-/// Shared by threads that cannot own a block (memory refused, or past their own destructors): exact, but slow.
+/// Shared by threads that cannot own a block (memory refused, or past their own destructors): exact but slow.
 static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 
 impl Block {
-    /// Address of the first counter, for the leaf.
+    /// Returns the address of the first counter, for the helper.
     pub fn base(&self) -> NonNull<AtomicU64> {
         self.counters
     }
 
-    /// Gives the block to the next thread that asks. Its numbers stay.
+    /// Releases the block for another thread. Its numbers stay.
     pub fn release(&self) {
         self.owned.store(false, Ordering::Release);
     }
@@ -59,7 +59,7 @@ fn all() -> impl Iterator<Item = &'static Block> {
     })
 }
 
-/// A block for the calling thread: a recycled one, else a new one; None when the system refuses memory.
+/// Returns a block for the calling thread, recycled if possible; None if the system refuses memory.
 pub fn acquire() -> Option<&'static Block> {
     if let Some(block) = all().find(|block| block.claim()) {
         return Some(block);
@@ -76,14 +76,14 @@ pub fn acquire() -> Option<&'static Block> {
     }
 }
 
-/// The counters of a run of slots in a block that begins at `base`; None where there are not so many behind `first`.
+/// Returns the counters of a run of slots in the block at `base`; None if `first` is too close to the end.
 pub(super) fn run<'a, const N: usize>(base: NonNull<AtomicU64>, first: Slot) -> Option<&'a [AtomicU64; N]> {
     let first = first.0 as usize;
-    // SAFETY: bases are live reservations of MAX_SLOTS counters, which are never given back; the run is within.
+    // SAFETY: bases are live reservations of MAX_SLOTS counters that are never given back; the run is within.
     (first + N <= MAX_SLOTS as usize).then(|| unsafe { base.add(first).cast().as_ref() })
 }
 
-/// Visits a run of slots in every block; with true that of threads without one, who share it.
+/// Visits a run of slots in every block. The argument is true for the run that threads without a block share.
 pub(super) fn each_run<const N: usize>(first: Slot, mut visit: impl FnMut(&[AtomicU64; N], bool)) {
     long_work();
     let shared = NonNull::new(SHARED.load(Ordering::Acquire));
@@ -95,7 +95,7 @@ pub(super) fn each_run<const N: usize>(first: Slot, mut visit: impl FnMut(&[Atom
     }
 }
 
-/// Adds to a slot on behalf of a thread without a block.
+/// Adds to a slot for a thread without a block.
 pub fn add_shared(slot: Slot, more: u64) {
     let mut base = SHARED.load(Ordering::Acquire);
     if base.is_null() {
@@ -104,7 +104,7 @@ pub fn add_shared(slot: Slot, more: u64) {
         match SHARED.compare_exchange(std::ptr::null_mut(), counters, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => base = counters,
             Err(other) => {
-                // SAFETY: it was reserved just above and was not published.
+                // SAFETY: it was reserved just above and not published.
                 unsafe { release(fresh, RESERVATION) };
                 base = other;
             }
@@ -116,8 +116,8 @@ pub fn add_shared(slot: Slot, more: u64) {
     }
 }
 
-/// Adds up each slot over every block, into `sums` (same length as `slots`). A count that happens during the call
-/// is in this sum or in the next one; none is lost.
+/// Sums each slot over every block into `sums` (same length as `slots`). A call counted meanwhile is in this
+/// sum or in the next; none is lost.
 pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
     long_work();
     sums.clear();
@@ -134,12 +134,13 @@ pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
     }
 }
 
-/// Blocks made so far: at most one for each thread that was alive at the same time.
+/// Returns the number of blocks made: at most one per thread alive at the same time.
 pub fn count() -> usize {
     BLOCKS.load(Ordering::Relaxed)
 }
 
-/// Bytes of counters that may have been touched with so many slots in use: whole pages, in every block.
+/// Returns the bytes of counters that may have been touched with this many slots in use: whole pages, in every
+/// block.
 pub fn touched_bytes(slots: u64) -> usize {
     const PAGE: usize = 4096;
     count() * (slots as usize * size_of::<u64>()).div_ceil(PAGE) * PAGE

@@ -1,41 +1,42 @@
-//! The leaves with which a timed call begins whose callers are counted: they count where the call comes from, then go on as the
-//! usual ones do (`time_leaf`), whose clock starts after that.
+//! Helpers that begin a timed call whose caller is counted. They count the call site and then continue like the
+//! usual ones (`time_helper`), whose clock starts after that.
 //!
-//! A timed body has a try region and makes indirect calls, either of which has the JIT give it a frame pointer; on Unix
-//! that points to the one saved before it, and the return address stands behind it (the JIT keeps frames chained there, for
-//! native debuggers). The leaf is called by the body itself, with no stub between, so at its entry the register is the body's.
-//! Where it cannot be (it must lie above the variable by whose address the call is known, and not far), nothing is read, and
-//! the caller is not known.
+//! A timed body has a try region and makes indirect calls, and both make the JIT give it a frame pointer. On
+//! Unix the frame pointer points to the saved one of the caller, and the return address is next to it (the JIT
+//! keeps frames chained there for native debuggers). The body calls the helper directly, with no stub between,
+//! so at the entry of the helper the register is the body's. The value must be above the variable whose address
+//! identifies the call, and not far from it. Otherwise nothing is read, and the caller is unknown.
 
-pub use super::timers::sites::{Sites, places_seen, sites};
+pub use super::timers::call_sites::{Sites, places_seen, sites};
 
-/// Whether callers can be told here.
+/// Whether callers can be identified on this platform.
 pub const KNOWN: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
 
 pub(super) use native::calls_of_nothing;
-pub use native::leaves;
+pub use native::helpers;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod native {
     use super::super::blocks::{self, Slot};
     use super::super::clock::{self, Clock, Counter, Monotonic};
-    use super::super::leaf::with_owner;
-    use super::super::time_leaf::{self, Leaves, enter, enter_letting_in, timer};
-    use super::super::timers::sites::add_other;
+    use super::super::count_helper::with_thread_block;
+    use super::super::thread_timer::timer;
+    use super::super::time_helper::{self, TimeHelpers, enter, enter_with_gc_poll};
+    use super::super::timers::call_sites::add_other;
     use std::arch::naked_asm;
     use std::sync::atomic::AtomicU64;
 
-    /// A frame is taken to be no larger.
+    /// Maximum assumed size of a frame.
     const MAX_FRAME: usize = 1 << 20;
 
-    /// The leaves for the clock that was chosen.
-    pub fn leaves() -> Leaves {
-        let usual = time_leaf::leaves();
+    /// Returns the helpers for the chosen clock.
+    pub fn helpers() -> TimeHelpers {
+        let usual = time_helper::helpers();
         if clock::is_counter() { by::<Counter>(usual) } else { by::<Monotonic>(usual) }
     }
 
-    fn by<C: Clock>(usual: Leaves) -> Leaves {
-        Leaves { enter: enter_called::<C>, enter_letting_in: enter_called_letting_in::<C>, ..usual }
+    fn by<C: Clock>(usual: TimeHelpers) -> TimeHelpers {
+        TimeHelpers { enter: enter_called::<C>, enter_with_gc_poll: enter_called_letting_in::<C>, ..usual }
     }
 
     /// # Safety
@@ -54,7 +55,7 @@ mod native {
     }
 
     /// # Safety
-    /// As `Timer::enter`; `pointer` is the frame pointer of the method that has `frame`.
+    /// As `Timer::enter`; `pointer` is the frame pointer of the method that owns `frame`.
     unsafe extern "C" fn called<C: Clock>(slot_offset: usize, frame: *mut usize, pointer: usize) {
         // SAFETY: the caller's contract.
         unsafe {
@@ -69,7 +70,7 @@ mod native {
         // SAFETY: the caller's contract.
         unsafe {
             count(slot_offset, frame, pointer);
-            enter_letting_in::<C>(slot_offset, frame);
+            enter_with_gc_poll::<C>(slot_offset, frame);
         }
     }
 
@@ -91,9 +92,9 @@ mod native {
     fn count_slowly(slot_offset: usize, address: usize) {
         crate::guard::guard_always((), || {
             let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-            let done = with_owner(|owner| {
+            let done = with_thread_block(|owner| {
                 let timer = owner.filter(|_| slot.0 < blocks::MAX_SLOTS).and_then(|owner| owner.timer());
-                // SAFETY: the timer is this thread's, and the slot is one.
+                // SAFETY: the timer is this thread's, and the slot is valid.
                 timer.map(|timer| unsafe { timer.called_from_new(slot_offset, address) }).is_some()
             });
             if !done {
@@ -102,62 +103,62 @@ mod native {
         });
     }
 
-    /// Where a call returns to whose frame pointer this is; 0 where it cannot be its.
+    /// Returns the return address of the call with this frame pointer; 0 if the pointer is implausible.
     ///
     /// # Safety
-    /// `frame` is a variable in the stack frame of a method that called a leaf.
+    /// `frame` is a variable in the stack frame of a method that called a helper.
     #[inline(always)]
     unsafe fn return_address(frame: *const usize, pointer: usize) -> usize {
         let size = pointer.wrapping_sub(frame.addr());
         if size.wrapping_sub(1) >= MAX_FRAME || !pointer.is_multiple_of(size_of::<usize>()) {
             return 0;
         }
-        // SAFETY: above a variable of that method's frame, in which the JIT keeps a frame pointer: so it is the method's, and
-        // what stands behind the one saved there is the address that it returns to.
+        // SAFETY: the pointer is above a variable of that method's frame, in which the JIT keeps a frame
+        // pointer. So it is the method's, and the return address is next to the pointer saved there.
         unsafe { frame.byte_add(size).add(1).read() }
     }
 
-    /// Calls a leaf with a frame pointer.
+    /// Calls a helper with a frame pointer.
     ///
     /// # Safety
-    /// As the leaf.
+    /// As the helper.
     #[unsafe(naked)]
     unsafe extern "C" fn in_frame(
         slot_offset: usize,
         frame: *mut usize,
         pointer: *const usize,
-        leaf: unsafe extern "C" fn(usize, *mut usize),
+        helper: unsafe extern "C" fn(usize, *mut usize),
     ) {
         naked_asm!("push rbp", "mov rbp, rdx", "call rcx", "pop rbp", "ret")
     }
 
-    /// Timed calls of the calling thread that do nothing and come from `address`, with their caller counted or not. Not from
-    /// within another.
+    /// Returns a function that makes a timed, empty call on the calling thread, which appears to come from
+    /// `address`, with or without counting its caller. Must not run inside another call.
     pub fn calls_of_nothing(slot: Slot, address: usize, counted: bool) -> impl Fn() {
-        let leaves = if counted { leaves() } else { time_leaf::leaves() };
+        let helpers = if counted { helpers() } else { time_helper::helpers() };
         let offset = slot.0 as usize * size_of::<AtomicU64>();
         move || {
-            // As in a method's frame: a variable, what stood in the register, the return address.
+            // As in a method's frame: a variable, the saved register, the return address.
             let mut stack = [0, 0, address];
             let frame = stack.as_mut_ptr();
-            // SAFETY: the slot is one of those there are, and the variables on this thread's stack outlive the call.
+            // SAFETY: the slot is valid, and the variables on this thread's stack outlive the call.
             unsafe {
-                in_frame(offset, frame, frame.add(1), leaves.enter);
-                (leaves.leave)(offset, frame);
+                in_frame(offset, frame, frame.add(1), helpers.enter);
+                (helpers.leave)(offset, frame);
             }
         }
     }
 
-    /// A timed call of the calling thread in whose frame the register holds something else.
+    /// Makes a timed call on the calling thread in whose frame the register holds another value.
     #[cfg(test)]
     pub fn call_with_pointer(slot: Slot, pointer: usize) {
         let mut frame = 0;
         let offset = slot.0 as usize * size_of::<AtomicU64>();
-        let (leaves, pointer) = (leaves(), std::ptr::without_provenance(pointer));
+        let (helpers, pointer) = (helpers(), std::ptr::without_provenance(pointer));
         // SAFETY: as in `calls_of_nothing`.
         unsafe {
-            in_frame(offset, &raw mut frame, pointer, leaves.enter_letting_in);
-            (leaves.leave)(offset, &raw mut frame);
+            in_frame(offset, &raw mut frame, pointer, helpers.enter_with_gc_poll);
+            (helpers.leave)(offset, &raw mut frame);
         }
     }
 }
@@ -165,13 +166,13 @@ mod native {
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 mod native {
     use super::super::blocks::Slot;
-    use super::super::time_leaf;
+    use super::super::time_helper;
 
-    /// The usual ones.
-    pub use time_leaf::leaves;
+    /// The usual helpers.
+    pub use time_helper::helpers;
 
     pub fn calls_of_nothing(slot: Slot, _address: usize, _counted: bool) -> impl Fn() {
-        time_leaf::calls_of_nothing(slot)
+        time_helper::calls_of_nothing(slot)
     }
 }
 
@@ -183,7 +184,7 @@ mod tests {
     use redial_protocol::limits::MAX_CALL_SITES;
     use std::collections::HashMap;
 
-    /// Calls on a thread of its own: addresses, and how often from there.
+    /// Makes calls on a new thread, given as addresses and numbers of calls.
     fn calls(slot: Slot, from: Vec<(usize, u64)>) {
         let run = move || {
             for (address, number) in from {
@@ -201,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_counted_by_where_they_return_to_over_threads() {
+    fn counts_calls_by_return_address_over_threads() {
         let slot = Slot(180);
         let sites = || (1..=40).map(|at| (0x7f00_1000 + at * 3, at as u64));
         (0..3).for_each(|_| calls(slot, sites().collect()));
-        let told = super::sites(slot);
-        assert_eq!(told.others, 0);
-        assert_eq!(told.calls, sites().map(|(at, calls)| (at, 3 * calls)).collect::<HashMap<_, _>>());
+        let reported = super::sites(slot);
+        assert_eq!(reported.others, 0);
+        assert_eq!(reported.calls, sites().map(|(at, calls)| (at, 3 * calls)).collect::<HashMap<_, _>>());
         assert_eq!((counted(slot), timers::sum(slot).exits), (3 * 820, 3 * 820));
         timers::reset(slot);
         assert_eq!(super::sites(slot), Sites::default());
@@ -216,23 +217,23 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_more_places_is_counted_together() {
+    fn calls_from_further_sites_are_counted_together() {
         let slot = Slot(181);
         let all: Vec<(usize, u64)> = (1..=500).map(|at| (at * 0x40, 2)).collect();
         calls(slot, [all.clone(), all].concat());
-        let told = super::sites(slot);
-        assert_eq!(told.calls.len(), MAX_CALL_SITES);
-        assert!(told.calls.values().all(|calls| *calls == 4), "{told:?}");
-        assert_eq!(told.others, (500 - MAX_CALL_SITES as u64) * 4);
+        let reported = super::sites(slot);
+        assert_eq!(reported.calls.len(), MAX_CALL_SITES);
+        assert!(reported.calls.values().all(|calls| *calls == 4), "{reported:?}");
+        assert_eq!(reported.others, (500 - MAX_CALL_SITES as u64) * 4);
         assert_eq!(counted(slot), 2000);
     }
 
     #[test]
-    fn a_frame_pointer_that_cannot_be_one_is_not_followed() {
+    fn ignores_implausible_frame_pointers() {
         let slot = Slot(182);
         calls(slot, vec![(0, 3), (0x4000, 1), (0, 3)]);
-        let told = super::sites(slot);
-        assert_eq!((told.others, told.calls), (6, HashMap::from([(0x4000, 1)])));
+        let reported = super::sites(slot);
+        assert_eq!((reported.others, reported.calls), (6, HashMap::from([(0x4000, 1)])));
         for pointer in [0, 8, usize::MAX, usize::MAX - 7] {
             std::thread::spawn(move || native::call_with_pointer(slot, pointer)).join().unwrap();
         }

@@ -1,47 +1,45 @@
-//! Conditions: which calls of a slot are kept (`worst`), evaluated where a call ends that is longer than its thread's
-//! record expects, or that an exception ended. Set by the ReJIT thread, read by leaves, without a lock.
+//! Conditions for recording calls of a slot (`slowest_calls`). A condition is evaluated when a call ends that
+//! was longer than its thread's record expects, or with an exception. The ReJIT thread sets conditions, and
+//! helpers read them, without a lock.
 #![forbid(unsafe_code)]
 
 use super::blocks::{MAX_SLOTS, Slot};
-use super::{clock, timers, worst};
-use crate::sync::lock;
 use redial_protocol::order::TimeOptions;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// A condition stands.
+/// There is a condition.
 const STANDS: u64 = 1 << 63;
-/// Only calls that ended by an exception.
+/// Only calls that ended with an exception.
 const FAILED_ONLY: u64 = 1 << 62;
-/// Only calls that took longer than so many ticks.
+/// Only calls that took longer than this many ticks.
 const SLOWER: u64 = 1 << 61;
 const TICKS: u64 = SLOWER - 1;
 
-/// What is known of a slot beside its records.
-pub(super) struct OfSlot {
+/// State of a slot besides its records.
+pub(super) struct SlotCondition {
     condition: AtomicU64,
-    /// Counts the conditions it had: what was kept for an earlier one is void.
+    /// Number of conditions so far; calls recorded for an earlier one are void.
     generation: AtomicU32,
-    /// First unit of its list (`worst`); 0 where none was needed yet.
+    /// First unit of its list (`slowest_calls`); 0 if none was needed yet.
     pub(super) list: AtomicU32,
 }
 
-static SLOTS: [OfSlot; MAX_SLOTS as usize] = [const {
-    OfSlot { condition: AtomicU64::new(0), generation: AtomicU32::new(0), list: AtomicU32::new(0) }
+static SLOTS: [SlotCondition; MAX_SLOTS as usize] = [const {
+    SlotCondition { condition: AtomicU64::new(0), generation: AtomicU32::new(0), list: AtomicU32::new(0) }
 }; MAX_SLOTS as usize];
 
 /// Slots with a condition.
 static STANDING: AtomicU32 = AtomicU32::new(0);
 
-/// A slot's condition as it stands; also none.
+/// The condition of a slot, possibly none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Condition(u64);
 
 impl Condition {
     const NONE: Condition = Condition(0);
 
-    /// For [`TimeOptions`]; `ns_per_tick` is asked for where there is a threshold.
-    fn of(options: TimeOptions, ns_per_tick: impl FnOnce() -> f64) -> Condition {
+    /// Converts [`TimeOptions`]; calls `ns_per_tick` if there is a threshold.
+    pub(super) fn of(options: TimeOptions, ns_per_tick: impl FnOnce() -> f64) -> Condition {
         if !options.keeps_calls() {
             return Condition::NONE;
         }
@@ -50,7 +48,7 @@ impl Condition {
         Condition(STANDS | failed | options.slower_than_ns.map_or(0, slower))
     }
 
-    /// Ticks beyond which a call that returns is to be looked at.
+    /// Returns the ticks beyond which a call that returns must be checked.
     pub(super) fn alarm(self) -> u64 {
         match self.0 & (STANDS | FAILED_ONLY | SLOWER) {
             with if with == STANDS | SLOWER => self.0 & TICKS,
@@ -58,7 +56,7 @@ impl Condition {
         }
     }
 
-    /// Whether it holds for a call.
+    /// Returns whether the condition holds for a call.
     pub(super) fn holds(self, took: u64, thrown: bool) -> bool {
         self.0 & STANDS != 0
             && (thrown || self.0 & FAILED_ONLY == 0)
@@ -66,13 +64,18 @@ impl Condition {
     }
 }
 
-impl OfSlot {
-    /// Of the slot at this offset in a block.
-    pub(super) fn at(slot_offset: usize) -> Option<&'static OfSlot> {
+impl SlotCondition {
+    /// Returns the state of the slot at this offset in a block.
+    pub(super) fn at(slot_offset: usize) -> Option<&'static SlotCondition> {
         SLOTS.get(slot_offset / size_of::<AtomicU64>())
     }
 
-    /// To be read before the condition: what is kept for one that has gone is void.
+    /// Returns the state of a slot.
+    pub(super) fn of(slot: Slot) -> Option<&'static SlotCondition> {
+        SLOTS.get(slot.0 as usize)
+    }
+
+    /// Returns the generation. Read it before the condition: calls recorded for an earlier condition are void.
     pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::SeqCst)
     }
@@ -81,7 +84,7 @@ impl OfSlot {
         Condition(self.condition.load(Ordering::SeqCst))
     }
 
-    fn set(&self, condition: Condition) -> bool {
+    pub(super) fn set(&self, condition: Condition) -> bool {
         if self.condition() == condition {
             return false;
         }
@@ -97,24 +100,7 @@ impl OfSlot {
     }
 }
 
-/// Sets or takes away which calls of a slot are kept, for all threads at once. What was kept before is void where that
-/// changes. May wait for milliseconds; not for leaves.
-pub fn set(slot: Slot, options: TimeOptions) {
-    static SETTING: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = lock(&SETTING);
-    let Some(of_slot) = SLOTS.get(slot.0 as usize) else { return };
-    if options.keeps_calls() {
-        clock::begin();
-        worst::begin(clock::ns_per_tick());
-    }
-    let condition = Condition::of(options, clock::ns_per_tick);
-    if of_slot.set(condition) {
-        // After the condition is there: an owner that missed it has its alarm lowered here (`Timer::look_at`).
-        timers::lower_alarms(slot, condition.alarm());
-    }
-}
-
-/// Whether any slot has a condition.
+/// Returns whether any slot has a condition.
 pub fn any() -> bool {
     STANDING.load(Ordering::Relaxed) > 0
 }
@@ -124,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_is_slower_failed_or_both() {
+    fn conditions_select_slow_failed_or_both() {
         let of = |slower_than_ns, failed_only| {
             Condition::of(TimeOptions { slower_than_ns, failed_only, callers: true }, || 0.5)
         };

@@ -1,27 +1,27 @@
-//! How long calls took, in buckets: each octave (from a power of two to the next) has 32 of the same width, so a bucket's
-//! middle is at most 1/64 (1.6 %) from what is counted in it. Pure.
+//! Call durations in buckets: each octave (from a power of two to the next) has 32 of the same width, so the
+//! middle of a bucket is at most 1/64 (1.6 %) from every value in it. Pure.
 #![forbid(unsafe_code)]
 
 use redial_protocol::histogram::BUCKETS_PER_OCTAVE;
 use redial_protocol::limits::MAX_BUCKETS;
 
-/// Buckets of an octave, as a power of two.
+/// Buckets per octave, as a power of two.
 const BITS: u32 = 5;
-/// Buckets of an octave.
+/// Buckets per octave.
 pub const BUCKETS: usize = 1 << BITS;
-/// Octaves: the first holds the durations below 32 ticks exactly, the last all from 2^49 ticks on (days).
+/// Octaves: the first has the durations below 32 ticks exactly, the last all from 2^49 ticks on (days).
 pub const OCTAVES: usize = 46;
 
-// As `redial_protocol::histogram` says it to whoever reads buckets.
+// Must match `redial_protocol::histogram`, which readers of buckets use.
 const _: () = assert!(BUCKETS == BUCKETS_PER_OCTAVE as usize && BUCKETS * OCTAVES == MAX_BUCKETS);
 
-/// Octave and bucket of a duration in ticks.
+/// Returns octave and bucket of a duration in ticks.
 pub fn place(ticks: u64) -> (usize, usize) {
     const MOST: u64 = (1 << (OCTAVES as u32 - 1 + BITS)) - 1;
     place_short(ticks.min(MOST))
 }
 
-/// The same, without a limit: longer ones may have an octave that there is not.
+/// Like [`place`], without a limit: a longer duration may get an octave that does not exist.
 #[inline(always)]
 pub fn place_short(ticks: u64) -> (usize, usize) {
     // The first two octaves have buckets of the same width.
@@ -30,7 +30,7 @@ pub fn place_short(ticks: u64) -> (usize, usize) {
     ((number >> BITS) as usize, number as usize % BUCKETS)
 }
 
-/// The middle of a bucket, ticks.
+/// Returns the middle of a bucket in ticks.
 fn middle(octave: usize, bucket: usize) -> u64 {
     match octave.checked_sub(1) {
         None => bucket as u64,
@@ -38,7 +38,7 @@ fn middle(octave: usize, bucket: usize) -> u64 {
     }
 }
 
-/// Counts of all threads together.
+/// Counts summed over all threads.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: Box<[[u64; BUCKETS]; OCTAVES]>,
@@ -52,7 +52,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Empties it.
+    /// Removes all counts.
     pub fn clear(&mut self) {
         if self.total > 0 {
             *self.counts = [[0; BUCKETS]; OCTAVES];
@@ -68,14 +68,14 @@ impl Histogram {
         }
     }
 
-    /// Buckets with calls in them, by their numbers, ascending.
+    /// Iterates over the buckets with calls, ascending, with their numbers.
     pub fn buckets(&self) -> impl Iterator<Item = (u16, u64)> {
         (0..).zip(self.counts.iter().flatten().copied()).filter(|(_, calls)| *calls > 0)
     }
 
-    /// The duration, in ticks, that so many in a thousand calls did not pass; None of no calls.
+    /// Returns the duration in ticks that this many of a thousand calls did not exceed; None without calls.
     pub fn quantile(&self, per_mille: u64) -> Option<u64> {
-        // The call with this number, from 1, is the one.
+        // The number of the call in question, from 1.
         let rank = (u128::from(self.total) * u128::from(per_mille)).div_ceil(1000).max(1);
         let mut seen = 0_u128;
         for (octave, counts) in self.counts.iter().enumerate() {
@@ -97,7 +97,7 @@ mod tests {
     use redial_protocol::histogram::lower_ticks;
 
     #[test]
-    fn small_durations_are_exact_and_octaves_meet() {
+    fn small_durations_are_exact_and_octaves_adjoin() {
         for ticks in 0..64 {
             let (octave, bucket) = place(ticks);
             assert_eq!(middle(octave, bucket), ticks);
@@ -118,7 +118,7 @@ mod tests {
         }
 
         #[test]
-        fn buckets_have_the_bounds_that_readers_are_told(bits in 0_u32..50, low in any::<u64>()) {
+        fn buckets_have_the_published_bounds(bits in 0_u32..50, low in any::<u64>()) {
             let ticks = (1_u64 << bits) | low & ((1 << bits) - 1);
             let (octave, bucket) = place(ticks);
             let mut histogram = Histogram::default();
@@ -129,7 +129,7 @@ mod tests {
         }
 
         #[test]
-        fn quantiles_are_those_of_the_sorted_list(mut all in proptest::collection::vec(0_u64..1 << 40, 1..300)) {
+        fn quantiles_match_a_sorted_list(mut all in proptest::collection::vec(0_u64..1 << 40, 1..300)) {
             let mut histogram = Histogram::default();
             for ticks in &all {
                 let (octave, bucket) = place(*ticks);
@@ -139,8 +139,8 @@ mod tests {
             for per_mille in [0, 1, 500, 900, 990, 1000] {
                 let rank = (all.len() * per_mille).div_ceil(1000).max(1);
                 let exact = all[rank - 1];
-                let told = histogram.quantile(per_mille as u64).expect("there are calls");
-                prop_assert!(told.abs_diff(exact) as f64 <= exact as f64 * 0.02, "{told} for {exact}");
+                let quantile = histogram.quantile(per_mille as u64).expect("there are calls");
+                prop_assert!(quantile.abs_diff(exact) as f64 <= exact as f64 * 0.02, "{quantile} for {exact}");
             }
             histogram.clear();
             prop_assert_eq!(histogram.quantile(500), None);

@@ -1,31 +1,27 @@
-//! The probes: slots of counters, timers, the native leaves that instrumented bodies call, and the IL that calls them.
-//! Knows nothing of modules, methods or dials.
+//! Probes: slots of counters, timers, and the native helpers that instrumented bodies call. Must not know
+//! modules, methods or dials.
 
+mod address_space;
 mod arena;
-pub mod async_leaf;
+pub mod async_helper;
 pub mod blocks;
-pub mod body;
+pub mod call_cost;
 pub mod callers;
-pub mod changes;
 pub mod clock;
-pub mod completing;
 pub mod completions;
+pub mod condition_setter;
 pub mod conditions;
-pub mod cost;
-pub mod form;
+pub mod count_helper;
+pub mod exception_stack;
+mod growable_region;
 pub mod histogram;
-pub mod lacks;
-pub mod leaf;
-mod rate;
-mod reserve;
-pub mod room;
-pub mod stacks;
-mod steps;
-pub mod thrown;
-pub mod time_leaf;
+pub mod missing_data;
+pub mod slot_changes;
+pub mod slowest_calls;
+pub mod stack_pages;
+pub mod thread_timer;
+mod tick_rate;
+pub mod time_helper;
 pub mod timers;
-pub mod timing;
-pub mod tokens;
-pub mod worst;
 
 pub use arena::{BUDGET as TIMING_BUDGET, used_bytes as timing_bytes};

@@ -1,34 +1,30 @@
-//! Turning dials: the ledger of copies, the inbox, and the one thread that calls `RequestReJIT` and
-//! `RequestRevert`. That thread is native, never runs managed code, and holds no lock of ours across those calls
-//! (`ReJITError` arrives inside them).
+//! Changes dials: the one thread that calls `RequestReJIT` and `RequestRevert`. That thread is native, never runs
+//! managed code, and holds no lock across those calls (`ReJITError` arrives during them).
 #![forbid(unsafe_code)]
 
-mod apart;
-pub mod asynchronous;
+mod async_detection;
 mod budget;
+mod budget_steps;
+mod change_report;
+mod change_state;
+mod changes;
 mod conditions;
+mod control_queue;
+mod cost_meter;
 mod domains;
-pub mod foresee;
-pub mod inbox;
-pub mod inliners;
-pub mod ledger;
-pub mod passengers;
-pub mod report;
-pub mod request;
-pub mod revert;
-pub mod reverting;
-pub mod row;
+mod dry_run;
+mod exceptions;
+mod inlined_callers;
+mod inlining_barrier;
+mod loaded_methods;
+mod prepare;
+mod request;
+mod request_outcome;
+mod revert;
+mod reverting_check;
+mod row_request;
 pub mod scan;
-mod silence;
-pub mod slots;
-pub mod table;
 pub mod thread;
-mod turning;
-mod waiting;
-mod why;
+mod worker;
 
-pub use inbox::{AllOff, Answer, Gate, Gates, Inbox, Job, Progress, Turn, TurnResult, Wish};
-pub use ledger::Ledger;
-
-/// Bytes the CLR keeps for a recompilation of a small method (measured 1.2–1.5 KiB).
-pub const CLR_BYTES_PER_COMPILATION: u64 = 1400;
+pub use worker::Worker;

@@ -1,5 +1,5 @@
-//! The endpoint's name and its end. The runtime's `Shutdown` takes it away; a runtime that was shutting down already
-//! when we were loaded does not call that, so the process's own end does it as well.
+//! Owns the endpoint's name. The runtime's `Shutdown` removes it. So does the process's exit, because a runtime
+//! that was already shutting down when the agent loaded does not call `Shutdown`.
 #![forbid(unsafe_code)]
 
 use crate::guard::guard_always;
@@ -10,45 +10,46 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-/// Longest the end of the process waits for an endpoint that is just being made.
-const LONGEST: Duration = Duration::from_millis(100);
+/// Longest wait at exit for an endpoint that is just being made.
+const MAX_EXIT_WAIT: Duration = Duration::from_millis(100);
 
 static ENDPOINT: Mutex<Endpoint> = Mutex::new(Endpoint { listener: Weak::new(), over: false });
 
-/// The process the name is of: a forked child has a copy of all this, perhaps locked for ever.
+/// The process that owns the name: a forked child has a copy of this state, perhaps locked for ever.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 struct Endpoint {
     listener: Weak<Listener>,
-    /// The process ends: nothing is made any more.
+    /// The process is exiting: make no endpoint any more.
     over: bool,
 }
 
-/// Makes the endpoint of this process; its name is gone when the last holder drops it, and when the process exits.
+/// Makes the endpoint of this process. Its name disappears when the last holder drops it, and when the process
+/// exits.
 ///
 /// # Errors
-/// As [`Listener::bind`]; [`BindError::Io`] when the process ends already.
+/// As [`Listener::bind`]; [`BindError::Io`] if the process is already exiting.
 pub fn make(process: ProcessKey) -> Result<Arc<Listener>, BindError> {
     let mut endpoint = crate::sync::lock(&ENDPOINT);
     if endpoint.over {
-        let source = io::Error::other("the process ends");
+        let source = io::Error::other("the process is exiting");
         return Err(BindError::Io { name: "the endpoint".into(), source });
     }
     if OWNER.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {
-        // Without it a name may stay; a later agent of this user sweeps it.
-        crate::platform::at_exit(take_away);
+        // If this fails a name may stay behind; a later agent of this user removes it.
+        crate::platform::at_exit(remove_name);
     }
     let listener = Arc::new(Listener::bind(process)?);
     endpoint.listener = Arc::downgrade(&listener);
     Ok(listener)
 }
 
-extern "C" fn take_away() {
+extern "C" fn remove_name() {
     guard_always((), || {
         if OWNER.load(Ordering::Relaxed) != std::process::id() {
             return;
         }
-        let deadline = Instant::now() + LONGEST;
+        let deadline = Instant::now() + MAX_EXIT_WAIT;
         let mut endpoint = loop {
             match ENDPOINT.try_lock() {
                 Ok(endpoint) => break endpoint,

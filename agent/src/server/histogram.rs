@@ -1,9 +1,9 @@
-//! The histogram of one row, as it travels.
+//! Reports the histogram of one row.
 #![forbid(unsafe_code)]
 
 use super::session::Session;
-use super::times::{TimesReader, waits};
-use crate::agent::Agent;
+use super::times::{TimesReader, async_roles};
+use crate::context::Context;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
 use crate::probes::histogram::Histogram;
@@ -13,42 +13,42 @@ use redial_protocol::ids::RowId;
 use redial_protocol::message::{Refusal, Reply};
 
 impl Session {
-    /// How long the calls of a row took; or why that is not known.
+    /// Returns the durations of a row's calls, or why they are unknown.
     pub(super) fn histogram(&self, row: RowId) -> Reply {
-        read(self.agent, row).map_or_else(Reply::Refused, Reply::Histogram)
+        read(self.context, row).map_or_else(Reply::Refused, Reply::Histogram)
     }
 }
 
-fn read(agent: &Agent, row: RowId) -> Result<RowHistogram, Refusal> {
-    let slot = timed_slot(agent, row)?;
+fn read(context: &Context, row: RowId) -> Result<RowHistogram, Refusal> {
+    let slot = timed_slot(context, row)?;
     let mut reader = TimesReader::default();
     reader.calibrate();
     let mut histogram = Histogram::default();
-    let taken = timers::taken(&[slot], &mut histogram).pop().ok_or_else(unread)?;
-    // Also where memory for some buckets ran out: the calls that are in none are told by their number.
-    timers::fill(slot, &mut histogram);
-    // No lock was held: its module may be gone by now, and the slot another row's.
-    let waits = waits(&agent.ledger, [row].into_iter()).pop().flatten();
-    timed_slot(agent, row)?;
+    let taken = timers::slot_times(&[slot], &mut histogram).pop().ok_or_else(unread)?;
+    // Even if some buckets had no memory: their calls are then reported as a number.
+    timers::fill_histogram(slot, &mut histogram);
+    // No lock was held: the module may be gone by now, and the slot another row's.
+    let role = async_roles(&context.ledger, [row].into_iter()).pop().flatten();
+    timed_slot(context, row)?;
     let (buckets, calls) = histogram.buckets().unzip();
     let tick_fs = (clock::ns_per_tick() * 1e6) as u64;
-    Ok(RowHistogram { times: reader.in_ns(row, &taken, waits.as_ref()), tick_fs, buckets, calls })
+    Ok(RowHistogram { times: reader.in_ns(row, &taken, role.as_ref()), tick_fs, buckets, calls })
 }
 
 fn unread() -> Refusal {
-    Refusal::Unsupported("its times could not be read".into())
+    Refusal::Unsupported("the agent could not read its times".into())
 }
 
-/// The slot in which calls of a row are timed. As long as a row has one, it keeps it.
-fn timed_slot(agent: &Agent, id: RowId) -> Result<Slot, Refusal> {
-    let book = agent.ledger.book();
-    let why = match book.row(id) {
-        None => "there is no such row any more",
-        Some(row) if !row.was_timed => "its calls were never timed; turn its dial to time",
+/// Returns the slot that times calls of a row. A row keeps its slot as long as it has one.
+fn timed_slot(context: &Context, id: RowId) -> Result<Slot, Refusal> {
+    let ledger = context.ledger.lock();
+    let reason = match ledger.row(id) {
+        None => "this row no longer exists",
+        Some(row) if !row.was_timed => "its calls were never timed; set its dial to time",
         Some(row) => match row.slot {
             Some(slot) => return Ok(slot),
-            None => "its module was unloaded, and its histogram with it",
+            None => "its module was unloaded, along with its histogram",
         },
     };
-    Err(Refusal::Unsupported(why.into()))
+    Err(Refusal::Unsupported(reason.into()))
 }

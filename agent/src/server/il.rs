@@ -1,18 +1,18 @@
-//! A method's IL, its own or with the probe, line by line.
+//! Lists a method's IL line by line, original or instrumented.
 //!
-//! The body is copied while its module cannot unload, taken apart without any lock, and its tokens are named some
-//! thousand lines at a time: whoever unloads the module never waits for more than those.
+//! Copies the body while its module cannot unload, decodes it without any lock, and names its tokens some thousand
+//! lines at a time: a thread that unloads the module never waits for more than that.
 #![forbid(unsafe_code)]
 
 use super::session::Session;
-use crate::agent::Agent;
 use crate::catalogue::Module;
-use crate::catalogue::itself::ends_in_itself;
 use crate::catalogue::names::ModuleNames;
+use crate::catalogue::self_recursion::ends_in_itself;
 use crate::catalogue::tokens::{Scope, Tokens};
 use crate::clr::metadata::{Import, MethodDef};
+use crate::context::Context;
 use crate::il::{self, Body, Clause, ClauseKind, Instruction, Label, Operand, Rewritten};
-use crate::probes::body;
+use crate::instrument::instrumented_body;
 use crate::rejit::scan;
 use redial_protocol::ids::CopyKey;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
@@ -22,35 +22,35 @@ use redial_protocol::reason::Reason;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Words of a page after which it goes out: with targets, far below what a frame holds.
+/// Bytes of text after which a page is sent: with targets, far below the frame limit.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Bytes of a body that is copied: code and as much again for clauses.
+/// Largest body to copy: code, and the same again for clauses.
 const MAX_BODY: usize = 2 * MAX_IL_CODE;
 
-/// What a `calli` of the probe is told as, before its module has its signature.
-const CALL_SITE: &str = "the probe's call site, made at the first dial";
+/// Stands for a probe's `calli` signature before its module has one.
+const CALL_SITE: &str = "the probe's call site, added at the first dial";
 
 impl Session {
-    /// Sends the lines of a copy's body; the answer.
+    /// Sends the lines of a copy's body; returns the answer.
     pub(super) fn il(&self, id: u32, copy: CopyKey, instrumented: bool) -> Reply {
-        let shown = Shown::read(self.agent, copy, instrumented)
-            .and_then(|shown| shown.send(self.agent, |page| self.send(Event::Il { id, page })));
+        let shown = ShownBody::read(self.context, copy, instrumented)
+            .and_then(|shown| shown.send(self.context, |page| self.send(Event::Il { id, page })));
         shown.map_or_else(Reply::Refused, Reply::Il)
     }
 }
 
-/// A body taken apart.
-struct Shown {
+/// A decoded body.
+struct ShownBody {
     module: Arc<Module>,
     scope: Scope,
     source: IlSource,
     body: Body,
-    /// The original's own variables, as a blob.
+    /// The original's local variables, as a blob.
     locals: Vec<u8>,
-    /// The probe has a variable whose signature is not made yet.
+    /// The probe needs one more variable, whose signature is not made yet.
     one_more: bool,
-    /// Offsets of the instructions that are the method's own; None: all are.
+    /// Offsets of the method's own instructions; None: all are.
     own: Option<HashSet<u32>>,
 }
 
@@ -59,78 +59,77 @@ fn gone() -> Refusal {
 }
 
 fn too_large() -> Refusal {
-    Refusal::OverLimit(format!("its IL is too large to be shown: at most {MAX_IL_CODE} bytes of code are"))
+    Refusal::OverLimit(format!("its IL is too large to show; the limit is {MAX_IL_CODE} bytes of code"))
 }
 
 fn without(reason: Reason) -> Refusal {
     Refusal::Unsupported(match reason {
-        Reason::PInvoke => "it has no IL: it is a P/Invoke, and its code is native".into(),
+        Reason::PInvoke => "it has no IL: it is a P/Invoke to native code".into(),
         Reason::RuntimeImplemented => "it has no IL: the runtime supplies its code".into(),
-        Reason::NoBody => {
-            "it has no IL: it is abstract, an interface's or extern; ask for an implementation".into()
-        }
-        other => format!("its IL cannot be shown: {}", other.sentence()),
+        Reason::NoBody => "it has no IL (abstract, interface or extern); select an implementation".into(),
+        other => format!("cannot show its IL: {}", other.sentence()),
     })
 }
 
-impl Shown {
-    fn read(agent: &Agent, copy: CopyKey, instrumented: bool) -> Result<Shown, Refusal> {
+impl ShownBody {
+    fn read(context: &Context, copy: CopyKey, instrumented: bool) -> Result<ShownBody, Refusal> {
         let module =
-            agent.modules.get(copy.module.module_id as usize).filter(|module| module.key == copy.module);
+            context.modules.get(copy.module.module_id as usize).filter(|module| module.key == copy.module);
         let module = module.ok_or_else(gone)?;
         let token = copy.token.0;
-        let read = module.with_metadata(&agent.info, |import| {
+        let read = module.with_metadata(&context.info, |import| {
             let method = import.method(token).map_err(|_| without(Reason::NoBody))?;
-            judge(agent, &module, import, &method, instrumented)?;
+            judge(context, &module, import, &method, instrumented)?;
             let copied = |body: &[u8]| (body.len() <= MAX_BODY).then(|| body.to_vec());
-            let original = agent.info.il_body(module.id(), token, copied);
+            let original = context.info.il_body(import.module(), token, copied);
             let original = original.map_err(|_| without(Reason::NoBody))?.ok_or_else(too_large)?;
             let locals = il::local_sig(&original).ok().filter(|sig| *sig != 0);
             let locals = locals.and_then(|sig| import.stand_alone_sig(sig).ok()).unwrap_or_default();
             Ok((original, locals, Scope::of(import, method.type_def, token)))
         });
         let (original, locals, scope) = read.ok_or_else(gone)??;
-        let of_itself = decode(&original)?;
-        let mut shown = Shown {
+        let decoded = decode(&original)?;
+        let mut shown = ShownBody {
             scope,
             source: IlSource::Original,
-            body: of_itself,
+            body: decoded,
             locals,
             one_more: false,
             own: None,
             module,
         };
         if instrumented {
-            shown.instrument(agent, token, &original)?;
+            shown.instrument(context, token, &original)?;
         }
         Ok(shown)
     }
 
-    /// Puts the probe in, as the runtime has it or would get it.
-    fn instrument(&mut self, agent: &Agent, token: u32, original: &[u8]) -> Result<(), Refusal> {
+    /// Adds the probe, as the runtime has it or would get it.
+    fn instrument(&mut self, context: &Context, token: u32, original: &[u8]) -> Result<(), Refusal> {
         let slot = {
-            let book = agent.ledger.book();
-            let row = book.find(self.module.id(), token).and_then(|id| book.row(id));
+            let ledger = context.ledger.lock();
+            let row = ledger.find(self.module.id(), token).and_then(|id| ledger.row(id));
             row.filter(|row| row.is_on()).and_then(|row| Some((row.slot_offset()?, row.probe())))
         };
-        let rewritten = match (slot, self.module.call_sites.get()) {
+        let tokens = context.instrumentation.tokens(self.module.key).unwrap_or_default();
+        let rewritten = match (slot, tokens.call_sites.get()) {
             (Some((slot, probe)), Some(Ok(sites))) => {
-                self.source = IlSource::HandedOver;
-                body::with_probe(&self.module, *sites, slot, probe, original)
+                self.source = IlSource::Installed;
+                instrumented_body::with_probe(&tokens, *sites, slot, probe, original)
             }
             _ => {
-                self.source = IlSource::WouldBe;
-                let form = match self.module.call_sites.get() {
+                self.source = IlSource::Preview;
+                let form = match tokens.call_sites.get() {
                     Some(Ok(sites)) => sites.form,
-                    _ => agent.call_form(),
+                    _ => context.instrumentation.call_form(&context.info, &context.modules),
                 };
                 let count = crate::signature::parse_locals(&self.locals).map_or(0, |locals| locals.len());
                 let read = |import: &Import| {
                     let method = import.method(token).ok()?;
                     Some(ends_in_itself(import, &self.body, token, &method))
                 };
-                let in_itself = self.module.with_metadata(&agent.info, read).flatten().ok_or_else(gone)?;
-                body::foreseen(form, in_itself, count, original).map(|(rewritten, one_more)| {
+                let in_itself = self.module.with_metadata(&context.info, read).flatten().ok_or_else(gone)?;
+                instrumented_body::preview(form, in_itself, count, original).map(|(rewritten, one_more)| {
                     self.one_more = one_more;
                     rewritten
                 })
@@ -138,7 +137,7 @@ impl Shown {
         };
         let Rewritten { body, map } = rewritten.map_err(|_| {
             Refusal::Unsupported(format!(
-                "there is no body with a probe: {}",
+                "cannot make an instrumented body: {}",
                 Reason::CannotInsert.sentence()
             ))
         })?;
@@ -147,12 +146,12 @@ impl Shown {
         Ok(())
     }
 
-    /// Sends pages; what stands around them. `send` answers whether to go on.
-    fn send(&self, agent: &Agent, mut send: impl FnMut(IlPage) -> bool) -> Result<IlBody, Refusal> {
+    /// Sends pages and returns the header. `send` returns whether to go on.
+    fn send(&self, context: &Context, mut send: impl FnMut(IlPage) -> bool) -> Result<IlBody, Refusal> {
         let mut rest = self.body.instructions.as_slice();
         let mut header = None;
         while !rest.is_empty() {
-            let read = self.module.with_metadata(&agent.info, |import| {
+            let read = self.module.with_metadata(&context.info, |import| {
                 let names = ModuleNames::default();
                 let tokens = Tokens::new(import, &names, &self.scope);
                 if header.is_none() {
@@ -259,9 +258,9 @@ impl Shown {
     }
 }
 
-/// Whether the method has IL, and with the probe whether it may have one.
+/// Checks that the method has IL and, if `instrumented`, that it can be dialled.
 fn judge(
-    agent: &Agent,
+    context: &Context,
     module: &Module,
     import: &Import,
     method: &MethodDef,
@@ -275,16 +274,16 @@ fn judge(
     if instrumented {
         let type_name = ModuleNames::default().type_name(import, method.type_def);
         let type_name = type_name.ok_or_else(|| without(Reason::Metadata))?;
-        scan::check(agent, module, &type_name, method).map_err(|reason| {
-            Refusal::Unsupported(format!("there is no body with a probe: {}", reason.sentence()))
+        scan::check(context, module, &type_name, method).map_err(|reason| {
+            Refusal::Unsupported(format!("cannot make an instrumented body: {}", reason.sentence()))
         })?;
     }
     Ok(())
 }
 
 fn decode(bytes: &[u8]) -> Result<Body, Refusal> {
-    let body = il::decode(bytes).map_err(|why| {
-        Refusal::Unsupported(format!("its IL does not follow ECMA-335 and cannot be shown: {why}"))
+    let body = il::decode(bytes).map_err(|reason| {
+        Refusal::Unsupported(format!("cannot show its IL, which violates ECMA-335: {reason}"))
     })?;
     match body.old_code_size as usize {
         ..=MAX_IL_CODE => Ok(body),
@@ -292,7 +291,7 @@ fn decode(bytes: &[u8]) -> Result<Body, Refusal> {
     }
 }
 
-/// Words that are not too long.
+/// Truncates a text that is too long.
 fn cut(mut text: String) -> String {
     if text.len() > MAX_IL_WORDS {
         text.truncate(text.floor_char_boundary(MAX_IL_WORDS - '…'.len_utf8()));

@@ -1,76 +1,78 @@
-//! A watcher's thread: sends rows, transitions and counter deltas of one session as they change. It keeps what it
-//! sent last, so a slow peer delays numbers and never loses them; what is dropped are only updates in between.
+//! A subscription's thread: sends rows, transitions and counter deltas to one session as they change. It remembers
+//! what it sent last, so that a slow peer delays numbers but never loses them; it drops only intermediate updates.
 #![forbid(unsafe_code)]
 
 use super::outbox::Outbox;
 use super::rows;
+use super::shared::Server;
 use super::times::send_times;
-use super::watched::{Watched, WatchedTimes};
-use crate::agent::Agent;
+use super::watched_times::{WatchedRow, WatchedTimes};
+use crate::context::Context;
+use crate::ledger::slots::CountedRow;
 use crate::probes::blocks::{self, Slot};
-use crate::rejit::slots::Counted;
 use crate::sync::lock;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_COUNTER_ROWS;
 use redial_protocol::message::Event;
-use redial_protocol::packet::FromAgent;
+use redial_protocol::packet::AgentPacket;
 use redial_protocol::pattern::Pattern;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Transitions in one go.
+/// Most transitions read at a time.
 const MAX_TRANSITIONS: usize = 512;
-/// A burst of changes goes out in a few passes, then what came within this time together: a thousand methods that go
-/// live are not a thousand wake-ups, paid for by the host's threads.
-const PACE: Duration = Duration::from_millis(1);
-/// Passes before that: what a user does to one method is told at once.
-const AT_ONCE: u32 = 4;
-/// The part of an interval that may go into reading times.
+/// A burst of changes goes out in a few passes, then everything within this time together: a thousand methods that
+/// go live are not a thousand wake-ups, which the host's threads would pay for.
+const BURST_INTERVAL: Duration = Duration::from_millis(1);
+/// Passes before that: a change of a single method is sent at once.
+const IMMEDIATE_PASSES: u32 = 4;
+/// The fraction of an interval that may be spent on reading times.
 const TIMES_SHARE: u32 = 8;
-/// Longest the thread lingers at shutdown for its last frames.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Longest wait of the thread at shutdown for its last frames.
+const LAST_FRAMES_WAIT: Duration = Duration::from_secs(2);
 
 /// Ends a subscription from another thread.
 #[derive(Debug, Default)]
-pub struct Stop {
-    asked: AtomicBool,
-    /// Held over each pass of the watcher.
+pub struct StopSignal {
+    requested: AtomicBool,
+    /// Held during each pass of the thread.
     pass: Mutex<()>,
 }
 
-impl Stop {
-    /// Asks the watcher to end and waits for the pass it is in: nothing of it is sent afterwards.
-    pub fn stop(&self, agent: &Agent) {
-        self.asked.store(true, Ordering::Release);
-        agent.ledger.wake();
+impl StopSignal {
+    /// Asks the thread to end and waits for its present pass: afterwards it sends nothing.
+    pub fn stop(&self, context: &Context) {
+        self.requested.store(true, Ordering::Release);
+        context.ledger.wake();
         drop(lock(&self.pass));
     }
 
-    fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
+    fn is_requested(&self) -> bool {
+        self.requested.load(Ordering::Acquire)
     }
 }
 
-/// What one session watches.
+/// The subscription of one session.
 pub struct Subscription {
-    agent: &'static Agent,
+    context: &'static Context,
+    server: &'static Server,
     outbox: Arc<Outbox>,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     pattern: Option<Pattern>,
     interval: Duration,
     /// Rows whose `StatusRow` was sent.
-    sent: HashMap<RowId, Sent>,
+    sent: HashMap<RowId, SentRow>,
     /// Those of them that have counters, as of `counted_revision`.
-    counted: Vec<Counted>,
+    counted: Vec<CountedRow>,
     counted_revision: u64,
     times: WatchedTimes,
-    /// Revision of the counters, and end of the rows, that its rows are of.
+    /// Revision of the counters and end of the rows that `times` is based on.
     times_of: (u64, usize),
-    /// Rows lost since the last fold, with their final number.
+    /// Rows lost since the last counter snapshot, with their final number.
     lost: Vec<(RowId, u64)>,
     rows_seen: usize,
     ring_seen: u64,
@@ -81,32 +83,34 @@ pub struct Subscription {
     served: bool,
 }
 
-/// What of a row was sent last.
-struct Sent {
+/// The last sent state of a row.
+struct SentRow {
     calls: u64,
-    /// Number of the first transition that its `StatusRow` did not tell of: the earlier ones are not sent after it.
-    told: u64,
+    /// Number of the first transition that its `StatusRow` did not include; earlier ones are not sent after it.
+    next_transition: u64,
 }
 
 impl Drop for Subscription {
     fn drop(&mut self) {
-        self.agent.server.unsubscribed(self.served);
+        self.server.unsubscribed(self.served);
     }
 }
 
 impl Subscription {
-    /// A subscription; `pattern` absent means every row.
+    /// Makes a subscription; without a pattern it has every row.
     pub fn new(
-        agent: &'static Agent,
+        context: &'static Context,
+        server: &'static Server,
         outbox: Arc<Outbox>,
-        stop: Arc<Stop>,
+        stop: Arc<StopSignal>,
         pattern: Option<Pattern>,
         interval: Duration,
     ) -> Subscription {
-        agent.server.subscribed();
-        let ring_seen = agent.ledger.book().ring_end();
+        server.subscribed();
+        let ring_seen = context.ledger.lock().ring_end();
         Subscription {
-            agent,
+            context,
+            server,
             outbox,
             stop,
             pattern,
@@ -119,15 +123,15 @@ impl Subscription {
             lost: Vec::new(),
             rows_seen: 0,
             ring_seen,
-            control_seen: agent.server.control.changes(),
-            catalogue_seen: agent.modules.revision(),
+            control_seen: context.control.changes(),
+            catalogue_seen: context.modules.revision(),
             budget_seen: 0,
             dropped: 0,
             served: false,
         }
     }
 
-    /// Sends the rows there are. Call once before [`Subscription::run`].
+    /// Sends the present rows. Call it once before [`Subscription::run`].
     pub fn begin(&mut self) -> bool {
         self.new_rows()
     }
@@ -135,33 +139,33 @@ impl Subscription {
     /// Runs until the session ends, it is stopped, or the process ends.
     pub fn run(mut self) {
         let stop = Arc::clone(&self.stop);
-        let mut next_fold = Instant::now() + self.interval;
-        let mut in_a_row = 0;
+        let mut next_snapshot = Instant::now() + self.interval;
+        let mut passes = 0;
         loop {
-            if in_a_row >= AT_ONCE {
-                std::thread::sleep(PACE);
-                in_a_row = 0;
+            if passes >= IMMEDIATE_PASSES {
+                std::thread::sleep(BURST_INTERVAL);
+                passes = 0;
             }
             let waiting = Instant::now();
-            let left = next_fold.saturating_duration_since(waiting);
-            let server = &self.agent.server;
+            let left = next_snapshot.saturating_duration_since(waiting);
+            let context = self.context;
             let other = || {
-                let told = (server.control.changes(), server.budget.changes());
-                stop.is_asked() || told != (self.control_seen, self.budget_seen)
+                let now = (context.control.changes(), context.cost_budget.changes());
+                stop.is_requested() || now != (self.control_seen, self.budget_seen)
             };
-            self.agent.ledger.wait(self.ring_seen, left, other);
-            in_a_row = if waiting.elapsed() < PACE { in_a_row + 1 } else { 0 };
+            self.context.ledger.wait(self.ring_seen, left, other);
+            passes = if waiting.elapsed() < BURST_INTERVAL { passes + 1 } else { 0 };
             let _pass = lock(&stop.pass);
-            if stop.is_asked() {
+            if stop.is_requested() {
                 return;
             }
-            let stopping = self.agent.ledger.book().stopping();
-            let fold = stopping || Instant::now() >= next_fold;
-            if fold {
-                next_fold = Instant::now() + self.interval;
+            let stopping = self.context.ledger.lock().stopping();
+            let snapshot_due = stopping || Instant::now() >= next_snapshot;
+            if snapshot_due {
+                next_snapshot = Instant::now() + self.interval;
             }
             if self.outbox.is_backed_up() && !stopping {
-                self.dropped += u64::from(fold);
+                self.dropped += u64::from(snapshot_due);
                 std::thread::sleep(self.interval.min(Duration::from_millis(10)));
                 continue;
             }
@@ -169,9 +173,9 @@ impl Subscription {
                 && self.transitions()
                 && self.control()
                 && self.budget()
-                && (!fold || self.catalogue() && self.counters(stopping));
+                && (!snapshot_due || self.catalogue() && self.counters(stopping));
             if stopping {
-                self.served = alive && self.goodbye() && self.outbox.drain(LAST_WORDS);
+                self.served = alive && self.send_goodbye() && self.outbox.drain(LAST_FRAMES_WAIT);
             }
             if stopping || !alive {
                 return;
@@ -180,20 +184,24 @@ impl Subscription {
     }
 
     fn send(&self, event: Event) -> bool {
-        FromAgent::Event(event).to_frame().is_ok_and(|frame| self.outbox.put(frame))
+        AgentPacket::Event(event).to_frame().is_ok_and(|frame| self.outbox.put(frame))
     }
 
-    /// Rows that are new, or whose first page this is. Rows are only ever added at the end.
+    /// Sends new rows, or all on the first call. Rows are only ever added at the end.
     fn new_rows(&mut self) -> bool {
-        let total = self.agent.ledger.book().rows().end();
+        let total = self.context.ledger.lock().rows().end();
         if total == self.rows_seen {
             return true;
         }
         let mut alive = true;
         let mut sent = Vec::new();
-        // Not those that are added meanwhile: a row that is sent twice hides the transitions between.
-        rows::send_rows(self.agent, self.rows_seen..total, self.pattern.as_ref(), |page| {
-            sent.extend(page.rows.iter().map(|row| (row.row, Sent { calls: row.calls, told: page.told })));
+        // Exclude rows added meanwhile: sending a row twice would hide the transitions in between.
+        rows::send_rows(self.context, self.rows_seen..total, self.pattern.as_ref(), |page| {
+            sent.extend(
+                page.rows.iter().map(|row| {
+                    (row.row, SentRow { calls: row.calls, next_transition: page.next_transition })
+                }),
+            );
             alive = self.send(Event::Rows { id: None, rows: page.rows });
             alive
         });
@@ -204,12 +212,12 @@ impl Subscription {
 
     fn transitions(&mut self) -> bool {
         loop {
-            let (transitions, lost) = self.agent.ledger.book().transitions(self.ring_seen, MAX_TRANSITIONS);
+            let (transitions, lost) = self.context.ledger.lock().transitions(self.ring_seen, MAX_TRANSITIONS);
             let first = self.ring_seen + lost;
             self.ring_seen = first + transitions.len() as u64;
             self.dropped += lost;
             if lost > 0 {
-                // What was missed is replaced by the present state of every row.
+                // The present state of every row replaces the missed transitions.
                 self.rows_seen = 0;
                 if !self.new_rows() {
                     return false;
@@ -219,60 +227,61 @@ impl Subscription {
                 return true;
             }
             for (number, transition) in (first..).zip(transitions) {
-                // At once: the ledger forgets rows of modules long gone.
-                let last = (transition.state == State::Lost)
-                    .then(|| Some(self.agent.ledger.book().row(transition.row)?.final_calls))
+                // Read it now: the ledger forgets rows of modules long gone.
+                let last = (transition.state == CopyState::Lost)
+                    .then(|| Some(self.context.ledger.lock().row(transition.row)?.final_calls))
                     .flatten();
                 self.lost.extend(last.map(|calls| (transition.row, calls)));
-                let is_news = self.sent.get(&transition.row).is_some_and(|sent| number >= sent.told);
-                if is_news && !self.send(Event::Transition(transition)) {
+                let unsent =
+                    self.sent.get(&transition.row).is_some_and(|sent| number >= sent.next_transition);
+                if unsent && !self.send(Event::Transition(transition)) {
                     return false;
                 }
             }
         }
     }
 
-    fn goodbye(&self) -> bool {
-        let missed_deadlines = self.agent.missed_deadlines.load(Ordering::Relaxed);
+    fn send_goodbye(&self) -> bool {
+        let missed_deadlines = self.context.missed_deadlines.load(Ordering::Relaxed);
         self.send(Event::Goodbye { missed_deadlines })
     }
 
     fn control(&mut self) -> bool {
-        let (changes, seen) = self.agent.server.control.since(self.control_seen);
+        let (changes, seen) = self.context.control.since(self.control_seen);
         self.control_seen = seen;
         changes.into_iter().all(|holder| self.send(Event::Control(holder)))
     }
 
     fn budget(&mut self) -> bool {
-        let changes = self.agent.server.budget.changes();
+        let changes = self.context.cost_budget.changes();
         std::mem::replace(&mut self.budget_seen, changes) == changes
-            || self.send(Event::Budget(self.agent.server.budget.get()))
+            || self.send(Event::Budget(self.context.cost_budget.get()))
     }
 
     fn catalogue(&mut self) -> bool {
-        let revision = self.agent.modules.revision();
+        let revision = self.context.modules.revision();
         std::mem::replace(&mut self.catalogue_seen, revision) == revision
             || self.send(Event::Catalogue { revision })
     }
 
-    /// The times that changed, of those rows that have some, as far as there is time to read them.
+    /// Sends the changed times, as far as there is time to read them.
     fn times(&mut self, until: Option<Instant>) -> bool {
         let of = (self.counted_revision, self.rows_seen);
         if std::mem::replace(&mut self.times_of, of) != of {
             let timed =
                 self.counted.iter().filter(|counted| counted.timed && self.sent.contains_key(&counted.row));
-            self.times.watch(timed.flat_map(Watched::of).collect());
+            self.times.watch(timed.flat_map(WatchedRow::of).collect());
         }
         let mut times = std::mem::take(&mut self.times);
         let alive =
-            times.send(&self.agent.ledger, until, |times| self.send(Event::Times { id: None, times }));
+            times.send(&self.context.ledger, until, |times| self.send(Event::Times { id: None, times }));
         self.times = times;
         alive
     }
 
     fn counters(&mut self, stopping: bool) -> bool {
-        self.look_for_counters();
-        // The last ones are told whatever it takes.
+        self.refresh_counted_rows();
+        // The last ones are sent regardless of the time it takes.
         let until = (!stopping).then(|| Instant::now() + self.interval / TIMES_SHARE);
         if !self.times(until) {
             return false;
@@ -287,16 +296,16 @@ impl Subscription {
             .map(|(counted, sum)| (counted.row, sum.saturating_sub(counted.start)));
         let lost = std::mem::take(&mut self.lost);
         let gone = self
-            .agent
+            .context
             .ledger
-            .book()
+            .lock()
             .slots
             .lost_since(self.counted_revision, self.counted.iter().map(|counted| counted.row));
         let each = each.filter(|(row, _)| !gone.contains(row));
-        let mut delta = CounterDelta { t_ms: self.agent.age_ms(), ..CounterDelta::default() };
+        let mut delta = CounterDelta { t_ms: self.context.ledger.now_ms(), ..CounterDelta::default() };
         for (row, calls) in each.chain(lost.iter().copied()) {
             let Some(sent) = self.sent.get_mut(&row) else { continue };
-            // What does not fit goes with the next fold: a delta is against what was sent.
+            // Rows that do not fit go with the next snapshot: a delta is relative to what was sent.
             if calls > sent.calls && delta.rows.len() < MAX_COUNTER_ROWS {
                 delta.rows.push(row);
                 delta.calls.push(calls - sent.calls);
@@ -306,18 +315,18 @@ impl Subscription {
         let lost_rows: Vec<RowId> =
             lost.iter().map(|(row, _)| *row).filter(|row| self.sent.contains_key(row)).collect();
         if !lost_rows.is_empty() {
-            send_times(self.agent, &lost_rows, |times| self.send(Event::Times { id: None, times }));
+            send_times(self.context, &lost_rows, |times| self.send(Event::Times { id: None, times }));
         }
-        // Nothing more will be told of them.
+        // Nothing more will be sent about them.
         for (row, _) in lost {
             self.sent.remove(&row);
         }
         self.send(Event::Counters { delta, dropped: self.dropped })
     }
 
-    /// Reads anew which rows have counters, where that changed.
-    fn look_for_counters(&mut self) {
-        let changed = self.agent.ledger.book().slots.since(self.counted_revision);
+    /// Reads which rows have counters, if that changed.
+    fn refresh_counted_rows(&mut self) {
+        let changed = self.context.ledger.lock().slots.since(self.counted_revision);
         if let Some((revision, counted)) = changed {
             self.counted = counted;
             self.counted_revision = revision;

@@ -1,20 +1,20 @@
-//! Times of rows, as they travel. They are read without the ledger's lock; that a slot was its row's all the while is
-//! looked at afterwards: rows are not given another slot, so whoever still has it had it before.
+//! Reads the times of rows without the ledger's lock, and checks afterwards that a slot still belongs to its row: a
+//! row never gets another slot, so if it still has the slot, it had it before.
 #![forbid(unsafe_code)]
 
-use crate::agent::Agent;
+use crate::context::Context;
+use crate::ledger::Ledger;
+use crate::ledger::async_role::AsyncRole;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
 use crate::probes::histogram::Histogram;
-use crate::probes::timers::{self, Taken};
-use crate::rejit::Ledger;
-use crate::rejit::asynchronous::Asynchronous;
+use crate::probes::timers::{self, SlotTimes};
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TIMES_PER_PAGE;
-use redial_protocol::times::{self as told, Percentiles, Times};
+use redial_protocol::times::{Completions, Percentiles, Times};
 use std::collections::HashSet;
 
-/// Reads times; keeps the memory for it.
+/// Reads times, reusing its memory.
 #[derive(Default)]
 pub struct TimesReader {
     histogram: Histogram,
@@ -22,29 +22,29 @@ pub struct TimesReader {
 }
 
 impl TimesReader {
-    /// Compares the clocks anew. Before the first times, and now and then; not for threads of the host.
+    /// Compares the clocks anew. Call it before the first times, and now and then; not on threads of the host.
     pub fn calibrate(&mut self) {
         self.ns_per_tick = clock::ns_per_tick();
     }
 
-    /// The times of rows whose calls are timed in these slots; without those that had theirs no more once they were read.
+    /// Returns the times of rows with these slots, except rows that had lost their slot by the time they were read.
     pub fn of_slots(&mut self, ledger: &Ledger, rows: &[(RowId, Slot)]) -> Vec<Times> {
         let slots: Vec<Slot> = rows.iter().map(|(_, slot)| *slot).collect();
-        let taken = timers::taken(&slots, &mut self.histogram);
-        let waits = waits(ledger, rows.iter().map(|(id, _)| *id));
-        let book = ledger.book();
-        let still = |(id, slot): &(RowId, Slot)| book.row(*id).is_some_and(|row| row.slot == Some(*slot));
-        let read = rows.iter().zip(taken).zip(waits).filter(|((row, _), _)| still(row));
-        // Let go of before accounts are read: they add up.
+        let taken = timers::slot_times(&slots, &mut self.histogram);
+        let roles = async_roles(ledger, rows.iter().map(|(id, _)| *id));
+        let locked = ledger.lock();
+        let still = |(id, slot): &(RowId, Slot)| locked.row(*id).is_some_and(|row| row.slot == Some(*slot));
+        let read = rows.iter().zip(taken).zip(roles).filter(|((row, _), _)| still(row));
+        // Release the lock before reading completion counters, which sums them up.
         let read: Vec<_> = read.collect();
-        drop(book);
-        read.into_iter().map(|(((id, _), taken), waits)| self.in_ns(*id, &taken, waits.as_ref())).collect()
+        drop(locked);
+        read.into_iter().map(|(((id, _), taken), role)| self.in_ns(*id, &taken, role.as_ref())).collect()
     }
 
-    /// The same of what was taken before.
-    pub fn in_ns(&self, row: RowId, taken: &Taken, waits: Option<&Asynchronous>) -> Times {
+    /// Converts sums taken before.
+    pub fn in_ns(&self, row: RowId, taken: &SlotTimes, role: Option<&AsyncRole>) -> Times {
         let ns = |ticks: u64| (ticks as f64 * self.ns_per_tick) as u64;
-        let Taken { sums, percentiles, .. } = taken;
+        let SlotTimes { sums, percentiles, .. } = taken;
         Times {
             row,
             in_flight: sums.in_flight,
@@ -58,41 +58,41 @@ impl TimesReader {
                 p90_ns: ns(p90),
                 p99_ns: ns(p99),
             }),
-            completions: waits.and_then(|waits| waits.account()?.read()).map(|told| told::Completions {
-                starts: told.starts,
-                completions: told.completions,
-                in_flight: told.in_flight,
-                before: told.before,
-                waited_ns: ns(told.waited),
+            completions: role.and_then(|role| role.account()?.read()).map(|completions| Completions {
+                starts: completions.starts,
+                completions: completions.completions,
+                in_flight: completions.in_flight,
+                before: completions.before,
+                waited_ns: ns(completions.waited),
             }),
-            move_next: waits.and_then(Asynchronous::move_next),
+            move_next: role.and_then(AsyncRole::move_next),
         }
     }
 }
 
-/// What these rows are, those of them that wait.
-pub fn waits(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<Asynchronous>> {
-    let book = ledger.book();
-    rows.map(|id| book.row(id)?.asynchronous.clone()).collect()
+/// Returns the async role of each of these rows, if it has one.
+pub fn async_roles(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<AsyncRole>> {
+    let locked = ledger.lock();
+    rows.map(|id| locked.row(id)?.async_role.clone()).collect()
 }
 
-/// Sends the times of those of these rows that have some, in pages. `send` answers whether to go on.
-pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>) -> bool) {
+/// Sends the times of those of these rows that have some, in pages. `send` returns whether to go on.
+pub fn send_times(context: &Context, rows: &[RowId], mut send: impl FnMut(Vec<Times>) -> bool) {
     let mut reader = TimesReader::default();
     reader.calibrate();
     for part in rows.chunks(TIMES_PER_PAGE) {
         let mut page = Vec::new();
         let mut left = part.to_vec();
-        // Twice: rows that are lost while they are read have their last times by then.
+        // Twice: rows that lose their slot while they are read have final times by then.
         for _ in 0..2 {
             let mut last = Vec::new();
-            let slots = look_up(&agent.ledger, &left, |id, taken| last.push((id, *taken)));
-            let waits = waits(&agent.ledger, last.iter().map(|(id, _)| *id));
-            let read = last.iter().zip(&waits);
-            page.extend(read.map(|((id, taken), waits)| reader.in_ns(*id, taken, waits.as_ref())));
-            page.extend(reader.of_slots(&agent.ledger, &slots));
-            let told: HashSet<RowId> = page.iter().map(|times| times.row).collect();
-            left = slots.into_iter().map(|(id, _)| id).filter(|id| !told.contains(id)).collect();
+            let slots = look_up(&context.ledger, &left, |id, taken| last.push((id, *taken)));
+            let roles = async_roles(&context.ledger, last.iter().map(|(id, _)| *id));
+            let read = last.iter().zip(&roles);
+            page.extend(read.map(|((id, taken), role)| reader.in_ns(*id, taken, role.as_ref())));
+            page.extend(reader.of_slots(&context.ledger, &slots));
+            let read_rows: HashSet<RowId> = page.iter().map(|times| times.row).collect();
+            left = slots.into_iter().map(|(id, _)| id).filter(|id| !read_rows.contains(id)).collect();
         }
         if !page.is_empty() && !send(page) {
             return;
@@ -100,11 +100,11 @@ pub fn send_times(agent: &Agent, rows: &[RowId], mut send: impl FnMut(Vec<Times>
     }
 }
 
-/// Those of these rows that are timed, with their slots; of those that are lost `last` gets the last times.
-fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &Taken)) -> Vec<(RowId, Slot)> {
+/// Returns those of these rows that are timed, with their slots; calls `last` with the final times of lost rows.
+fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &SlotTimes)) -> Vec<(RowId, Slot)> {
     let mut slots = Vec::new();
-    let book = ledger.book();
-    for row in rows.iter().filter_map(|id| book.row(*id)) {
+    let locked = ledger.lock();
+    for row in rows.iter().filter_map(|id| locked.row(*id)) {
         match (row.slot.filter(|_| row.was_timed), row.final_times.as_deref()) {
             (Some(slot), _) => slots.push((row.id, slot)),
             (None, Some(taken)) => last(row.id, taken),
@@ -117,11 +117,11 @@ fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &Taken))
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rejit::slots::tests::{calls, ledger, timed};
-    use crate::server::watched::{Watched, WatchedTimes};
+    use crate::ledger::unloading::tests::{calls, ledger, timed};
+    use crate::server::watched_times::{WatchedRow, WatchedTimes};
 
     #[test]
-    fn what_is_read_of_a_slot_that_is_another_s_by_then_is_not_told() {
+    fn omits_rows_that_lost_their_slot_while_read() {
         let ledger = ledger(160);
         let (key, row, slot) = timed(&ledger, 1);
         calls(slot, 4);
@@ -130,8 +130,8 @@ mod tests {
         let looked_up = look_up(&ledger, &[row], |_, _| panic!("it is there"));
         assert_eq!(looked_up, [(row, slot)]);
         assert_eq!(reader.of_slots(&ledger, &looked_up).first().map(|times| times.exits), Some(4));
-        // Its module goes, and the slot becomes another's, between looking it up and reading.
-        ledger.lose(key);
+        // Between the look-up and the reading, its module goes and another row gets the slot.
+        ledger.unload(key);
         let (_, other, again) = timed(&ledger, 2);
         assert_eq!(again, slot);
         calls(slot, 1);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_sent_what_changed_and_nothing_twice() {
+    fn sends_changed_times_once() {
         let ledger = ledger(170);
         let rows: Vec<(RowId, Slot)> =
             (1..=3).map(|module| timed(&ledger, module)).map(|(_, id, slot)| (id, slot)).collect();
@@ -156,20 +156,20 @@ mod tests {
             }));
             all
         };
-        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
+        watched.watch(rows.iter().map(|(id, slot)| WatchedRow::own(*id, *slot)).collect());
         assert!(sent(&mut watched, None).is_empty());
         calls(rows[1].1, 2);
         assert_eq!(sent(&mut watched, None), [(rows[1].0, 2)]);
         assert!(sent(&mut watched, None).is_empty());
-        // Others are watched as well, which sends nothing anew.
-        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
+        // More rows are watched, which sends nothing again.
+        watched.watch(rows.iter().map(|(id, slot)| WatchedRow::own(*id, *slot)).collect());
         assert!(sent(&mut watched, None).is_empty());
         calls(rows[1].1, 1);
         calls(rows[2].1, 7);
         assert_eq!(
             sent(&mut watched, None),
             [(rows[2].0, 7), (rows[1].0, 3)],
-            "whose turn it is comes first"
+            "the next in turn comes first"
         );
         let mut refuse = |_| false;
         calls(rows[0].1, 1);
@@ -177,12 +177,12 @@ mod tests {
     }
 
     #[test]
-    fn of_many_that_change_all_the_time_each_is_sent_in_its_turn() {
+    fn sends_many_changing_rows_in_turn() {
         let ledger = ledger(1000);
         let rows: Vec<(RowId, Slot)> =
             (1..=200).map(|module| timed(&ledger, module)).map(|(_, id, slot)| (id, slot)).collect();
         let mut watched = WatchedTimes::default();
-        watched.watch(rows.iter().map(|(id, slot)| Watched::own(*id, *slot)).collect());
+        watched.watch(rows.iter().map(|(id, slot)| WatchedRow::own(*id, *slot)).collect());
         let mut seen = HashSet::new();
         let past = Some(std::time::Instant::now());
         for pass in 1..=4 {

@@ -1,8 +1,8 @@
-//! Signatures (ECMA-335 II.23.2): reads them from blobs, writes those a call site or local variables need, and prints
-//! parameter lists as C# has them.
+//! Signatures (ECMA-335 II.23.2): parses them from blobs, writes those of call sites and local variables, and
+//! prints parameter lists in C# form.
 //!
-//! Pure: it knows blobs and tokens, and asks a [`TypeNames`] what a token is called. No blob makes it panic, recurse
-//! without bound, or allocate more than in proportion to its length.
+//! Pure: this module knows blobs and tokens, and resolves names through [`TypeNames`]. No blob makes it panic,
+//! recurse without bound, or allocate more than in proportion to its length.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -1,13 +1,13 @@
-//! Names of types as C# writes them, from the names metadata has.
+//! Names of types in C# form, from their metadata names.
 
-/// What a TypeDef or TypeRef token is called.
+/// Resolves the names of TypeDef and TypeRef tokens.
 pub trait TypeNames {
-    /// The full metadata name, as in ``Ns.Outer`1+Inner``; `None` when the token names nothing.
+    /// Returns the full metadata name, as in ``Ns.Outer`1+Inner``; `None` if the token has no name.
     fn type_name(&self, token: u32) -> Option<String>;
 }
 
-/// ``Ns.Outer`1+Inner`1`` with `["T", "U"]` is `Ns.Outer<T>+Inner<U>`: each part takes as many of the names as its arity
-/// says. Names left over are put behind the last part; missing ones leave the arity as it is.
+/// Formats ``Ns.Outer`1+Inner`1`` with `["T", "U"]` as `Ns.Outer<T>+Inner<U>`: each part takes as many names as
+/// its arity. Extra names follow the last part; if names are missing, the arity stays in the text.
 pub fn display_type_name<S: AsRef<str>>(metadata_name: &str, parameters: &[S]) -> String {
     let mut out = String::with_capacity(metadata_name.len() + 2 * parameters.len());
     append_type_name(metadata_name, parameters.len(), &mut out, |out, index| {
@@ -16,7 +16,7 @@ pub fn display_type_name<S: AsRef<str>>(metadata_name: &str, parameters: &[S]) -
     out
 }
 
-/// The same into an existing string: `append` writes the argument of that number.
+/// Like [`display_type_name`], but appends to a string; `append` writes the argument with the given number.
 pub fn append_type_name(
     metadata_name: &str,
     arguments: usize,
@@ -26,7 +26,7 @@ pub fn append_type_name(
     append_named(metadata_name, arguments, ", ", out, &mut append);
 }
 
-/// With the text between two arguments.
+/// Like [`append_type_name`], with the separator between two arguments.
 pub(super) fn append_named(
     metadata_name: &str,
     arguments: usize,

@@ -1,8 +1,8 @@
-//! From blobs to [`Type`]s and [`Method`]s.
+//! Parses blobs into [`Type`]s and [`Method`]s.
 
 use super::{Convention, Method, Property, SignatureError, Type};
 
-/// Types within types: compilers reach about ten, and each level costs stack.
+/// Maximum nesting of types: compilers reach about ten, and each level uses stack.
 pub(super) const MAX_DEPTH: usize = 64;
 
 pub(super) const FIELD: u8 = 0x06;
@@ -15,18 +15,18 @@ pub(super) const EXPLICIT_THIS: u8 = 0x40;
 pub(super) const SENTINEL: u8 = 0x41;
 const KIND_MASK: u8 = 0x0F;
 
-/// A method's signature, of a MethodDef, a MemberRef or a StandAloneSig that is a call site.
+/// Parses a method's signature, of a MethodDef, a MemberRef or a StandAloneSig for a call site.
 ///
 /// # Errors
-/// When the blob is not exactly that.
+/// If the blob is not exactly such a signature.
 pub fn parse_method(blob: &[u8]) -> Result<Method, SignatureError> {
     whole(blob, |reader| reader.method(0))
 }
 
-/// A field's type.
+/// Parses the type of a field.
 ///
 /// # Errors
-/// When the blob is not exactly a field's signature.
+/// If the blob is not exactly a field's signature.
 pub fn parse_field(blob: &[u8]) -> Result<Type, SignatureError> {
     whole(blob, |reader| {
         reader.kind(FIELD, "field signature")?;
@@ -34,10 +34,10 @@ pub fn parse_field(blob: &[u8]) -> Result<Type, SignatureError> {
     })
 }
 
-/// The types of local variables.
+/// Parses the types of local variables.
 ///
 /// # Errors
-/// When the blob is not exactly a local-variable signature.
+/// If the blob is not exactly a local-variable signature.
 pub fn parse_locals(blob: &[u8]) -> Result<Vec<Type>, SignatureError> {
     whole(blob, |reader| {
         reader.kind(LOCALS, "local-variable signature")?;
@@ -46,10 +46,10 @@ pub fn parse_locals(blob: &[u8]) -> Result<Vec<Type>, SignatureError> {
     })
 }
 
-/// A property's type and the parameters of an indexer.
+/// Parses a property's type and the parameters of an indexer.
 ///
 /// # Errors
-/// When the blob is not exactly a property's signature.
+/// If the blob is not exactly a property's signature.
 pub fn parse_property(blob: &[u8]) -> Result<Property, SignatureError> {
     whole(blob, |reader| {
         let first = reader.byte()?;
@@ -62,18 +62,18 @@ pub fn parse_property(blob: &[u8]) -> Result<Property, SignatureError> {
     })
 }
 
-/// The type that a TypeSpec stands for.
+/// Parses the type that a TypeSpec stands for.
 ///
 /// # Errors
-/// When the blob is not exactly a type.
+/// If the blob is not exactly a type.
 pub fn parse_type_spec(blob: &[u8]) -> Result<Type, SignatureError> {
     whole(blob, |reader| reader.ty(0))
 }
 
-/// The type arguments of a MethodSpec.
+/// Parses the type arguments of a MethodSpec.
 ///
 /// # Errors
-/// When the blob is not exactly that.
+/// If the blob is not exactly a method instantiation.
 pub fn parse_method_spec(blob: &[u8]) -> Result<Vec<Type>, SignatureError> {
     whole(blob, |reader| {
         reader.kind(METHOD_SPEC, "method instantiation")?;
@@ -82,8 +82,8 @@ pub fn parse_method_spec(blob: &[u8]) -> Result<Vec<Type>, SignatureError> {
     })
 }
 
-/// The first argument of an attribute that is constructed with a string or a type, from its value (ECMA-335 II.23.3); None
-/// where there is none, or it is null.
+/// Returns the first argument of an attribute whose constructor takes a string or a type, from its value
+/// (ECMA-335 II.23.3); None if there is none or it is null.
 pub fn first_string(value: &[u8]) -> Option<String> {
     const PROLOG: [u8; 2] = [1, 0];
     let mut reader = Reader { rest: value.strip_prefix(&PROLOG)? };
@@ -119,7 +119,7 @@ impl Reader<'_> {
         if found == kind { Ok(()) } else { Err(SignatureError::WrongKind { found, wanted }) }
     }
 
-    /// A compressed unsigned number (ECMA-335 II.23.2), and how many bits its form has.
+    /// Reads a compressed unsigned number (ECMA-335 II.23.2); returns it and the number of bits of its form.
     fn number_and_bits(&mut self) -> Result<(u32, u32), SignatureError> {
         let first = self.byte()?;
         let (mut value, more, bits) = match first {
@@ -138,20 +138,20 @@ impl Reader<'_> {
         self.number_and_bits().map(|(value, _)| value)
     }
 
-    /// A compressed signed number: rotated left by one within its form's bits.
+    /// Reads a compressed signed number, which is rotated left by one within the bits of its form.
     fn signed(&mut self) -> Result<i32, SignatureError> {
         let (value, bits) = self.number_and_bits()?;
         let magnitude = (value >> 1) as i32;
         Ok(if value & 1 == 0 { magnitude } else { magnitude - (1 << (bits - 1)) })
     }
 
-    /// The number of things that follow, each of at least a byte.
+    /// Reads the number of items that follow, each of at least one byte.
     fn count(&mut self) -> Result<usize, SignatureError> {
         let count = self.number()? as usize;
         if count > self.rest.len() { Err(SignatureError::Truncated) } else { Ok(count) }
     }
 
-    /// A TypeDef, TypeRef or TypeSpec token (ECMA-335 II.23.2.8).
+    /// Reads a TypeDef, TypeRef or TypeSpec token (ECMA-335 II.23.2.8).
     fn token(&mut self) -> Result<u32, SignatureError> {
         let coded = self.number()?;
         let table = match coded & 3 {
@@ -161,7 +161,7 @@ impl Reader<'_> {
             _ => return Err(SignatureError::BadToken(coded)),
         };
         let row = coded >> 2;
-        // 29 bits hold more rows than a token has room for.
+        // 29 bits can hold more rows than a token.
         if row > 0x00FF_FFFF { Err(SignatureError::BadToken(coded)) } else { Ok(table | row) }
     }
 

@@ -1,35 +1,40 @@
-//! Parameter lists as C# writes them.
+//! Prints parameter lists in C# form.
 //!
-//! The rules are those of `redial_protocol::pattern`: C# keywords for the types that have one (`nint` and `nuint` for
-//! native integers), `Outer+Inner` for nested types, `List<int>` for instantiations, `ref` before what is by reference
-//! (`in`, `out` or `ref readonly` in the display form where the parameter's own row says so: signatures do not), `int*`, `int[]` and `int[,]` (outermost array
-//! first, as in C#), `delegate*<int,void>` for pointers to methods, and `__arglist` where more arguments may follow.
-//! Custom modifiers are left out. The canonical form, which patterns are compared with, numbers generic parameters (`!0`
-//! of the type, `!!0` of the method) and has no spaces but the one after `ref`; the display form names them as declared,
-//! has a space after each comma, and writes a star as `\*`, because it is a pattern for the method it is printed for.
+//! The rules are those of `redial_protocol::pattern`:
+//!
+//! - C# keywords for types that have one (`nint` and `nuint` for native integers), `Outer+Inner` for nested
+//!   types, `List<int>` for instantiations;
+//! - `ref` before by-reference types; in the display form `in`, `out` or `ref readonly` where the parameter's
+//!   own metadata row says so, since signatures do not;
+//! - `int*`, `int[]` and `int[,]` (outermost array first, as in C#), `delegate*<int,void>` for function
+//!   pointers, and `__arglist` where more arguments may follow; custom modifiers are omitted.
+//!
+//! The canonical form, for comparing patterns, numbers generic parameters (`!0` of the type, `!!0` of the
+//! method) and has no spaces except the one after `ref`. The display form uses declared names, has a space
+//! after each comma, and writes a star as `\*`, because it is a pattern for its method.
 
 use std::fmt::Write;
 
 use super::names::append_named;
 use super::{Convention, Method, SignatureError, Type, TypeNames, parse_method};
 
-/// How a type is written.
+/// Form in which a type is printed.
 #[derive(Clone, Copy, Debug)]
 pub enum Form<'a> {
-    /// For patterns: parameters by number, no spaces.
+    /// For patterns: generic parameters by number, no spaces.
     Canonical,
-    /// For people: parameters by name; those without a name by number.
+    /// For people: generic parameters by name, or by number if they have none.
     Display {
         /// Names of the type's generic parameters, those of enclosing types first.
         of_type: &'a [String],
-        /// Names of the method's own.
+        /// Names of the method's own generic parameters.
         of_method: &'a [String],
-        /// Of parameters by reference, by their number from 1: how they are passed. Those that are not there are `ref`.
+        /// Passing of by-reference parameters, by their number from 1; missing ones are `ref`.
         passing: &'a [(u32, Passing)],
     },
 }
 
-/// How a parameter by reference is passed, as C# says it.
+/// The way C# passes a by-reference parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Passing {
     /// Read and written.
@@ -37,16 +42,16 @@ pub enum Passing {
     Ref,
     /// Only read.
     In,
-    /// Only read, and what is passed must be a place.
+    /// Only read, and the argument must be a variable.
     RefReadonly,
     /// Only written.
     Out,
 }
 
 impl Passing {
-    /// What `CorParamAttr` says (ECMA-335 II.23.1.13): `pdIn` alone, `pdOut` alone, or neither. `pdIn` alone may as well be
-    /// `[In] ref`, which is for marshalling, or `ref readonly`: attributes tell them apart. (`out` and `[Out] ref` nothing
-    /// tells apart.)
+    /// Decodes `CorParamAttr` (ECMA-335 II.23.1.13): `pdIn` alone, `pdOut` alone, or neither. `pdIn` alone may
+    /// also mean `[In] ref`, for marshalling, or `ref readonly`; only attributes distinguish them. (Nothing
+    /// distinguishes `out` from `[Out] ref`.)
     pub fn of_flags(flags: u32) -> Passing {
         const IN: u32 = 0x1;
         const OUT: u32 = 0x2;
@@ -67,14 +72,14 @@ impl Passing {
     }
 }
 
-/// Appends `(int,!0,!!0,System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
-/// none.
+/// Appends `(int,!0,!!0,System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob
+/// that is not one.
 pub fn canonical_parameters(blob: &[u8], names: &impl TypeNames, out: &mut String) {
     print_or_mark(blob, Form::Canonical, names, out);
 }
 
-/// Appends `(int, T, out U, System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a blob that is
-/// none. Names and `passing` as in [`Form::Display`].
+/// Appends `(int, T, out U, System.Collections.Generic.List<string>)` for a method's signature; `(?)` for a
+/// blob that is not one. Names and `passing` as in [`Form::Display`].
 pub fn display_parameters(
     blob: &[u8],
     names: &impl TypeNames,
@@ -86,7 +91,7 @@ pub fn display_parameters(
     print_or_mark(blob, Form::Display { of_type, of_method, passing }, names, out);
 }
 
-/// Whether a parameter of a method's signature may be by reference: false means that none is.
+/// Returns whether a parameter of a method's signature may be by reference; false means that none is.
 pub fn may_pass_by_reference(blob: &[u8]) -> bool {
     const ELEMENT_TYPE_BYREF: u8 = 0x10;
     blob.get(1..).is_some_and(|after_convention| after_convention.contains(&ELEMENT_TYPE_BYREF))
@@ -101,7 +106,7 @@ fn print_or_mark(blob: &[u8], form: Form<'_>, names: &impl TypeNames, out: &mut 
 /// Appends the parameter list of a method's signature.
 ///
 /// # Errors
-/// When the blob is no method's signature; nothing is appended then.
+/// If the blob is not a method's signature; then nothing is appended.
 pub fn print_parameters(
     blob: &[u8],
     form: Form<'_>,
@@ -131,7 +136,7 @@ pub fn append_parameters(method: &Method, form: Form<'_>, names: &impl TypeNames
     out.push(')');
 }
 
-/// Appends a type. A token without a name is written as a number.
+/// Appends a type. A token without a name is printed as a number.
 pub fn append_type(ty: &Type, form: Form<'_>, names: &impl TypeNames, out: &mut String) {
     Printer { form, names }.ty(ty, out);
 }
@@ -156,16 +161,19 @@ impl<N: TypeNames> Printer<'_, N> {
         }
     }
 
-    /// A parameter by its number from 1.
+    /// Prints the parameter with this number, counted from 1.
     fn parameter(&self, number: u32, ty: &Type, out: &mut String) {
-        let mut bare = ty;
-        while let Type::Modified { inner, .. } = bare {
-            bare = inner;
+        let mut unmodified = ty;
+        while let Type::Modified { inner, .. } = unmodified {
+            unmodified = inner;
         }
-        match (bare, self.form) {
+        match (unmodified, self.form) {
             (Type::ByRef(inner), Form::Display { passing, .. }) => {
-                let how = passing.iter().find(|(of, _)| *of == number).map(|(_, how)| *how);
-                out.push_str(how.unwrap_or_default().word());
+                let passing_of_parameter = passing
+                    .iter()
+                    .find(|(of, _)| *of == number)
+                    .map(|(_, passing_of_parameter)| *passing_of_parameter);
+                out.push_str(passing_of_parameter.unwrap_or_default().word());
                 self.ty(inner, out);
             }
             _ => self.ty(ty, out),
@@ -220,7 +228,7 @@ impl<N: TypeNames> Printer<'_, N> {
         }
     }
 
-    /// The element comes first, then the ranks from the outermost array inwards.
+    /// Prints the element first, then the ranks from the outermost array inwards.
     fn array(&self, array: &Type, out: &mut String) {
         let mut element = array;
         while let Type::SzArray(inner) | Type::Array { element: inner, .. } = element {
@@ -231,9 +239,9 @@ impl<N: TypeNames> Printer<'_, N> {
         while let Type::SzArray(inner) | Type::Array { element: inner, .. } = ty {
             out.push('[');
             if let Type::Array { rank, .. } = ty {
-                // Ranks beyond those any runtime accepts come from bad metadata only.
+                // Only bad metadata has higher ranks than a runtime accepts.
                 out.extend(std::iter::repeat_n(',', (*rank).clamp(1, 32) as usize - 1));
-                // An array of one dimension that need not start at 0 is another type than `[]`.
+                // A one-dimensional array that need not start at 0 is another type than `[]`.
                 if *rank == 1 {
                     out.push_str(self.star());
                 }

@@ -1,8 +1,8 @@
 //! Signatures as values.
 
-/// A type in a signature (ECMA-335 II.23.2.12), with what may stand before it in each place.
+/// A type in a signature (ECMA-335 II.23.2.12), including the modifiers that may precede it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // the primitive ones name themselves
+#[allow(missing_docs)] // the primitive types are self-explanatory
 pub enum Type {
     Void,
     Boolean,
@@ -50,7 +50,7 @@ pub enum Type {
         token: u32,
         arguments: Vec<Type>,
     },
-    /// A pointer to a method.
+    /// A function pointer.
     FnPtr(Box<Method>),
     /// A custom modifier (`modreq`, `modopt`) before a type.
     Modified {
@@ -58,11 +58,11 @@ pub enum Type {
         modifier: u32,
         inner: Box<Type>,
     },
-    /// A local variable that the collector does not move.
+    /// A local variable whose referent the garbage collector does not move.
     Pinned(Box<Type>),
 }
 
-/// How a method is called (the low four bits of a signature's first byte).
+/// Calling convention (the low four bits of a signature's first byte).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Convention {
     /// Managed, a fixed number of arguments.
@@ -77,36 +77,36 @@ pub enum Convention {
     FastCall,
     /// Managed, a variable number of arguments.
     VarArg,
-    /// Unmanaged; modifiers of the return type say how, else the platform's default.
+    /// Unmanaged; modifiers of the return type name the convention, otherwise it is the platform's default.
     Unmanaged,
 }
 
 /// A method's signature: of a definition, a reference or a call site (ECMA-335 II.23.2.1 to II.23.2.3).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Method {
-    /// How it is called.
+    /// Calling convention.
     pub convention: Convention,
-    /// There is a `this`, which is not in `params`…
+    /// Whether there is a `this`. It is not in `params`…
     pub has_this: bool,
-    /// …unless it is explicit, then it is the first of them.
+    /// …unless it is explicit; then it is the first of them.
     pub explicit_this: bool,
     /// Number of the method's own generic parameters.
     pub generic: u32,
-    /// What it returns.
+    /// Return type.
     pub result: Type,
-    /// Its parameters.
+    /// Parameters.
     pub params: Vec<Type>,
-    /// At a call with variable arguments: how many of `params` are fixed.
+    /// At a call with variable arguments, the number of fixed `params`.
     pub fixed: Option<u32>,
 }
 
 impl Method {
-    /// Values that a call takes from the stack: arguments and `this`, without the pointer of a `calli`.
+    /// Returns the number of values that a call pops: arguments and `this`, without the pointer of a `calli`.
     pub fn argument_count(&self) -> usize {
         self.params.len() + usize::from(self.has_this && !self.explicit_this)
     }
 
-    /// Whether a call puts a result on the stack.
+    /// Returns whether a call pushes a result.
     pub fn returns_value(&self) -> bool {
         let mut result = &self.result;
         while let Type::Modified { inner, .. } = result {
@@ -119,10 +119,10 @@ impl Method {
 /// A property's signature (ECMA-335 II.23.2.5).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Property {
-    /// Not static.
+    /// Whether the property is an instance property.
     pub has_this: bool,
-    /// Its type.
+    /// Type of the property.
     pub ty: Type,
-    /// The parameters of an indexer.
+    /// Parameters of an indexer.
     pub params: Vec<Type>,
 }

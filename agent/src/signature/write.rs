@@ -1,14 +1,14 @@
-//! From [`Type`]s and [`Method`]s to blobs.
+//! Writes [`Type`]s and [`Method`]s to blobs.
 
 use super::parse::{EXPLICIT_THIS, GENERIC, HAS_THIS, LOCALS, SENTINEL, parse_locals};
 use super::{Convention, Method, SignatureError, Type};
 
-/// The signature of a call site, for a `calli`: `void(int32)` by unmanaged cdecl, `int32(int32)` by managed default.
-/// `modifiers` are TypeDef or TypeRef tokens that become `modopt`s of the return type, as
-/// [`Convention::Unmanaged`] wants them (`CallConvSuppressGCTransition`).
+/// Returns the signature of a call site, for a `calli`: `void(int32)` by unmanaged cdecl, `int32(int32)` by
+/// managed default. `modifiers` are TypeDef or TypeRef tokens that become `modopt`s of the return type, as
+/// [`Convention::Unmanaged`] requires (`CallConvSuppressGCTransition`).
 ///
 /// # Errors
-/// A modifier that is no type's token.
+/// If a modifier is not a type's token.
 pub fn call_site(
     convention: Convention,
     modifiers: &[u32],
@@ -31,10 +31,10 @@ pub fn call_site(
     })
 }
 
-/// The signature of local variables.
+/// Returns the signature of local variables.
 ///
 /// # Errors
-/// Tokens or numbers that do not fit.
+/// If a token or number does not fit.
 pub fn write_locals(locals: &[Type]) -> Result<Vec<u8>, SignatureError> {
     let mut out = vec![LOCALS];
     number(locals.len() as u32, &mut out)?;
@@ -44,11 +44,11 @@ pub fn write_locals(locals: &[Type]) -> Result<Vec<u8>, SignatureError> {
     Ok(out)
 }
 
-/// The signature of the locals of `existing` (empty for none) and `more`, and the number of the first of `more`. The
-/// existing ones stay byte for byte.
+/// Appends the locals `more` to those of `existing` (empty for none); returns the signature and the number of
+/// the first of `more`. The existing ones stay byte for byte.
 ///
 /// # Errors
-/// When `existing` is no local-variable signature, or `more` does not fit.
+/// If `existing` is not a local-variable signature, or `more` does not fit.
 pub fn append_locals(existing: &[u8], more: &[Type]) -> Result<(Vec<u8>, u32), SignatureError> {
     if existing.is_empty() {
         return Ok((write_locals(more)?, 0));
@@ -56,7 +56,7 @@ pub fn append_locals(existing: &[u8], more: &[Type]) -> Result<(Vec<u8>, u32), S
     let first = parse_locals(existing)?.len() as u32;
     let mut out = vec![LOCALS];
     number(first + more.len() as u32, &mut out)?;
-    // The kind is one byte; the count has the form that its first byte tells.
+    // The kind takes one byte; the first byte of the count determines the size of the count.
     let count_bytes = match existing.get(1) {
         Some(0x00..=0x7F) => 1,
         Some(0x80..=0xBF) => 2,
@@ -69,10 +69,10 @@ pub fn append_locals(existing: &[u8], more: &[Type]) -> Result<(Vec<u8>, u32), S
     Ok((out, first))
 }
 
-/// The blob of a method's signature.
+/// Returns the blob of a method's signature.
 ///
 /// # Errors
-/// Tokens or numbers that do not fit.
+/// If a token or number does not fit.
 pub fn write_method(method: &Method) -> Result<Vec<u8>, SignatureError> {
     let mut out = Vec::with_capacity(4 + 2 * method.params.len());
     append_method(method, &mut out)?;
@@ -112,7 +112,7 @@ fn append_method(method: &Method, out: &mut Vec<u8>) -> Result<(), SignatureErro
 /// Appends a type to a blob.
 ///
 /// # Errors
-/// Tokens or numbers that do not fit.
+/// If a token or number does not fit.
 pub fn write_type(ty: &Type, out: &mut Vec<u8>) -> Result<(), SignatureError> {
     let mut with = |first: u8, inner: &Type| {
         out.push(first);
@@ -184,7 +184,7 @@ fn tagged(first: u8, token: u32, out: &mut Vec<u8>) -> Result<(), SignatureError
     number(coded, out)
 }
 
-/// A TypeDef, TypeRef or TypeSpec token as signatures have it (ECMA-335 II.23.2.8).
+/// Encodes a TypeDef, TypeRef or TypeSpec token for signatures (ECMA-335 II.23.2.8).
 fn coded(token: u32) -> Option<u32> {
     let tag = match token >> 24 {
         0x02 => 0,
@@ -195,14 +195,14 @@ fn coded(token: u32) -> Option<u32> {
     Some((token & 0x00FF_FFFF) << 2 | tag)
 }
 
-/// Appends a TypeDef, TypeRef or TypeSpec token as signatures have it. Any other token becomes the null TypeDef, which
-/// no reader accepts.
+/// Appends a TypeDef, TypeRef or TypeSpec token in the form of signatures. Any other token becomes the null
+/// TypeDef, which no reader accepts.
 pub fn write_type_token(out: &mut Vec<u8>, token: u32) {
     // 26 bits always fit.
     let _ = number(coded(token).unwrap_or(0), out);
 }
 
-/// A compressed unsigned number, in its shortest form (ECMA-335 II.23.2).
+/// Appends a compressed unsigned number in its shortest form (ECMA-335 II.23.2).
 fn number(value: u32, out: &mut Vec<u8>) -> Result<(), SignatureError> {
     match value {
         0..=0x7F => out.push(value as u8),
@@ -213,7 +213,7 @@ fn number(value: u32, out: &mut Vec<u8>) -> Result<(), SignatureError> {
     Ok(())
 }
 
-/// A compressed signed number, in its shortest form.
+/// Appends a compressed signed number in its shortest form.
 fn signed(value: i32, out: &mut Vec<u8>) -> Result<(), SignatureError> {
     let rotated = |bits: u32| {
         let mask = (1_u32 << bits) - 1;

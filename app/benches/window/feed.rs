@@ -1,11 +1,11 @@
-//! What an agent and the worker threads would tell the window of a process with a million methods.
+//! Updates that agent and worker threads would send about a process with a million methods.
 
 use redial::link::worker::in_parts;
 use redial::model::catalogue::builder::Builder;
-use redial::model::catalogue::synthetic::{Chance, Modules};
+use redial::model::catalogue::synthetic::{PseudoRandom, SyntheticModules};
 use redial::model::ids::ConnectionId;
 use redial::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use redial::model::update::{CataloguePart, Retry, Told, Update};
+use redial::model::update::{CataloguePart, Retry, ConnectionUpdate, Update};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};
@@ -14,30 +14,30 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::ROWS_PER_PAGE;
 use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::order::TimeOptions;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use std::sync::mpsc::SyncSender;
 
-/// The process looked at.
+/// The process shown.
 pub const PROCESS: ProcessKey = ProcessKey { pid: 4242, start: 7 };
 /// The window's first connection.
 pub const CONNECTION: ConnectionId = ConnectionId(1);
 
-/// How much there is.
+/// The amount of data.
 #[derive(Clone, Copy)]
 pub struct Size {
     /// Modules.
     pub modules: usize,
-    /// Methods in all.
+    /// All methods.
     pub methods: usize,
-    /// Methods of them that are dialled.
+    /// Dialled methods.
     pub dialled: usize,
 }
 
-fn told(connection: ConnectionId, told: Told) -> Update {
+fn told(connection: ConnectionId, told: ConnectionUpdate) -> Update {
     Update::Connection(connection, vec![told])
 }
 
-/// The list of so many processes, beginning with the one looked at.
+/// Returns the update with the process list, starting with the process shown.
 pub fn processes(number: u32) -> Update {
     let row = |index: u32| ProcessRow {
         key: ProcessKey { pid: PROCESS.pid + index, ..PROCESS },
@@ -68,44 +68,44 @@ fn facts() -> AgentFacts {
     }
 }
 
-/// Tells everything there is to tell after connecting, as fast as it is taken; the builder, which stays where the
-/// loading thread keeps its own. To be called on a thread of its own.
+/// Sends all updates after connecting as fast as they are accepted; returns the builder, which stays on the
+/// loading thread. Call it on a thread of its own.
 pub fn connect(connection: ConnectionId, size: Size, to: &SyncSender<Update>) -> Builder {
-    let tell = |one: Told| {
+    let tell = |one: ConnectionUpdate| {
         for part in in_parts(vec![one]) {
-            // A window that is gone needs nothing more.
+            // A closed window needs no more updates.
             let _ = to.send(Update::Connection(connection, part));
         }
     };
-    tell(Told::Connected(Box::new(facts())));
+    tell(ConnectionUpdate::Connected(Box::new(facts())));
     let domain = DomainRow { id: 1, name: "clrhost".into(), shared: false };
     let domains = CataloguePart::Domains { domains: vec![domain], methods: size.methods as u64 };
-    tell(Told::Catalogue(domains));
+    tell(ConnectionUpdate::Catalogue(domains));
     let mut builder = Builder::default();
     let mut rows = Vec::new();
     let mut seen = 0;
-    for (module, pages) in Modules::new(size.modules, size.methods) {
+    for (module, pages) in SyntheticModules::new(size.modules, size.methods) {
         builder.set_modules(std::slice::from_ref(&module));
         for page in &pages {
             seen = dial(&mut rows, seen, size, &module, page);
             for batch in builder.push(page).expect("whole") {
-                tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
+                tell(ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch))));
             }
         }
         if let Some(batch) = builder.finish() {
-            tell(Told::Catalogue(CataloguePart::Batch(Box::new(batch))));
+            tell(ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch))));
         }
         while rows.len() >= ROWS_PER_PAGE {
             let rest = rows.split_off(ROWS_PER_PAGE);
-            tell(Told::Event(Event::Rows { id: None, rows: std::mem::replace(&mut rows, rest) }));
+            tell(ConnectionUpdate::Event(Event::Rows { id: None, rows: std::mem::replace(&mut rows, rest) }));
         }
     }
-    tell(Told::Event(Event::Rows { id: None, rows }));
-    tell(Told::Catalogue(CataloguePart::Complete(builder.name_order())));
+    tell(ConnectionUpdate::Event(Event::Rows { id: None, rows }));
+    tell(ConnectionUpdate::Catalogue(CataloguePart::Complete(builder.name_order())));
     builder
 }
 
-/// Adds rows for some of a page's methods, evenly; the number of methods seen by then.
+/// Adds rows for some of a page's methods, evenly spread; returns the number of methods seen so far.
 fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, page: &MethodPage) -> usize {
     let every = size.methods / size.dialled;
     for at in (0..page.token.len()).filter(|at| (seen + at).is_multiple_of(every)) {
@@ -119,7 +119,7 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
             module: module.name.clone(),
             domain: "clrhost".to_owned(),
             wanted: Level::Count,
-            state: if id.is_multiple_of(5) { State::Asked } else { State::Live },
+            state: if id.is_multiple_of(5) { CopyState::Asked } else { CopyState::Live },
             version: Some(1),
             instances: Vec::new(),
             note: None,
@@ -131,17 +131,17 @@ fn dial(rows: &mut Vec<StatusRow>, seen: usize, size: Size, module: &ModuleRow, 
     seen + page.token.len()
 }
 
-/// A fold of the counters at `t_ms`: every dialled method was called.
-pub fn fold(connection: ConnectionId, dialled: usize, t_ms: u64, chance: &mut Chance) -> Update {
+/// Returns a counter snapshot at `t_ms` in which every dialled method was called.
+pub fn fold(connection: ConnectionId, dialled: usize, t_ms: u64, chance: &mut PseudoRandom) -> Update {
     let delta = CounterDelta {
         t_ms,
         rows: (0..dialled as u32).map(RowId).collect(),
         calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
     };
-    told(connection, Told::Event(Event::Counters { delta, dropped: 0 }))
+    told(connection, ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 }))
 }
 
-/// A process ended.
+/// Returns the update about an ended process.
 pub fn ended(connection: ConnectionId) -> Update {
-    told(connection, Told::Lost { why: "it has ended".into(), retry: Retry::Never })
+    told(connection, ConnectionUpdate::Lost { why: "it has ended".into(), retry: Retry::Never })
 }

@@ -1,42 +1,42 @@
-//! Times of many frames as a line of a table.
+//! Frame times as lines of a table.
 
 use std::time::Duration;
 
-/// Which of a line's numbers its target is for.
+/// The statistic that a target applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// All but one in a thousand.
+    /// 99.9 % of the measurements.
     P999,
-    /// All.
+    /// All measurements.
     Worst,
 }
 
-/// One line: numbers of one kind, with what they should be at most.
+/// One line: measurements of one kind with their target.
 pub struct Figure {
-    /// What was measured.
+    /// The name.
     pub what: String,
-    /// Its unit: `ms`, `MiB`.
+    /// The unit: `ms`, `MiB`.
     pub unit: &'static str,
     /// The measurements.
     pub numbers: Vec<f64>,
-    /// The most that one of them may be.
+    /// The limit for one of the statistics.
     pub target: Option<(Of, f64)>,
 }
 
 impl Figure {
-    /// Times, in milliseconds.
+    /// Returns a figure of times, in milliseconds.
     pub fn times(what: impl Into<String>, times: &[Duration], target: Option<(Of, f64)>) -> Figure {
         let numbers = times.iter().map(|time| time.as_secs_f64() * 1_000.0).collect();
         Figure { what: what.into(), unit: "ms", numbers, target }
     }
 
-    /// Prints the line: columns for a reader, or fields with tabs between for a program (what, unit, number of
-    /// measurements, median, 99 of 100, 999 of 1000, worst, which of them the target is for, target).
+    /// Prints the line: columns for readers, or tab-separated fields for programs (name, unit, number of
+    /// measurements, median, 99 %, 99.9 %, worst, statistic of the target, target).
     pub fn print(&self, tabs: bool) {
         let mut sorted = self.numbers.clone();
         sorted.sort_by(f64::total_cmp);
         let at = |share: f64| {
-            // The smallest number that at least that share does not exceed.
+            // The smallest number that this share of measurements does not exceed.
             let rank = (share * sorted.len() as f64).ceil() as usize;
             sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
         };

@@ -1,11 +1,11 @@
-//! Twenty processes of one program, merged: as many methods each as a small server on .NET 8 has with its framework, a
-//! thousand of them dialled in all of them, counters of each four times a second.
+//! Twenty merged processes of one program. Each has as many methods as a small server on .NET 8 with its
+//! framework, a thousand of them dialled, with counters four times a second.
 
 use super::feed::{self, Size};
 use super::figures::{Figure, Of};
 use super::stage::{Stage, key, wheel};
 use eframe::egui::{Event, Key, Modifiers};
-use redial::model::catalogue::synthetic::Chance;
+use redial::model::catalogue::synthetic::PseudoRandom;
 use redial::model::ids::ConnectionId;
 use redial::model::update::Update;
 use std::sync::mpsc::SyncSender;
@@ -13,29 +13,29 @@ use std::time::Duration;
 
 const PROCESSES: u32 = 20;
 const SIZE: Size = Size { modules: 40, methods: 37_000, dialled: 1_000 };
-/// Frames in which each process says its numbers once: four times a second.
+/// Frames in which each process sends its numbers once: four times a second.
 const FRAMES_PER_FOLD: usize = 15;
-/// The most a frame may take, milliseconds.
+/// The limit for a frame, milliseconds.
 const FRAME: Option<(Of, f64)> = Some((Of::P999, 8.0));
 
-/// Measures it.
+/// Runs the benchmark.
 pub fn run(tabs: bool, frames: usize) {
-    let mut fleet = Fleet { tabs, frames, chance: Chance::new(5), t_ms: 0, running: PROCESSES };
+    let mut fleet = Fleet { tabs, frames, chance: PseudoRandom::new(5), t_ms: 0, running: PROCESSES };
     let (mut stage, to) = Stage::open(PROCESSES);
-    let all = stage.find(&format!("Choose all {PROCESSES} named Contoso.dll"));
+    let all = stage.find(&format!("Select all {PROCESSES} processes named Contoso.dll"));
     stage.click(all);
     fleet.load(&mut stage, &to);
-    let framework = stage.find("hide framework");
+    let framework = stage.find("Hide framework");
     stage.click(framework);
     fleet.update(&mut stage, &to, "sorted by name");
-    let rate = stage.find("sort by per second");
+    let rate = stage.find("Sort by per second");
     stage.click(rate);
     fleet.update(&mut stage, &to, "sorted by rate");
     fleet.filter(&mut stage, &to);
     fleet.shrink(&mut stage, &to, [3, 12], "sorted by rate");
-    let tree = stage.find("tree");
+    let tree = stage.find("Tree");
     stage.click(tree);
-    // Off the rows, which else would keep their places.
+    // Moves the pointer off the rows, which would otherwise keep their places.
     stage.frame(vec![Event::PointerMoved(rate)]);
     fleet.update(&mut stage, &to, "as a tree");
     fleet.shrink(&mut stage, &to, [1, 20], "as a tree");
@@ -44,7 +44,7 @@ pub fn run(tabs: bool, frames: usize) {
 struct Fleet {
     tabs: bool,
     frames: usize,
-    chance: Chance,
+    chance: PseudoRandom,
     t_ms: u64,
     running: u32,
 }
@@ -54,7 +54,7 @@ impl Fleet {
         Figure::times(format!("20 processes merged: {what}"), times, target).print(self.tabs);
     }
 
-    /// Everything twenty agents have to tell arrives, and is taken over.
+    /// All updates of twenty agents arrive and are merged.
     fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) {
         let to = to.clone();
         let telling = std::thread::spawn(move || {
@@ -73,7 +73,7 @@ impl Fleet {
         drop(telling.join().expect("told"));
     }
 
-    /// Each frame one or two of the processes say their numbers.
+    /// In each frame one or two of the processes send their numbers.
     fn fold(&mut self, frame: usize, to: &SyncSender<Update>) {
         self.t_ms += u64::from(frame.is_multiple_of(FRAMES_PER_FOLD)) * 250;
         for id in (1..=PROCESSES).filter(|id| *id as usize % FRAMES_PER_FOLD == frame % FRAMES_PER_FOLD) {
@@ -115,13 +115,14 @@ impl Fleet {
         );
     }
 
-    /// Two of the processes end and are taken out of the list: from the click until nothing is left to do.
+    /// Two of the processes end and are removed from the list: measures from the click until everything is
+    /// done.
     fn shrink(&mut self, stage: &mut Stage, to: &SyncSender<Update>, ended: [u32; 2], how: &str) {
         for id in ended {
             to.send(feed::ended(ConnectionId(id))).expect("a window");
         }
         let mut times: Vec<Duration> = (0..20).map(|_| stage.frame(Vec::new())).collect();
-        let take_out = stage.find("Take out what has ended");
+        let take_out = stage.find("Remove ended processes");
         times.push(stage.click(take_out));
         times.extend((0..60).map(|_| stage.frame(Vec::new())));
         self.running -= ended.len() as u32;

@@ -1,8 +1,10 @@
-//! `cargo run --release -p redial-window-bench`: what the window takes of its thread with a million methods in 500
-//! modules, 20,000 of them dialled and called: logic, views and tessellation of every frame, without a screen. One line
-//! a figure, followed by those of twenty processes merged; `--tabs` for programs that read them, `--quick` for fewer
-//! frames, `--processes` for what finding processes takes instead, `--fleet` for the merged ones alone, `--shops NAME PID…`
-//! for real processes with the agent (`cargo xtask bench window` starts twenty).
+//! `cargo run --release -p redial-window-bench`: time on the window's thread with a million methods in 500
+//! modules, 20,000 of them dialled and called: logic, views and tessellation of every frame, without a
+//! screen. Prints one line per figure, followed by those of twenty merged processes.
+//!
+//! Options: `--tabs` for programs that read the output, `--quick` for fewer frames, `--processes` for the
+//! cost of finding processes instead, `--fleet` for the merged figures only, `--shops NAME PID…` for real
+//! processes with the agent (`cargo xtask bench window` starts twenty).
 
 mod feed;
 mod figures;
@@ -15,22 +17,22 @@ use eframe::egui::{Event, Key, Modifiers};
 use feed::Size;
 use figures::{Figure, Of};
 use redial::model::catalogue::builder::Builder;
-use redial::model::catalogue::synthetic::Chance;
+use redial::model::catalogue::synthetic::PseudoRandom;
 use redial::model::update::Update;
 use stage::{Stage, key, wheel};
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
-/// The most a frame may take, milliseconds.
+/// The limit for a frame, milliseconds.
 const FRAME: Option<(Of, f64)> = Some((Of::P999, 8.0));
 const KEYSTROKE: Option<(Of, f64)> = Some((Of::Worst, 10.0));
 const SORT: Option<(Of, f64)> = Some((Of::Worst, 30.0));
 const MEMORY: Option<(Of, f64)> = Some((Of::Worst, 300.0));
 
-/// Frames between folds of the counters: the window asks agents for one every 250 ms.
+/// Frames between counter snapshots: the window requests one every 250 ms.
 const FRAMES_PER_FOLD: usize = 15;
 
-/// What is typed into the filter, letter by letter: some leave much, some little, some nothing.
+/// Filter texts, typed letter by letter: some match much, some little, some nothing.
 const TYPED: [&str; 14] = [
     "orderservice",
     "Repository",
@@ -69,7 +71,7 @@ fn main() {
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };
     if !has("--fleet") {
-        let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: Chance::new(11), t_ms: 0 };
+        let mut bench = Bench { size, frames, tabs: has("--tabs"), chance: PseudoRandom::new(11), t_ms: 0 };
         bench.run();
     }
     fleet::run(has("--tabs"), frames);
@@ -79,7 +81,7 @@ struct Bench {
     size: Size,
     frames: usize,
     tabs: bool,
-    chance: Chance,
+    chance: PseudoRandom,
     t_ms: u64,
 }
 
@@ -87,29 +89,29 @@ impl Bench {
     fn run(&mut self) {
         let (mut stage, to) = Stage::open(1);
         let builder = self.load(&mut stage, &to);
-        let framework = stage.find("hide framework");
+        let framework = stage.find("Hide framework");
         stage.click(framework);
         stage.find(&self.all_methods());
         self.scroll(&mut stage);
         self.update(&mut stage, &to, "sorted by name");
         self.filter(&mut stage);
         self.sort(&mut stage);
-        let rate = stage.find("sort by per second");
+        let rate = stage.find("Sort by per second");
         stage.click(rate);
         self.update(&mut stage, &to, "sorted by rate");
         self.filter_while_updating(&mut stage, &to);
-        let tree = stage.find("tree");
+        let tree = stage.find("Tree");
         stage.click(tree);
-        let domain = stage.find("expand AppDomain clrhost");
+        let domain = stage.find("Expand AppDomain clrhost");
         stage.click(domain);
-        // Off the rows, which else would keep their places.
+        // Moves the pointer off the rows, which would otherwise keep their places.
         stage.frame(vec![Event::PointerMoved(rate)]);
         self.update(&mut stage, &to, "as a tree");
         self.memory();
         drop(builder);
     }
 
-    /// What stands above the table when nothing is left out.
+    /// Returns the text above the table when nothing is hidden.
     fn all_methods(&self) -> String {
         let number = self.size.methods.to_string();
         let thousands = number.as_bytes().rchunks(3).rev();
@@ -121,14 +123,14 @@ impl Bench {
         Figure::times(what, times, target).print(self.tabs);
     }
 
-    /// Everything the agent has to tell arrives, as fast as the window takes it.
+    /// All updates of the agent arrive as fast as the window accepts them.
     fn load(&self, stage: &mut Stage, to: &SyncSender<Update>) -> Builder {
         let (size, to) = (self.size, to.clone());
         let telling = std::thread::spawn(move || feed::connect(feed::CONNECTION, size, &to));
         let mut times = Vec::new();
         while !telling.is_finished() {
             times.push(stage.frame(Vec::new()));
-            // A screen shows 60 frames a second, and so leaves the loading thread its time.
+            // A screen shows 60 frames a second, which leaves time for the loading thread.
             std::thread::sleep(Duration::from_millis(8));
         }
         times.extend((0..10).map(|_| stage.frame(Vec::new())));
@@ -137,11 +139,11 @@ impl Bench {
     }
 
     fn scroll(&mut self, stage: &mut Stage) {
-        let row = stage.find("sort by method") + eframe::egui::vec2(0.0, 300.0);
+        let row = stage.find("Sort by method") + eframe::egui::vec2(0.0, 300.0);
         stage.frame(vec![Event::PointerMoved(row)]);
         let mut times = Vec::new();
         for frame in 0..self.frames {
-            // Slowly, then by pages; now and then back.
+            // Slowly, then by pages; sometimes backwards.
             let points = if frame % 100 < 50 { 3.0 } else { 700.0 };
             let points = if frame % 400 < 300 { -points } else { points };
             times.push(stage.frame(vec![wheel(points)]));
@@ -155,7 +157,7 @@ impl Bench {
         feed::fold(feed::CONNECTION, self.size.dialled, self.t_ms, &mut self.chance)
     }
 
-    /// 20,000 rows change four times a second, while the user scrolls.
+    /// 20,000 rows change four times a second while the user scrolls.
     fn update(&mut self, stage: &mut Stage, to: &SyncSender<Update>, how: &str) {
         let mut times = Vec::new();
         let mut folds = Vec::new();
@@ -177,7 +179,7 @@ impl Bench {
         self.print(&format!("of those: frames with new numbers, {how}"), &folds, None);
     }
 
-    /// Types every word, and takes it back; the frame of each keystroke with all it causes.
+    /// Types every word and deletes it; measures each keystroke's frame with all its effects.
     fn filter(&mut self, stage: &mut Stage) {
         let (mut typed, mut taken_back, mut shown) = (Vec::new(), Vec::new(), Vec::new());
         stage.frame(key(Key::Slash, Modifiers::NONE));
@@ -215,7 +217,7 @@ impl Bench {
     }
 
     fn sort(&mut self, stage: &mut Stage) {
-        let heads = ["sort by calls", "sort by per second", "sort by method"].map(|name| stage.find(name));
+        let heads = ["Sort by calls", "Sort by per second", "Sort by method"].map(|name| stage.find(name));
         let [calls, rate, name] = heads;
         let (mut by_number, mut by_name) = (Vec::new(), Vec::new());
         for _ in 0..(self.frames / 100).max(3) {

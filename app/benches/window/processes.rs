@@ -1,15 +1,15 @@
-//! What looking at all processes of the machine takes of the processors: the first time, and when little or much has
-//! changed since. Who calls it says what processes there are.
+//! Processor time of scanning all processes of the machine: the first time, and when little or much has
+//! changed since. The caller says which processes to add.
 
 use crate::figures::{Figure, Of};
 use redial::link::discover::Census;
-use redial::link::look;
+use redial::link::process_status;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// The most a refresh may take, milliseconds of all threads together.
+/// The limit for a refresh, milliseconds of all threads together.
 const REFRESH: Option<(Of, f64)> = Some((Of::Worst, 50.0));
-/// Processes that come between two refreshes of the busiest kind.
+/// Processes added between two refreshes in the busiest case.
 const COME: usize = 50;
 
 /// Prints the figures.
@@ -35,7 +35,7 @@ pub fn run(tabs: bool, quick: bool) {
     print(format!("a later look at {all}, {COME} of them new and as many gone"), coming.collect(), REFRESH);
     let asked = (0..times).map(|_| {
         let began = processor_time();
-        look::rows(dotnet.clone(), "redial bench");
+        process_status::rows(dotnet.clone(), "redial bench");
         processor_time() - began
     });
     print(format!("asking the agents of {} with .NET", dotnet.len()), asked.collect(), None);
@@ -47,12 +47,12 @@ fn refresh(census: &mut Census) -> Duration {
     processor_time() - began
 }
 
-/// Processor time of this process so far, all its threads.
+/// Returns this process's processor time so far, over all threads.
 fn processor_time() -> Duration {
     #[cfg(unix)]
     {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: clock_gettime(2) with a live place for the answer.
+        // SAFETY: clock_gettime(2) with a valid pointer for the result.
         let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
         assert_eq!(failed, 0, "the system has no such clock");
         Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -61,7 +61,7 @@ fn processor_time() -> Duration {
     panic!("processor time is measured on Linux")
 }
 
-/// Processes that wait, and are gone when dropped.
+/// Idle processes that are killed when dropped.
 struct Children(Vec<Child>);
 
 impl Children {
@@ -78,7 +78,7 @@ impl Children {
 impl Drop for Children {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // Either fails only when it has ended already.
+            // Both fail only if the process has ended already.
             let _ = child.kill();
             let _ = child.wait();
         }

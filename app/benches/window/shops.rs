@@ -1,27 +1,27 @@
-//! Real processes of one program, merged, over their real pipes: what the window takes of its thread while they arrive,
-//! while their numbers do, and while two of them are killed and taken out.
+//! Real processes of one program, merged, over their real pipes: time on the window's thread while they
+//! arrive, while their numbers do, and while two of them are killed and removed.
 //!
-//! What is waited for is waited for by time: looking for it would draw frames that are not measured.
+//! Waits by time: polling the window would draw frames that are not measured.
 
 use super::figures::{Figure, Of};
 use super::stage::{Stage, wheel};
 use eframe::egui::Event;
 use std::time::{Duration, Instant};
 
-/// Time for all of them to be connected and taken over, for numbers, and for two to be gone.
+/// Time to connect and merge all of them, to get numbers, and to remove two.
 const ARRIVAL: Duration = Duration::from_secs(20);
 const NUMBERS: Duration = Duration::from_secs(15);
 const END: Duration = Duration::from_secs(5);
-/// The method whose numbers the panel shows.
+/// The method whose numbers the details panel shows.
 const METHOD: &str = "Shop!Shop.Cart.Add(int)";
 
 /// The processes.
 pub struct Shops {
-    /// What they are called, without extension.
+    /// Their name, without extension.
     pub name: String,
     /// Their process ids; the first two will be killed.
     pub pids: Vec<u32>,
-    /// Whether figures are for a program to read.
+    /// Whether to print for programs.
     pub tabs: bool,
 }
 
@@ -41,12 +41,12 @@ impl Shops {
         }
     }
 
-    /// Measures it. Panics where the window does not show what it must.
+    /// Runs the benchmark. Panics if the window does not show the expected widgets.
     pub fn run(&self) {
         let number = self.pids.len();
         let (mut stage, mut times) = Stage::among_processes(self.pids[2]);
         times.extend(self.frames(&mut stage, Duration::from_secs(3)));
-        let all = stage.find(&format!("Choose all {number} named {}.dll", self.name));
+        let all = stage.find(&format!("Select all {number} processes named {}.dll", self.name));
         times.push(stage.click(all));
         times.extend(self.frames(&mut stage, ARRIVAL));
         stage.find(&format!("{number} connected"));
@@ -60,14 +60,14 @@ impl Shops {
 
         self.pids.iter().take(2).for_each(|pid| kill(*pid));
         let mut times = self.frames(&mut stage, END);
-        let take_out = stage.find("Take out what has ended");
+        let take_out = stage.find("Remove ended processes");
         times.push(stage.click(take_out));
         times.extend(self.frames(&mut stage, END));
         stage.find(&format!("{} connected", number - 2));
         self.print("a frame while two are killed and taken out", &times);
     }
 
-    /// Frames at the pace of a screen, for so long, scrolling to and fro.
+    /// Draws frames at the pace of a screen for this time, scrolling to and fro.
     fn frames(&self, stage: &mut Stage, span: Duration) -> Vec<Duration> {
         let (began, mut times) = (Instant::now(), Vec::new());
         while began.elapsed() < span {
@@ -88,7 +88,7 @@ impl Shops {
 
 #[cfg(unix)]
 fn kill(pid: u32) {
-    // SAFETY: kill takes two numbers and touches no memory.
+    // SAFETY: kill(2) takes two numbers and touches no memory.
     let failed = unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) };
     assert_eq!(failed, 0, "process {pid} cannot be killed");
 }

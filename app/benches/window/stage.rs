@@ -1,4 +1,4 @@
-//! The window without a screen: input in, views and tessellation as on one, and the time they take of their thread.
+//! The window without a screen: input, views and tessellation as with one, and their time on this thread.
 
 use eframe::App as _;
 use eframe::egui::{
@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use super::feed;
 
-/// A screen's worth of window, points.
+/// Size of the window, points.
 const SCREEN: [f32; 2] = [1920.0, 1080.0];
-/// Updates that may wait, as between worker threads and window.
+/// Capacity for waiting updates, as between worker threads and window.
 const WAITING: usize = 64;
 
 /// The window.
@@ -26,15 +26,15 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A window that looks at the first of so many processes of [`feed`], before it was told anything of it; and where
-    /// to tell it.
+    /// Returns a window that shows the first of `processes` processes of [`feed`], without any further
+    /// updates, and the sender for them.
     pub fn open(processes: u32) -> (Stage, SyncSender<Update>) {
         let (to, from): (_, Receiver<Update>) = sync_channel(WAITING);
         let context = egui::Context::default();
         let options = Options { pid: Some(feed::PROCESS.pid), ..Options::default() };
         let app = App::fed(&context, options, from);
         let mut stage = Stage::of(context, app);
-        // The channel is empty and has room.
+        // The channel is empty, so this never blocks.
         to.try_send(feed::processes(processes)).expect("room");
         for _ in 0..5 {
             stage.frame(Vec::new());
@@ -42,7 +42,8 @@ impl Stage {
         (stage, to)
     }
 
-    /// A window that looks for the processes of this machine, and at one of them; what its first frame took.
+    /// Returns a window that scans this machine's processes and shows one of them; and the time of its first
+    /// frame.
     pub fn among_processes(pid: u32) -> (Stage, Vec<Duration>) {
         let context = egui::Context::default();
         let app = App::new(&context, Options { pid: Some(pid), scan: true, ..Options::default() });
@@ -55,7 +56,7 @@ impl Stage {
         Stage { context, app, frame: eframe::Frame::_new_kittest(), seconds: 0.0, triangles: 0 }
     }
 
-    /// One frame with these events: logic, views, tessellation; the time it took of this thread.
+    /// Runs one frame with these events: logic, views, tessellation. Returns its time on this thread.
     pub fn frame(&mut self, events: Vec<Event>) -> Duration {
         self.seconds += 1.0 / 60.0;
         let input = egui::RawInput {
@@ -74,7 +75,7 @@ impl Stage {
         });
         let primitives = context.tessellate(output.shapes, output.pixels_per_point);
         let took = cpu_time().saturating_sub(began);
-        // What was drawn is looked at, so that none of it can be left out.
+        // Uses the output, so that the compiler cannot omit any of it.
         self.triangles = primitives
             .iter()
             .map(|one| match &one.primitive {
@@ -85,12 +86,12 @@ impl Stage {
         took
     }
 
-    /// Triangles of the last frame.
+    /// Returns the number of triangles in the last frame.
     pub fn triangles(&self) -> usize {
         self.triangles
     }
 
-    /// Where a widget stands that has this name for screen readers.
+    /// Returns the position of the widget with this accessible name.
     pub fn find(&mut self, name: &str) -> Pos2 {
         self.context.enable_accesskit();
         let mut found = None;
@@ -118,7 +119,7 @@ impl Stage {
         found.unwrap_or_else(|| panic!("there is no widget {name:?}"))
     }
 
-    /// Clicks; the frame of the release, which carries out what was clicked.
+    /// Clicks; returns the time of the frame that executes the click.
     pub fn click(&mut self, at: Pos2) -> Duration {
         let button = |pressed| Event::PointerButton {
             pos: at,
@@ -132,7 +133,7 @@ impl Stage {
     }
 }
 
-/// A turn of the wheel, in points.
+/// Returns a wheel movement, in points.
 pub fn wheel(points: f32) -> Event {
     Event::MouseWheel {
         unit: MouseWheelUnit::Point,
@@ -143,13 +144,13 @@ pub fn wheel(points: f32) -> Event {
     }
 }
 
-/// A key pressed, and released.
+/// Returns a key press and release.
 pub fn key(key: Key, modifiers: Modifiers) -> Vec<Event> {
     let event = |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers };
     vec![event(true), event(false)]
 }
 
-/// Time this thread has had a processor.
+/// Returns this thread's processor time.
 #[cfg(unix)]
 pub fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -159,7 +160,7 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Time that passes, where no clock counts a thread's.
+/// Returns elapsed time where no clock counts a thread's time.
 #[cfg(not(unix))]
 pub fn cpu_time() -> Duration {
     static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();

@@ -1,9 +1,9 @@
-//! What is understood, and what is refused with a sentence.
+//! Tests of argument parsing.
 
 use super::*;
 use clap::CommandFactory;
 
-fn parse(line: &str) -> Result<Command, clap::error::ErrorKind> {
+fn parse(line: &str) -> Result<CliCommand, clap::error::ErrorKind> {
     let words = std::iter::once("redial").chain(line.split_whitespace());
     Arguments::try_parse_from(words).map_err(|error| error.kind()).map(|all| all.command.expect("a command"))
 }
@@ -15,7 +15,7 @@ fn the_definition_is_sound() {
 
 #[test]
 fn run_leaves_its_commands_options_alone() {
-    let Ok(Command::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y")
+    let Ok(CliCommand::Run(run)) = parse("run --dial A.B=count --dial C.*=off -- dotnet --dial x.dll -- y")
     else {
         panic!("a run");
     };
@@ -26,7 +26,7 @@ fn run_leaves_its_commands_options_alone() {
 
 #[test]
 fn dial_takes_known_levels_only() {
-    let Ok(Command::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
+    let Ok(CliCommand::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
     assert_eq!(
         (dial.target.only(), dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
         (Some(42), Some(Level::Count), true, false, true)
@@ -41,11 +41,11 @@ fn numbers_have_bounds() {
     for line in ["watch 1 --interval 9", "watch 1 --count 0", "methods 1 --limit 0", "modules 99999999999"] {
         assert_eq!(parse(line).err(), Some(clap::error::ErrorKind::ValueValidation), "{line}");
     }
-    assert!(parse("status 1 A.B --agent").is_err(), "the agent's account has no pattern");
+    assert!(parse("status 1 A.B --agent").is_err(), "--agent takes no pattern");
 }
 
 #[test]
-fn a_process_is_told_by_its_id_or_name() {
+fn accepts_process_ids_and_names() {
     for (word, good) in [
         ("1", true),
         ("4294967295", true),
@@ -59,7 +59,7 @@ fn a_process_is_told_by_its_id_or_name() {
             Ok(_) => assert!(good, "{word}"),
             Err(error) => {
                 let text = error.to_string();
-                assert!(!good && text.contains("a process is told by its id"), "{word}: {text}");
+                assert!(!good && text.contains("a process is an id"), "{word}: {text}");
             }
         }
     }
@@ -79,12 +79,12 @@ fn an_attach_has_a_pid_and_may_have_a_time_out() {
 }
 
 #[test]
-fn commands_of_later_do_not_exist() {
+fn refuses_planned_commands() {
     assert!(parse("events 1").is_err());
 }
 
 #[test]
-fn il_is_of_one_method() {
+fn il_takes_one_method() {
     for (line, good) in [
         ("il 1 A.B", true),
         ("il name:Shop A.B(int) --instrumented --json", true),
@@ -97,10 +97,10 @@ fn il_is_of_one_method() {
     }
 }
 
-fn dial(line: &str) -> Result<Dial, String> {
+fn dial(line: &str) -> Result<DialArguments, String> {
     let words = ["redial", "dial", "42", "Shop.Cart.*"].into_iter().chain(line.split_whitespace());
     match Arguments::try_parse_from(words).map(|all| all.command) {
-        Ok(Some(Command::Dial(dial))) => Ok(dial),
+        Ok(Some(CliCommand::Dial(dial))) => Ok(dial),
         Ok(other) => panic!("not a dial: {other:?}"),
         Err(error) => Err(error.to_string()),
     }
@@ -118,8 +118,8 @@ fn a_dial_may_be_limited_to_a_domain_or_a_copy() {
     for (line, part) in [
         ("count --all-domains", "--domain"),
         ("count --domain=", "--domain"),
-        ("count --copy 7f10", "as `redial modules` lists it"),
-        ("count --copy 0x", "as `redial modules` lists it"),
+        ("count --copy 7f10", "`redial modules` lists them"),
+        ("count --copy 0x", "`redial modules` lists them"),
         ("count --copy 0x1 --later", "--later"),
     ] {
         let error = dial(line).expect_err(line);
@@ -128,48 +128,48 @@ fn a_dial_may_be_limited_to_a_domain_or_a_copy() {
 }
 
 #[test]
-fn what_is_kept_of_calls_is_asked_for_at_level_time() {
+fn time_options_need_level_time() {
     let order = |line: &str| dial(line).and_then(|dial| dial.order());
-    let told = |line: &str| order(line).map(|order| redial_protocol::dialset::print_order(&order));
+    let printed = |line: &str| order(line).map(|order| redial_protocol::dialset::print_order(&order));
     assert_eq!(
-        told("time --slower-than 10ms --failed-only --callers"),
+        printed("time --slower-than 10ms --failed-only --callers"),
         Ok("Shop.Cart.* = time slower-than=10ms failed-only callers".to_owned())
     );
-    assert_eq!(told("time --slower-than 1500us"), Ok("Shop.Cart.* = time slower-than=1ms500us".to_owned()));
+    assert_eq!(printed("time --slower-than 1500us"), Ok("Shop.Cart.* = time slower-than=1ms500us".to_owned()));
     for (line, part) in [
         (
             "count --slower-than 10ms --callers",
-            "--slower-than 10ms --callers is about calls that are timed: say `redial dial 42 'Shop.Cart.*' time \
+            "--slower-than 10ms --callers needs level time; use `redial dial 42 'Shop.Cart.*' time \
              --slower-than 10ms --callers`",
         ),
-        ("off --failed-only", "about calls that are timed"),
+        ("off --failed-only", "needs level time"),
         ("time --slower-than 10", "500us, 10ms or 2s"),
-        ("time --slower-than 0ms", "a nanosecond at least"),
+        ("time --slower-than 0ms", "at least 1ns"),
     ] {
-        assert!(told(line).as_ref().is_err_and(|why| why.contains(part)), "{line}: {:?}", told(line));
+        assert!(printed(line).as_ref().is_err_and(|why| why.contains(part)), "{line}: {:?}", printed(line));
     }
 }
 
 #[test]
 fn dials_are_kept_held_or_kept_for_a_time() {
-    let stand = |line: &str| dial(line).map(|dial| dial.turn.stand());
-    assert_eq!(stand("count"), Ok(Stand::Kept));
-    assert_eq!(stand("count --hold"), Ok(Stand::Held));
-    assert_eq!(stand("count --for 10m"), Ok(Stand::KeptFor { ms: 600_000 }));
-    assert!(stand("count --for 10m --hold").is_err_and(|error| error.contains("--hold")));
-    assert!(stand("count --for soon").is_err_and(|error| error.contains("90s, 10m, 2h or 1d")));
+    let lifetime = |line: &str| dial(line).map(|dial| dial.turn.lifetime());
+    assert_eq!(lifetime("count"), Ok(Lifetime::Kept));
+    assert_eq!(lifetime("count --hold"), Ok(Lifetime::Held));
+    assert_eq!(lifetime("count --for 10m"), Ok(Lifetime::KeptFor { ms: 600_000 }));
+    assert!(lifetime("count --for 10m --hold").is_err_and(|error| error.contains("--hold")));
+    assert!(lifetime("count --for soon").is_err_and(|error| error.contains("90s, 10m, 2h or 1d")));
 }
 
 #[test]
-fn means_to_start_a_program_are_named() {
-    assert!(matches!(parse("env --for iis:Shop --json"), Ok(Command::Env(env)) if env.json));
+fn env_needs_known_means() {
+    assert!(matches!(parse("env --for iis:Shop --json"), Ok(CliCommand::Env(env)) if env.json));
     for line in ["env", "env --for", "env --for csh", "env shell"] {
         assert!(parse(line).is_err(), "{line}");
     }
 }
 
 #[test]
-fn several_processes_are_told_in_one_word() {
+fn one_argument_names_several_processes() {
     for line in
         ["off 1,2", "watch name:Shop", "attach pool:Shop,7", "dial name:Shop A.B count --follow --attach"]
     {
@@ -183,14 +183,14 @@ fn several_processes_are_told_in_one_word() {
 }
 
 #[test]
-fn help_says_which_columns_go_first() {
+fn help_lists_the_order_of_hidden_columns() {
     for command in ["status", "watch"] {
         let asked = Arguments::try_parse_from(["redial", command, "--help"]).expect_err("help").to_string();
         let words: Vec<&str> = asked.split_whitespace().collect();
         let help = words.join(" ");
         assert!(
             help.contains(
-                "in this order, and named: P90, IN FLIGHT, EXCEPTIONS, SELF, MAX, TOTAL, P99, P50."
+                "in this order and listed below the table: P90, IN FLIGHT, EXCEPTIONS, SELF, MAX, TOTAL, P99, P50."
             ),
             "{help}"
         );
@@ -211,17 +211,17 @@ fn help_lists_the_same_levels_wherever_one_is_asked_for() {
 
 #[test]
 fn dial_sets_are_applied_saved_and_undone() {
-    let Ok(Command::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
+    let Ok(CliCommand::Apply(apply)) = parse("apply 7 - --plan --for 90s --take --later --json") else {
         panic!("an apply")
     };
     assert_eq!((apply.target.only(), apply.file.to_str()), (Some(7), Some("-")));
     assert_eq!(
-        (apply.turn.plan, apply.turn.take, apply.turn.later, apply.turn.stand()),
-        (true, true, true, Stand::KeptFor { ms: 90_000 })
+        (apply.turn.plan, apply.turn.take, apply.turn.later, apply.turn.lifetime()),
+        (true, true, true, Lifetime::KeptFor { ms: 90_000 })
     );
-    assert!(matches!(parse("save 7"), Ok(Command::Save(save)) if save.file.is_none()));
-    assert!(matches!(parse("save 7 shop.dials --force"), Ok(Command::Save(save)) if save.force));
-    assert!(matches!(parse("undo 7 --take"), Ok(Command::Undo(undo)) if undo.take));
+    assert!(matches!(parse("save 7"), Ok(CliCommand::Save(save)) if save.file.is_none()));
+    assert!(matches!(parse("save 7 shop.dials --force"), Ok(CliCommand::Save(save)) if save.force));
+    assert!(matches!(parse("undo 7 --take"), Ok(CliCommand::Undo(undo)) if undo.take));
     for line in ["apply 7", "save 7 --force", "undo", "undo 7 2", "apply 7 a b"] {
         assert!(parse(line).is_err(), "{line}");
     }
@@ -232,7 +232,7 @@ fn pattern_and_level_may_be_one_word() {
     let order = |words: &[&str]| {
         let words = ["redial", "dial", "42"].iter().chain(words);
         match Arguments::try_parse_from(words).map(|all| all.command) {
-            Ok(Some(Command::Dial(dial))) => {
+            Ok(Some(CliCommand::Dial(dial))) => {
                 dial.order().map(|order| redial_protocol::dialset::print_order(&order))
             }
             other => panic!("not a dial: {other:?}"),
@@ -245,11 +245,11 @@ fn pattern_and_level_may_be_one_word() {
         order(&["A.B=time failed-only", "--slower-than", "2s"]),
         Ok("A.B = time slower-than=2s failed-only".to_owned())
     );
-    assert_eq!(order(&["A.a=b", "off"]), Ok("A.a=b = off".to_owned()), "what follows is no level");
+    assert_eq!(order(&["A.a=b", "off"]), Ok("A.a=b = off".to_owned()), "no level follows");
     for (words, part) in [
-        (&["A.B"][..], "no level is given: say `redial dial 42 'A.B' count`"),
-        (&["A.B=loud"], "'loud' is no level"),
-        (&["A.B=count", "off"], "given twice: say `redial dial 42 'A.B' off`"),
+        (&["A.B"][..], "the level is missing; use `redial dial 42 'A.B' count`"),
+        (&["A.B=loud"], "'loud' is not a level"),
+        (&["A.B=count", "off"], "given twice; use `redial dial 42 'A.B' off`"),
         (&["A.B=count domain=X", "--domain", "Y"], "the domain is given twice"),
         (&["A.B=count copy=0x1", "--copy", "0x2"], "the copy is given twice"),
         (&["A.B=time slower-than=1s", "--slower-than", "2s"], "the duration is given twice"),

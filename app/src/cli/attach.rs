@@ -1,22 +1,22 @@
-//! `redial attach`: loads the agent into running processes. Done already is done, too.
+//! `redial attach`: loads the agent into running processes. A process that has the agent counts as success.
 
-use super::{arguments, several};
+use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::attach::{Attached, attach};
 use std::time::Duration;
 
 /// Loads the agent.
-pub fn run(arguments: &arguments::Attach) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::AttachArguments) -> Result<Exit, Failure> {
     let wait = Duration::from_secs(arguments.timeout);
-    several::each(&arguments.target, false, |pid, out| {
-        out.line(&said(pid, attach(pid, wait)?))?;
+    multi_process::each(&arguments.target, false, |pid, out| {
+        out.line(&result_text(pid, attach(pid, wait)?))?;
         Ok(Exit::Done)
     })
 }
 
-fn said(pid: u32, attached: Attached) -> String {
+fn result_text(pid: u32, attached: Attached) -> String {
     match attached {
-        Attached::Now => format!("the agent is loaded into process {pid}; it stays until the process ends"),
-        Attached::Before => format!("the agent is in process {pid} already"),
+        Attached::Now => format!("loaded the agent into process {pid}; it stays until the process ends"),
+        Attached::Before => format!("the agent is already loaded into process {pid}"),
     }
 }

@@ -1,41 +1,42 @@
-//! `redial budget`: what dials may cost together, shown or set.
+//! `redial budget`: shows or sets the overhead budget of all dials.
 
-use super::turn::{catch_interrupts, release, wait};
-use super::{arguments, several, status};
+use super::change::{catch_interrupts, release, wait};
+use super::{arguments, multi_process, status};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::output::json::BudgetJson;
-use crate::output::{Out, budget};
+use crate::output::Out;
+use crate::text::budget;
 use crate::signals::Interrupts;
-use redial_protocol::message::{Command, Reply};
+use redial_protocol::message::{WireCommand, Reply};
 
-/// Shows it, or sets it first.
-pub fn run(arguments: &arguments::Budget) -> Result<Exit, Failure> {
+/// Sets the budget if one is given, then shows it.
+pub fn run(arguments: &arguments::BudgetArguments) -> Result<Exit, Failure> {
     let interrupts = catch_interrupts()?;
-    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, &interrupts, out))
+    multi_process::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, &interrupts, out))
 }
 
 fn one(
     pid: u32,
-    arguments: &arguments::Budget,
+    arguments: &arguments::BudgetArguments,
     interrupts: &Interrupts,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let mut session = connect::open(pid, "redial budget")?;
     interrupts.deliver_to(session.interrupter());
-    let stands = match arguments.percent {
-        Some(arguments::Wanted(limit)) => {
-            let waited = wait(&mut session, Command::SetBudget { limit, take: arguments.take })?;
-            let Reply::Budget(stands) = waited.reply else { return Err(session.wrong_reply().into()) };
-            stands
+    let state = match arguments.percent {
+        Some(arguments::BudgetLimit(limit)) => {
+            let waited = wait(&mut session, WireCommand::SetBudget { limit, take: arguments.take })?;
+            let Reply::Budget(state) = waited.reply else { return Err(session.wrong_reply().into()) };
+            state
         }
         None => status::ask_agent(&mut session)?.cost_budget,
     };
     if arguments.json {
-        out.json(&BudgetJson::new(pid, &stands))?;
+        out.json(&BudgetJson::new(pid, &state))?;
     } else {
-        out.line(&budget::standing(&stands))?;
-        for line in budget::effects(&stands) {
+        out.line(&budget::summary(&state))?;
+        for line in budget::effects(&state) {
             out.line(&line)?;
         }
     }

@@ -1,20 +1,20 @@
-//! `redial dial`: turns the dials of matching methods, and says what became of each.
+//! `redial dial`: turns the dials of matching methods and reports the result.
 
 use super::arguments;
-use super::completions;
-use super::turn::{self, Wanted};
+use super::async_completions;
+use super::change::{self, ChangeRequest};
 use crate::exit::{Exit, Failure};
-use crate::output::table::printable;
+use crate::text::words::printable;
 
 /// Turns dials.
-pub fn run(arguments: &arguments::Dial) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::DialArguments) -> Result<Exit, Failure> {
     let usage = |why: String| Failure::new(Exit::Usage, why);
     let order = arguments.order().map_err(usage)?;
     arguments::check_pattern(&order.pattern).map_err(usage)?;
     let name = format!("'{}'", printable(&order.pattern));
-    let along = arguments.completions.then(|| completions::along(&order)).transpose().map_err(usage)?;
+    let along = arguments.completions.then(|| async_completions::along(&order)).transpose().map_err(usage)?;
     let orders = std::iter::once(order).chain(along).collect();
-    turn::run(&Wanted {
+    change::run(&ChangeRequest {
         target: &arguments.target,
         program: "redial dial",
         name,

@@ -1,20 +1,23 @@
-//! Durations as a user types and reads them.
+//! Parses and formats durations.
 
 use redial_protocol::duration;
 use redial_protocol::limits::MAX_KEPT_FOR_MS;
 use std::time::Duration;
 
-/// Reads how long dials are to be kept: whole milliseconds, at least one, at most [`MAX_KEPT_FOR_MS`].
+/// Parses how long to keep dials: whole milliseconds from 1 to [`MAX_KEPT_FOR_MS`].
+///
+/// # Errors
+/// A sentence, for anything else.
 pub fn kept_for(word: &str) -> Result<u64, String> {
     let time = duration::parse(word, "90s, 10m, 2h or 1d")?;
     match u64::try_from(time.as_millis()) {
-        Ok(0) => Err("dials are kept for a millisecond at least".to_owned()),
+        Ok(0) => Err("the shortest duration is 1 ms".to_owned()),
         Ok(ms) if ms <= MAX_KEPT_FOR_MS => Ok(ms),
-        _ => Err(format!("dials are kept for {} days at most", MAX_KEPT_FOR_MS / 86_400_000)),
+        _ => Err(format!("the longest duration is {} days", MAX_KEPT_FOR_MS / 86_400_000)),
     }
 }
 
-/// Milliseconds in words: `1day 2h 30m`. From ten seconds on without fractions of one.
+/// Formats milliseconds as `1day 2h 30m`, without fractions of a second from ten seconds up.
 pub fn words(ms: u64) -> String {
     let shown = if ms >= 10_000 { ms / 1000 * 1000 } else { ms };
     humantime::format_duration(Duration::from_millis(shown)).to_string()
@@ -42,9 +45,9 @@ mod tests {
             ("10", "a number with a unit"),
             ("-10s", "a number with a unit"),
             ("soon", "a number with a unit"),
-            ("0s", "a millisecond at least"),
-            ("100us", "a millisecond at least"),
-            ("366d 1ms", "366 days at most"),
+            ("0s", "shortest duration is 1 ms"),
+            ("100us", "shortest duration is 1 ms"),
+            ("366d 1ms", "longest duration is 366 days"),
             ("99999999999999y", "a number with a unit"),
         ] {
             assert!(kept_for(word).is_err_and(|why| why.contains(part)), "{word}: {:?}", kept_for(word));
@@ -52,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_without_noise() {
+    fn formats_durations_without_needless_digits() {
         assert_eq!(
             [250, 9_999, 10_001, 90_000, 600_000, 95_400_999].map(words),
             ["250ms", "9s 999ms", "10s", "1m 30s", "10m", "1day 2h 30m"]

@@ -1,15 +1,15 @@
-//! `redial env`: how a program is started with the agent by other means than `redial run`.
+//! `redial env`: prints how to start a program with the agent without `redial run`.
 #![forbid(unsafe_code)]
 
 use super::arguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Out;
 use crate::output::json::EnvJson;
-pub use crate::setup::Means;
+pub use crate::setup::StartMethod;
 use crate::setup::{recipe, variables};
 
-/// Prints it.
-pub fn run(arguments: &arguments::Env) -> Result<Exit, Failure> {
+/// Prints the recipe.
+pub fn run(arguments: &arguments::EnvArguments) -> Result<Exit, Failure> {
     let means = &arguments.means;
     let recipe = recipe(means).map_err(|why| Failure::new(Exit::NoAgent, why))?;
     let mut out = Out::new();

@@ -1,35 +1,36 @@
-//! `redial il`: a method's IL, its own or with the probe.
+//! `redial il`: shows a method's original or instrumented IL.
 
 mod listing;
 
 use super::status::ask_rows;
-use super::{arguments, modules, several};
+use super::{arguments, modules, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::{LinkError, nothing_matched};
-use crate::link::session::{Page, Session};
+use crate::link::session::{ReplyPage, Session};
 use crate::output::json::{IlJson, hex};
-use crate::output::{Out, words};
+use crate::output::Out;
+use crate::text::words;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::il::{IlBody, IlLine};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Command, Reply};
-use redial_protocol::state::State;
+use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::state::CopyState;
 use std::collections::BTreeSet;
 
-/// Matches asked for: enough to say what there are.
+/// The number of matches to request: enough to describe an ambiguous pattern.
 const ASKED: u64 = 1000;
-/// Matches named where one was wanted.
+/// The most matches to name in an error.
 const NAMED: usize = 5;
 
 /// Shows the IL of one method.
-pub fn run(arguments: &arguments::Il) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::IlArguments) -> Result<Exit, Failure> {
     arguments::check_pattern(&arguments.pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
-    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
+    multi_process::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
 }
 
-fn one(pid: u32, arguments: &arguments::Il, out: &mut Out) -> Result<Exit, Failure> {
+fn one(pid: u32, arguments: &arguments::IlArguments, out: &mut Out) -> Result<Exit, Failure> {
     let mut session = connect::open(pid, "redial il")?;
     let method = find(&mut session, arguments)?;
     let (body, lines) = ask(&mut session, method.copy, arguments.instrumented)?;
@@ -48,24 +49,24 @@ fn one(pid: u32, arguments: &arguments::Il, out: &mut Out) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// The level and state of a method whose dial is on.
-fn dialled(session: &mut Session, method: &Found) -> Result<Option<(Level, State)>, Failure> {
+/// Returns the level and state of the method if its dial is on.
+fn dialled(session: &mut Session, method: &MethodMatch) -> Result<Option<(Level, CopyState)>, Failure> {
     let rows = ask_rows(session, Some(format!("{}!{:#010x}", method.module, method.copy.token.0)))?;
     let row = rows.iter().map(|dial| &dial.row).find(|row| row.copy == method.copy);
     Ok(row.filter(|row| row.wanted != Level::Off).map(|row| (row.wanted, row.state)))
 }
 
 /// A method that matched.
-struct Found {
+struct MethodMatch {
     copy: CopyKey,
     module: String,
     /// `Namespace.Type.Method`.
     name: String,
-    /// `(PARAMS)`, as a pattern has them.
+    /// `(PARAMS)`, as in a pattern.
     signature: String,
 }
 
-impl Found {
+impl MethodMatch {
     fn pattern(&self) -> String {
         format!("{}!{}{}", self.module, self.name, self.signature)
     }
@@ -75,12 +76,12 @@ impl Found {
     }
 }
 
-/// The one method that is meant.
-fn find(session: &mut Session, arguments: &arguments::Il) -> Result<Found, Failure> {
+/// Finds the only method that matches.
+fn find(session: &mut Session, arguments: &arguments::IlArguments) -> Result<MethodMatch, Failure> {
     let mut pages = Vec::new();
-    let command = Command::Methods { pattern: Some(arguments.pattern.clone()), limit: ASKED };
+    let command = WireCommand::Methods { pattern: Some(arguments.pattern.clone()), limit: ASKED };
     let reply = session.ask(command, &mut |page| {
-        if let Page::Methods(page) = page {
+        if let ReplyPage::Methods(page) = page {
             pages.push(*page);
         }
     })?;
@@ -90,21 +91,21 @@ fn find(session: &mut Session, arguments: &arguments::Il) -> Result<Found, Failu
         return Err(Failure::new(Exit::NothingMatched, why));
     }
     let (_, modules) = modules::ask(session)?;
-    let torn = || LinkError::Garbled { pid: session.pid(), why: "a page of methods is torn".to_owned() };
+    let incomplete = || LinkError::Garbled { pid: session.pid(), why: "a page of methods is incomplete".to_owned() };
     let mut found = Vec::new();
     for page in &pages {
         for index in 0..page.token.len() {
-            found.push(read(page, index, &modules).ok_or_else(torn)?);
+            found.push(read(page, index, &modules).ok_or_else(incomplete)?);
         }
     }
     choose(found, matched, arguments)
 }
 
-fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<Found> {
+fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<MethodMatch> {
     let key = *page.modules.get(usize::try_from(*page.module.get(index)?).ok()?)?;
     let type_name = page.type_names.get(usize::try_from(*page.type_index.get(index)?).ok()?)?;
     let module = modules.iter().find(|module| module.key == key);
-    Some(Found {
+    Some(MethodMatch {
         copy: CopyKey { module: key, token: MethodToken(*page.token.get(index)?) },
         module: module.map_or_else(|| "(unloaded)".to_owned(), |module| module.name.clone()),
         name: format!("{type_name}.{}", page.name.get(index)?),
@@ -112,25 +113,28 @@ fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<Found>
     })
 }
 
-/// The only one of what was found, or what to say in order to mean one.
-fn choose(found: Vec<Found>, matched: u64, arguments: &arguments::Il) -> Result<Found, Failure> {
+/// Returns the only match.
+///
+/// # Errors
+/// A sentence with more specific patterns or copies, if there are several matches or none in the given copy.
+fn choose(found: Vec<MethodMatch>, matched: u64, arguments: &arguments::IlArguments) -> Result<MethodMatch, Failure> {
     let all = found.len();
-    let mut meant: Vec<Found> = match arguments.copy {
+    let mut candidates: Vec<MethodMatch> = match arguments.copy {
         Some(copy) => found.into_iter().filter(|one| one.copy.module.module_id == copy).collect(),
         None => found,
     };
-    let (Some(first), left) = (meant.pop(), meant) else {
+    let (Some(first), left) = (candidates.pop(), candidates) else {
         let copy = hex(arguments.copy.unwrap_or_default());
         let why = match matched {
-            1 => format!("the one method that matches is not in module {copy}"),
-            matched => format!("none of the {} that match is in module {copy}", words::methods(matched)),
+            1 => format!("the only matching method is not in module {copy}"),
+            matched => format!("none of the {} matching methods is in module {copy}", words::grouped(matched)),
         };
         return Err(Failure::new(Exit::NothingMatched, why));
     };
     if left.is_empty() && (matched == all as u64 || arguments.copy.is_some()) {
         return Ok(first);
     }
-    let mut names: BTreeSet<String> = left.iter().map(Found::pattern).collect();
+    let mut names: BTreeSet<String> = left.iter().map(MethodMatch::pattern).collect();
     names.insert(first.pattern());
     let why = if let (1, Some(name)) = (names.len(), names.first()) {
         let mut copies: Vec<String> = left.iter().map(|one| hex(one.copy.module.module_id)).collect();
@@ -139,16 +143,16 @@ fn choose(found: Vec<Found>, matched: u64, arguments: &arguments::Il) -> Result<
         copies.truncate(NAMED);
         match several {
             true => format!(
-                "'{name}' is loaded {} times; say which with --copy {}",
+                "'{name}' is loaded {} times; choose one with --copy {}",
                 left.len() + 1,
                 words::either(&copies)
             ),
-            // Names do not tell them apart: custom modifiers, for example.
+            // Names do not distinguish them: custom modifiers, for example.
             false => {
                 let tokens = left.iter().chain([&first]).take(NAMED);
                 let tokens: Vec<String> =
                     tokens.map(|one| format!("'{}!{:#010x}'", one.module, one.copy.token.0)).collect();
-                format!("several methods are called '{name}'; say {}", words::either(&tokens))
+                format!("several methods are called '{name}'; use {}", words::either(&tokens))
             }
         }
     } else {
@@ -157,22 +161,22 @@ fn choose(found: Vec<Found>, matched: u64, arguments: &arguments::Il) -> Result<
             named.push("another".to_owned());
         }
         let matched = if arguments.copy.is_some() { left.len() as u64 + 1 } else { matched };
-        format!("{} match; say which one: {}", words::methods(matched), words::either(&named))
+        format!("{} match; choose one: {}", words::methods(matched), words::either(&named))
     };
     Err(Failure::new(Exit::Usage, why))
 }
 
 fn ask(session: &mut Session, copy: CopyKey, instrumented: bool) -> Result<(IlBody, Vec<IlLine>), Failure> {
     let mut lines = Vec::new();
-    let reply = session.ask(Command::Il { copy, instrumented }, &mut |page| {
-        if let Page::Il(page) = page {
+    let reply = session.ask(WireCommand::Il { copy, instrumented }, &mut |page| {
+        if let ReplyPage::Il(page) = page {
             lines.extend(page.lines);
         }
     })?;
     match reply {
         Reply::Il(body) if body.lines == lines.len() as u64 => Ok((body, lines)),
         Reply::Il(_) => {
-            let why = "not every line of the body was sent".to_owned();
+            let why = "some lines of the body are missing".to_owned();
             Err(LinkError::Garbled { pid: session.pid(), why }.into())
         }
         _ => Err(session.wrong_reply().into()),

@@ -1,46 +1,47 @@
-//! `redial methods`: the methods of a process, each as the pattern that names exactly it.
+//! `redial methods`: lists the methods of a process, each as a pattern that matches only it.
 
 mod copies;
 
-use super::{arguments, modules, several};
+use super::{arguments, modules, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::{LinkError, nothing_matched};
-use crate::link::session::Page;
+use crate::link::session::ReplyPage;
 use crate::output::json::MethodJson;
-use crate::output::{Out, words};
-use copies::Copies;
+use crate::output::Out;
+use crate::text::words::{self, printable};
+use copies::CopyCells;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use redial_protocol::message::{Command, Reply};
+use redial_protocol::message::{WireCommand, Reply};
 use std::collections::HashMap;
 
 /// Lists methods.
-pub fn run(arguments: &arguments::Methods) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::MethodsArguments) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
-    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
+    multi_process::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, out))
 }
 
-fn one(pid: u32, arguments: &arguments::Methods, out: &mut Out) -> Result<Exit, Failure> {
+fn one(pid: u32, arguments: &arguments::MethodsArguments, out: &mut Out) -> Result<Exit, Failure> {
     let mut session = connect::open(pid, "redial methods")?;
     let mut pages = Vec::new();
-    let command = Command::Methods { pattern: arguments.pattern.clone(), limit: arguments.limit };
+    let command = WireCommand::Methods { pattern: arguments.pattern.clone(), limit: arguments.limit };
     let reply = session.ask(command, &mut |page| {
-        if let Page::Methods(page) = page {
+        if let ReplyPage::Methods(page) = page {
             pages.push(*page);
         }
     })?;
     let Reply::Methods { matched, suggestions } = reply else { return Err(session.wrong_reply().into()) };
-    // After the methods, so that the modules of all of them are known.
+    // Ask after the methods, so that the modules of all of them are known.
     let (domains, modules) = modules::ask(&mut session)?;
-    let names = Names::new(&modules);
-    let broken = || LinkError::Garbled { pid, why: "a page of methods is torn".to_owned() };
+    let names = AssemblyNames::new(&modules);
+    let broken = || LinkError::Garbled { pid, why: "a page of methods is incomplete".to_owned() };
     let shown = if arguments.json {
         print_json(out, pid, &pages, &names)?
     } else {
-        let copies = Copies::of(&pages, &domains, &modules);
+        let copies = CopyCells::of(&pages, &domains, &modules);
         print_lines(out, pid, &pages, &names, &copies)?
     };
     out.flush()?;
@@ -58,20 +59,20 @@ fn one(pid: u32, arguments: &arguments::Methods, out: &mut Out) -> Result<Exit, 
     }
     if shown < matched {
         let matched = words::methods(matched);
-        out.remark(format!("{} of {matched} listed; --limit N lists more", words::grouped(shown)));
+        out.remark(format!("{} of {matched} listed; use --limit N to list more", words::grouped(shown)));
     }
     Ok(Exit::Done)
 }
 
 /// Assembly names by module.
-struct Names<'a>(HashMap<ModuleKey, &'a str>);
+struct AssemblyNames<'a>(HashMap<ModuleKey, &'a str>);
 
-impl<'a> Names<'a> {
+impl<'a> AssemblyNames<'a> {
     fn new(modules: &'a [ModuleRow]) -> Self {
-        Names(modules.iter().map(|module| (module.key, module.name.as_str())).collect())
+        AssemblyNames(modules.iter().map(|module| (module.key, module.name.as_str())).collect())
     }
 
-    /// A module may have been unloaded since its methods were sent.
+    /// Returns the assembly name. A module may have been unloaded since its methods were sent.
     fn of(&self, key: ModuleKey) -> &'a str {
         self.0.get(&key).copied().unwrap_or("(unloaded)")
     }
@@ -81,8 +82,8 @@ fn print_lines(
     out: &mut Out,
     pid: u32,
     pages: &[MethodPage],
-    names: &Names<'_>,
-    copies: &Copies,
+    names: &AssemblyNames<'_>,
+    copies: &CopyCells,
 ) -> Result<u64, Failure> {
     let (mut shown, mut pointers) = (0, false);
     for_each(pid, pages, names, |module, method| {
@@ -92,7 +93,7 @@ fn print_lines(
         let name = format!("{}!{}{signature}", method.module, method.method);
         let copy = copies.cells(module);
         let body = words::body_of(&method.method).map(|of| format!("  ({of})")).unwrap_or_default();
-        out.line(&format!("{}  {copy}{}", method.token, crate::output::table::printable(&(name + &body))))
+        out.line(&format!("{}  {copy}{}", method.token, printable(&(name + &body))))
     })?;
     if let Some(explained) = copies.explained() {
         out.flush()?;
@@ -100,7 +101,7 @@ fn print_lines(
     }
     if pointers {
         out.flush()?;
-        out.remark(r"in a pattern '*' alone stands for anything; a pointer's star is '\*' there");
+        out.remark(r"in a pattern, '*' matches anything; write a pointer's star as '\*'");
     }
     Ok(shown)
 }
@@ -109,8 +110,8 @@ fn has_pointer(signature: &str) -> bool {
     signature.contains(r"\*")
 }
 
-fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) -> Result<u64, Failure> {
-    // One array, written as it goes: a million methods need no second copy in memory.
+fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &AssemblyNames<'_>) -> Result<u64, Failure> {
+    // Write the array in pieces: a million methods need no second copy in memory.
     let mut shown = 0;
     out.text("[")?;
     for_each(pid, pages, names, |_, method| {
@@ -127,7 +128,7 @@ fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &Names<'_>) 
 fn for_each(
     pid: u32,
     pages: &[MethodPage],
-    names: &Names<'_>,
+    names: &AssemblyNames<'_>,
     mut each: impl FnMut(ModuleKey, MethodJson<'_>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for page in pages {
@@ -180,16 +181,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_is_told_from_an_array() {
+    fn tells_pointers_from_arrays() {
         assert!(has_pointer(r"(byte\*)") && !has_pointer("(byte[])"));
     }
 
     #[test]
-    fn a_torn_page_ends_early_and_is_noticed() {
+    fn notices_an_incomplete_page() {
         let mut page = page();
         page.signature = Default::default();
         let mut seen = 0;
-        for_each(9, &[page], &Names::new(&[]), |_, _| {
+        for_each(9, &[page], &AssemblyNames::new(&[]), |_, _| {
             seen += 1;
             Ok(())
         })

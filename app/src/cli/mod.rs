@@ -1,14 +1,14 @@
-//! The command line: one file a command. Each turns arguments into requests and replies into text, and says with
-//! its exit code what came of it.
+//! The command line: one file per command. Each turns arguments into requests, prints the replies and returns an exit
+//! code.
 #![forbid(unsafe_code)]
 
 mod apply;
 mod arguments;
 mod attach;
-mod beyond;
+mod time_options;
 mod budget;
-mod by_token;
-mod completions;
+mod token_names;
+mod async_completions;
 mod dial;
 mod doctor;
 mod duration;
@@ -17,69 +17,73 @@ mod il;
 mod methods;
 mod modules;
 mod off;
-mod order;
-mod places;
+#[cfg(test)]
+mod reference_tests;
+mod row_order;
+mod copy_locations;
 mod ps;
 mod run;
 mod save;
-mod several;
+mod multi_process;
+mod number_cells;
 mod status;
-mod sums;
+mod method_totals;
 mod target;
 mod times;
-mod turn;
+mod change;
 mod undo;
 mod usage;
 mod watch;
-mod whole_file;
+mod atomic_write;
 
 use crate::exit::{Exit, Failure};
 use crate::link::discover;
 use crate::link::error::LinkError;
 use crate::output;
-use arguments::Command;
+use arguments::CliCommand;
 use std::ffi::OsString;
 
-/// Runs the program with its arguments; the exit code.
-pub fn main() -> i32 {
+/// Runs the program with its arguments and returns the exit code. Without a command, `open_window` opens the window:
+/// on a process if a process id is given, with its dialled methods first if the flag is set.
+pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = match usage::parse(&words) {
         Ok(arguments) => arguments,
         Err(error) => return usage::explain(&error, &words),
     };
     let Some(command) = arguments.command else {
-        return window(arguments.pid, arguments.dialled);
+        return window(arguments.pid, arguments.dialled, open_window);
     };
     let outcome = match command {
-        Command::Run(arguments) => return run::run(&arguments),
-        Command::Ps(arguments) => ps::run(&arguments),
-        Command::Attach(arguments) => attach::run(&arguments),
-        Command::Modules(arguments) => modules::run(&arguments),
-        Command::Methods(arguments) => methods::run(&arguments),
-        Command::Il(arguments) => il::run(&arguments),
-        Command::Dial(arguments) => dial::run(&arguments),
-        Command::Apply(arguments) => apply::run(&arguments),
-        Command::Save(arguments) => save::run(&arguments),
-        Command::Undo(arguments) => undo::run(&arguments),
-        Command::Budget(arguments) => budget::run(&arguments),
-        Command::Status(arguments) => status::run(&arguments),
-        Command::Watch(arguments) => watch::run(&arguments),
-        Command::Off(arguments) => off::run(&arguments),
-        Command::Env(arguments) => env::run(&arguments),
-        Command::Doctor(arguments) => doctor::run(&arguments),
+        CliCommand::Run(arguments) => return run::run(&arguments),
+        CliCommand::Ps(arguments) => ps::run(&arguments),
+        CliCommand::Attach(arguments) => attach::run(&arguments),
+        CliCommand::Modules(arguments) => modules::run(&arguments),
+        CliCommand::Methods(arguments) => methods::run(&arguments),
+        CliCommand::Il(arguments) => il::run(&arguments),
+        CliCommand::Dial(arguments) => dial::run(&arguments),
+        CliCommand::Apply(arguments) => apply::run(&arguments),
+        CliCommand::Save(arguments) => save::run(&arguments),
+        CliCommand::Undo(arguments) => undo::run(&arguments),
+        CliCommand::Budget(arguments) => budget::run(&arguments),
+        CliCommand::Status(arguments) => status::run(&arguments),
+        CliCommand::Watch(arguments) => watch::run(&arguments),
+        CliCommand::Off(arguments) => off::run(&arguments),
+        CliCommand::Env(arguments) => env::run(&arguments),
+        CliCommand::Doctor(arguments) => doctor::run(&arguments),
     };
     code(outcome)
 }
 
-/// Opens the window, on a process if one is named, which has to be there.
-fn window(pid: Option<u32>, dialled: bool) -> i32 {
+/// Opens the window, on a process if `pid` is given. That process must exist.
+fn window(pid: Option<u32>, dialled: bool, open: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
     match pid.filter(|pid| discover::one(*pid).is_none()) {
-        Some(nobody) => code(Err(LinkError::NoProcess(nobody).into())),
-        None => crate::desktop::open(pid, dialled),
+        Some(missing) => code(Err(LinkError::NoProcess(missing).into())),
+        None => open(pid, dialled),
     }
 }
 
-/// Says a failure on stderr; the exit code.
+/// Prints a failure on stderr and returns the exit code.
 fn code(outcome: Result<Exit, Failure>) -> i32 {
     match outcome {
         Ok(exit) => exit.code(),

@@ -1,6 +1,6 @@
-//! `redial modules`: AppDomains and modules.
+//! `redial modules`: lists AppDomains and modules.
 
-use super::{arguments, several};
+use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::LinkError;
@@ -8,15 +8,16 @@ use crate::link::session::Session;
 use crate::model::iis::IisName;
 use crate::output::json::{ModulesJson, hex};
 use crate::output::table::{Table, number, text, wide};
-use crate::output::{Out, terminal_columns, words};
+use crate::output::{Out, terminal_columns};
+use crate::text::words;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use redial_protocol::message::{Command, Reply};
+use redial_protocol::message::{WireCommand, Reply};
 use std::collections::HashMap;
 
 /// Lists AppDomains and modules.
-pub fn run(arguments: &arguments::Modules) -> Result<Exit, Failure> {
-    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments.json, out))
+pub fn run(arguments: &arguments::ModulesArguments) -> Result<Exit, Failure> {
+    multi_process::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments.json, out))
 }
 
 fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
@@ -33,9 +34,9 @@ fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Asks an agent for its AppDomains and modules.
+/// Asks the agent for its AppDomains and modules.
 pub fn ask(session: &mut Session) -> Result<(Vec<DomainRow>, Vec<ModuleRow>), LinkError> {
-    match session.ask(Command::Modules, &mut |_| {})? {
+    match session.ask(WireCommand::Modules, &mut |_| {})? {
         Reply::Modules { domains, modules } => Ok((domains, modules)),
         _ => Err(session.wrong_reply()),
     }
@@ -44,13 +45,13 @@ pub fn ask(session: &mut Session) -> Result<(Vec<DomainRow>, Vec<ModuleRow>), Li
 fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -> Vec<String> {
     let mut lines = domain_lines(domains, columns);
     lines.push(String::new());
-    let copies = Copies::of(modules);
+    let copies = RepeatedModules::of(modules);
     let mut table = Table::new(&[
         number("METHODS"),
         text("MODULE"),
         text("NAME"),
         text("DOMAINS"),
-        wide("REMARK"),
+        wide("NOTE"),
         wide("PATH"),
     ]);
     for module in modules {
@@ -97,7 +98,7 @@ fn domains_of(module: &ModuleRow) -> String {
     }
 }
 
-/// What tells a module from others, and what keeps it from being dialled.
+/// Returns what distinguishes a module and what prevents dialling it.
 fn remark(module: &ModuleRow, domains: &[DomainRow], place: Option<(usize, usize)>) -> String {
     let mut remarks = Vec::new();
     if let Some((number, of)) = place {
@@ -116,13 +117,13 @@ fn remark(module: &ModuleRow, domains: &[DomainRow], place: Option<(usize, usize
     remarks.join("; ")
 }
 
-/// Modules that are loaded several times in the same AppDomains, as load contexts do.
-struct Copies<'a>(HashMap<Identity<'a>, Vec<ModuleKey>>);
+/// Modules that are loaded several times in the same AppDomains, for example by load contexts.
+struct RepeatedModules<'a>(HashMap<Identity<'a>, Vec<ModuleKey>>);
 
-/// Name, version id (the path where there is none), AppDomains.
+/// Name, module version id (or path, if it has none), AppDomains.
 type Identity<'a> = (&'a str, &'a str, &'a [u64]);
 
-impl<'a> Copies<'a> {
+impl<'a> RepeatedModules<'a> {
     fn of(modules: &'a [ModuleRow]) -> Self {
         let mut copies: HashMap<Identity<'a>, Vec<ModuleKey>> = HashMap::new();
         for module in modules {
@@ -133,10 +134,10 @@ impl<'a> Copies<'a> {
         for keys in copies.values_mut() {
             keys.sort_by_key(|key| key.generation);
         }
-        Copies(copies)
+        RepeatedModules(copies)
     }
 
-    /// Which copy a module is, from 1 in the order of loading, and of how many; None of an only one.
+    /// Returns the number of a copy, from 1 in load order, and the total; `None` if there is only one copy.
     fn place(&self, module: &'a ModuleRow) -> Option<(usize, usize)> {
         let keys = self.0.get(&identity(module)?).filter(|keys| keys.len() > 1)?;
         let index = keys.iter().position(|key| *key == module.key)?;
@@ -199,8 +200,8 @@ mod tests {
                 "DOMAIN  NAME",
                 "0x55    clrhost",
                 "",
-                "METHODS  MODULE  NAME  DOMAINS  REMARK  PATH",
-                "  1,234  0x7f10  Shop  0x55             (in memory)",
+                "METHODS  MODULE  NAME  DOMAINS  NOTE  PATH",
+                "  1,234  0x7f10  Shop  0x55           (in memory)",
             ]
         );
     }
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_one_file_are_told_apart() {
+    fn numbers_copies_of_one_file() {
         let (_, mut modules) = rows();
         let first = modules[0].clone();
         let copy =
@@ -235,13 +236,13 @@ mod tests {
         modules.push(ModuleRow { mvid: "another".into(), ..copy(5, 0x7f40) });
         modules
             .extend([6, 7].map(|generation| ModuleRow { mvid: String::new(), ..copy(generation, 0x7f50) }));
-        let copies = Copies::of(&modules);
+        let copies = RepeatedModules::of(&modules);
         let places: Vec<_> = modules.iter().map(|module| copies.place(module)).collect();
         assert_eq!(places, [Some((1, 3)), Some((3, 3)), Some((2, 3)), None, None, None, None]);
     }
 
     #[test]
-    fn remarks_say_who_shares_and_what_cannot_be_dialled() {
+    fn notes_name_sharing_domains_and_obstacles() {
         let (mut domains, modules) = rows();
         domains.push(DomainRow { id: 0x56, name: "Shop".into(), shared: false });
         domains.push(DomainRow { id: 0x57, name: "EE Shared".into(), shared: true });

@@ -1,27 +1,27 @@
-//! `redial ps`: .NET processes, the state of the agent in each, and what can be done.
+//! `redial ps`: lists .NET processes and the state of the agent in each.
 
 use super::arguments;
 use crate::exit::{Exit, Failure};
 use crate::link::attach::Obstacle;
-use crate::link::{discover, look};
+use crate::link::{discover, process_status};
 use crate::model::processes::{AgentState, ProcessRow, program_name};
 use crate::output::json::{ControlJson, ProcessJson, RuntimeJson};
 use crate::output::table::{Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
 
 /// Lists processes.
-pub fn run(arguments: &arguments::Ps) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::PsArguments) -> Result<Exit, Failure> {
     let mut processes = discover::all()
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot list processes: {error}")))?;
     processes.retain(|process| arguments.all || process.may_be_dotnet());
-    // What belongs together stands together.
+    // Keep groups together.
     processes.sort_by_key(|process| (process.group.is_none(), process.group.clone(), process.key.pid));
-    let rows: Vec<ProcessJson> = look::rows(processes, "redial ps").into_iter().map(json).collect();
+    let rows: Vec<ProcessJson> = process_status::rows(processes, "redial ps").into_iter().map(json).collect();
     let mut out = Out::new();
     if arguments.json {
         out.json(&rows)?;
     } else if rows.is_empty() {
-        out.line("no .NET process found (start one with `redial run -- COMMAND`, or list all with `redial ps --all`)")?;
+        out.line("no .NET process found; start one with `redial run -- COMMAND`, or list all with `redial ps --all`")?;
     } else {
         for line in table(&rows).lines(terminal_columns()) {
             out.line(&line)?;
@@ -93,7 +93,7 @@ fn runtime(row: &ProcessJson) -> String {
     format!("{kind}{version}{note}")
 }
 
-/// Why a process is as it is, where its word does not say all.
+/// Returns the reason for the states that need one.
 fn explanation(row: &ProcessJson) -> Option<&str> {
     row.reason.as_deref().filter(|_| matches!(row.agent, "launch-only" | "stopped" | "no answer" | "refused"))
 }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loaded_agent_speaks_for_itself() {
+    fn json_of_a_process_with_the_agent() {
         let row = serde_json::to_value(json(row("8.0.31", AgentState::Loaded(facts())))).expect("JSON");
         assert_eq!(
             row,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_agent_a_row_says_what_to_do() {
+    fn rows_without_the_agent_say_what_to_do() {
         let attachable = json(row("9.0.1", AgentState::Attachable));
         assert_eq!(
             (attachable.agent, attachable.reason.as_deref(), attachable.kept),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_what_there_is_to_tell() {
+    fn the_table_omits_empty_columns() {
         let stopped = row("9.0.1", AgentState::Stopped("it is stopped by a signal".into()));
         let grouped = ProcessRow { group: Some("shop.service".into()), ..stopped };
         let rows =

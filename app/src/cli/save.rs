@@ -1,23 +1,24 @@
-//! `redial save`: the orders that stand, as a dial set that `apply` reads.
+//! `redial save`: writes the standing orders as a dial set that `apply` reads.
 
-use super::target::{Member, Target};
-use super::whole_file::WholeFile;
+use super::target::{TargetProcess, Target};
+use super::atomic_write::AtomicFile;
 use super::{arguments, duration};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::discover::user_title;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
-use crate::output::{Out, sentence, words};
+use crate::output::{Out, sentence};
+use crate::text::words;
 use redial_protocol::dialset;
 use redial_protocol::limits::MAX_ORDERS;
-use redial_protocol::message::{Command, Reply};
-use redial_protocol::order::{Stand, StandingOrder};
+use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::order::{Lifetime, StandingOrder};
 use std::io;
 use std::path::Path;
 
 /// Saves the standing orders.
-pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::SaveArguments) -> Result<Exit, Failure> {
     let mut session = connect::open(the_one(&arguments.target)?, "redial save")?;
     let (orders, _) = ask(&mut session)?;
     if orders.len() > MAX_ORDERS {
@@ -25,7 +26,7 @@ pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
         return Err(Failure::new(
             Exit::Failed,
             format!(
-                "{number} orders stand, and a dial set has at most {most}; `redial status PID --agent` lists them"
+                "{number} orders are standing, but a dial set holds at most {most}; `redial status PID --agent` lists them"
             ),
         ));
     }
@@ -44,7 +45,7 @@ pub fn run(arguments: &arguments::Save) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The one process meant: a dial set is of one.
+/// Returns the only process of the target: a dial set describes one process.
 fn the_one(target: &Target) -> Result<u32, Failure> {
     if let Some(pid) = target.only() {
         return Ok(pid);
@@ -52,43 +53,43 @@ fn the_one(target: &Target) -> Result<u32, Failure> {
     match target.find()?.as_slice() {
         [only] => Ok(only.key.pid),
         several => {
-            let titles: Vec<String> = several.iter().map(Member::title).collect();
+            let titles: Vec<String> = several.iter().map(TargetProcess::title).collect();
             let text =
-                format!("the orders of one process are saved at a time; these are {}", words::all(&titles));
+                format!("`redial save` saves one process at a time; this matches {}", words::all(&titles));
             Err(Failure::new(Exit::Usage, text))
         }
     }
 }
 
-/// Asks an agent for the orders that stand, oldest first, and for the number of changes that can be undone.
+/// Asks the agent for the standing orders, oldest first, and the number of changes that can be undone.
 pub fn ask(session: &mut Session) -> Result<(Vec<StandingOrder>, u32), LinkError> {
-    match session.ask(Command::Orders, &mut |_| {})? {
+    match session.ask(WireCommand::Orders, &mut |_| {})? {
         Reply::Orders { orders, undoable } => Ok((orders, undoable)),
         _ => Err(session.wrong_reply()),
     }
 }
 
 fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
-    let written = WholeFile::create(file).and_then(|whole| match force {
+    let written = AtomicFile::create(file).and_then(|whole| match force {
         true => whole.write(text.as_bytes()),
         false => whole.write_new(text.as_bytes()),
     });
     written.map_err(|error| {
         let advice = if error.kind() == io::ErrorKind::AlreadyExists { " (--force replaces it)" } else { "" };
-        Failure::new(Exit::Failed, format!("the dial set cannot be written: {error}{advice}"))
+        Failure::new(Exit::Failed, format!("cannot write the dial set: {error}{advice}"))
     })
 }
 
-/// The dial set, with a comment wherever how long orders stand or who set them changes.
+/// Returns the dial set, with a comment wherever the lifetime or author of the orders changes.
 fn text(orders: &[StandingOrder]) -> String {
     let mut text = dialset::print(&[]);
-    let mut said = String::new();
+    let mut last_comment = String::new();
     for standing in orders {
-        let comment = format!("# {}, set by {}", stands(standing.stand), who(standing));
-        if comment != said {
+        let comment = format!("# {}, set by {}", lifetime(standing.lifetime), author(standing));
+        if comment != last_comment {
             text.push_str(&comment);
             text.push('\n');
-            said = comment;
+            last_comment = comment;
         }
         text.push_str(&dialset::print_order(&standing.order));
         text.push('\n');
@@ -96,17 +97,17 @@ fn text(orders: &[StandingOrder]) -> String {
     text
 }
 
-/// How long an order stands, in words.
-pub fn stands(stand: Stand) -> String {
-    match stand {
-        Stand::Held => "held".to_owned(),
-        Stand::Kept => "kept".to_owned(),
-        Stand::KeptFor { ms } => format!("kept for another {}", duration::words(ms)),
+/// Formats the lifetime of an order.
+pub fn lifetime(lifetime: Lifetime) -> String {
+    match lifetime {
+        Lifetime::Held => "held".to_owned(),
+        Lifetime::Kept => "kept".to_owned(),
+        Lifetime::KeptFor { ms } => format!("kept for another {}", duration::words(ms)),
     }
 }
 
-/// Who set an order, on one line.
-pub fn who(standing: &StandingOrder) -> String {
+/// Names the program and user that set an order, on one line.
+pub fn author(standing: &StandingOrder) -> String {
     let program = words::one_line(&standing.by.program);
     match standing.user.as_str() {
         "" => format!("{program} at the start"),
@@ -121,19 +122,19 @@ pub mod tests {
     use redial_protocol::message::Holder;
     use redial_protocol::order::Order;
 
-    /// Orders that stand in every way.
+    /// Returns orders of every lifetime.
     pub fn standing() -> Vec<StandingOrder> {
-        let one = |pattern: &str, stand, user: &str| StandingOrder {
+        let one = |pattern: &str, lifetime, user: &str| StandingOrder {
             order: Order::new(pattern, Level::Count),
-            stand,
+            lifetime,
             user: user.to_owned(),
             by: Holder { pid: 7, program: "redial\napp".into() },
         };
         let mut orders = vec![
-            one("Shop.Cart.*", Stand::Kept, ""),
-            one("Shop.Order.*", Stand::KeptFor { ms: 90_000 }, "www"),
-            one("Shop.Money.*", Stand::Held, "www"),
-            one("*.Add(int\\*)", Stand::Held, "www"),
+            one("Shop.Cart.*", Lifetime::Kept, ""),
+            one("Shop.Order.*", Lifetime::KeptFor { ms: 90_000 }, "www"),
+            one("Shop.Money.*", Lifetime::Held, "www"),
+            one("*.Add(int\\*)", Lifetime::Held, "www"),
         ];
         orders[3].order.domain = Some("My App".into());
         orders[3].order.all_domains = true;
@@ -141,7 +142,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_saved_is_read_back_and_says_who_set_it() {
+    fn saved_sets_name_their_authors_and_read_back() {
         let orders = standing();
         let text = text(&orders);
         assert_eq!(
@@ -161,7 +162,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_only_when_told_to() {
+    fn replaces_a_file_only_with_force() {
         let path = std::env::temp_dir().join(format!("redial-save-{}.dials", std::process::id()));
         let _ = std::fs::remove_file(&path);
         write(&path, "a", false).expect("there was none");

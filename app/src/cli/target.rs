@@ -1,43 +1,43 @@
-//! Which processes a command is about: a process id, a list of them, everyone of a name, an application pool.
+//! The processes that a command applies to: ids, all of one name, or an application pool.
 #![forbid(unsafe_code)]
 
 use crate::exit::{Exit, Failure};
 use crate::link::discover::{self, Process};
 use crate::model::processes::{program_name, same_program, without_extension};
-use crate::output::table::printable;
+use crate::text::words::printable;
 use redial_protocol::ids::ProcessKey;
 
-/// What may stand for a process, in one sentence.
-const FORMS: &str = "a process is told by its id, name:NAME or pool:NAME, and several by a list of these with commas: \
-                     12,34 or name:Shop; `redial ps` lists them";
+/// The accepted forms of a process, for errors.
+const FORMS: &str = "a process is an id, name:NAME or pool:NAME, or a comma-separated list of these, such as 12,34 or \
+                     name:Shop; `redial ps` lists processes";
 
-/// What a user wrote where a process id goes.
+/// The processes given on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<TargetPart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TargetPart {
     Pid(u32),
     /// The name of the program, or of the assembly that `dotnet` runs.
     Name(String),
-    /// Of IIS.
+    /// An IIS application pool.
     Pool(String),
 }
 
-/// One of the processes meant.
+/// One process of a target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Member {
-    /// Pid as this machine sees it, and start time; 0: whatever has that pid.
+pub struct TargetProcess {
+    /// Pid and start time; start time 0 means any process with that pid.
     pub key: ProcessKey,
-    /// What it is called; empty where nothing is known of it.
+    /// The program's name; empty if unknown.
     pub name: String,
 }
 
-impl Member {
-    /// `process 12 (Shop.dll)`.
+impl TargetProcess {
+    /// Returns `process 12 (Shop.dll)`.
     pub fn title(&self) -> String {
         match self.name.as_str() {
             "" => format!("process {}", self.key.pid),
@@ -45,28 +45,30 @@ impl Member {
         }
     }
 
-    fn of(process: &Process) -> Member {
-        Member { key: process.key, name: program_name(&process.name, process.command.as_deref()) }
+    fn of(process: &Process) -> TargetProcess {
+        TargetProcess { key: process.key, name: program_name(&process.name, process.command.as_deref()) }
     }
 }
 
 impl Target {
-    /// Reads what was written.
+    /// Parses a comma-separated list of process forms.
+    ///
+    /// # Errors
+    /// A sentence with the accepted forms.
     pub fn parse(word: &str) -> Result<Target, String> {
         let part = |word: &str| {
             let named = |name: &str| (!name.is_empty()).then(|| name.to_owned());
             let part = match word.split_once(':') {
-                Some(("name", name)) => named(without_extension(name)).map(Part::Name),
-                Some(("pool", name)) => named(name).map(Part::Pool),
+                Some(("name", name)) => named(without_extension(name)).map(TargetPart::Name),
+                Some(("pool", name)) => named(name).map(TargetPart::Pool),
                 Some(_) => None,
-                None => word.parse().ok().filter(|pid| *pid > 0).map(Part::Pid),
+                None => word.parse().ok().filter(|pid| *pid > 0).map(TargetPart::Pid),
             };
             part.ok_or_else(|| FORMS.to_owned())
         };
         let mut parts = Vec::new();
         for word in word.split(',') {
             let part = part(word.trim())?;
-            // Nobody means a process twice.
             if !parts.contains(&part) {
                 parts.push(part);
             }
@@ -74,89 +76,89 @@ impl Target {
         Ok(Target { text: word.to_owned(), parts })
     }
 
-    /// One process, by its id.
+    /// Makes a target of one process id.
     #[cfg(test)]
     pub fn of(pid: u32) -> Target {
-        Target { text: pid.to_string(), parts: vec![Part::Pid(pid)] }
+        Target { text: pid.to_string(), parts: vec![TargetPart::Pid(pid)] }
     }
 
-    /// The process id, where that is all that was written: then a command has one subject, and speaks of it so.
+    /// Returns the process id if the target is a single id. Commands then omit process headings.
     pub fn only(&self) -> Option<u32> {
         match self.parts.as_slice() {
-            [Part::Pid(pid)] => Some(*pid),
+            [TargetPart::Pid(pid)] => Some(*pid),
             _ => None,
         }
     }
 
-    /// As it was written.
+    /// Returns the target as the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether processes that start later can be meant, too.
+    /// Returns whether processes that start later can match.
     pub fn can_grow(&self) -> bool {
-        self.parts.iter().any(|part| !matches!(part, Part::Pid(_)))
+        self.parts.iter().any(|part| !matches!(part, TargetPart::Pid(_)))
     }
 
-    /// Whether a process is meant by its name or pool. Only what may have .NET is.
+    /// Returns whether a running process that may be .NET matches by name or pool. Ids never match here.
     pub fn means(&self, process: &Process) -> bool {
         let able = process.may_be_dotnet() && !process.ended && process.key.pid != std::process::id();
         able && self.parts.iter().any(|part| match part {
-            Part::Pid(_) => false,
-            Part::Name(name) => {
+            TargetPart::Pid(_) => false,
+            TargetPart::Name(name) => {
                 same_program(name, &process.name)
                     || same_program(name, &program_name(&process.name, process.command.as_deref()))
             }
-            Part::Pool(pool) => {
+            TargetPart::Pool(pool) => {
                 let group = process.group.as_deref().and_then(|group| group.strip_prefix("pool:"));
-                // IIS takes names that differ in case only for the same.
+                // IIS ignores the case of pool names.
                 group.is_some_and(|group| group.eq_ignore_ascii_case(pool))
             }
         })
     }
 
-    /// The member that a process is, where it is meant by name or pool.
-    pub fn member(&self, process: &Process) -> Option<Member> {
-        self.means(process).then(|| Member::of(process))
+    /// Returns the member for a process that matches by name or pool.
+    pub fn member(&self, process: &Process) -> Option<TargetProcess> {
+        self.means(process).then(|| TargetProcess::of(process))
     }
 
-    /// The processes meant, by pid. Those told by their ids need not exist; the command says so of each.
+    /// Returns the matching processes, sorted by pid. Given ids need not exist; the command reports those later.
     ///
     /// # Errors
-    /// When processes cannot be listed, or none has a name or pool that was asked for.
-    pub fn find(&self) -> Result<Vec<Member>, Failure> {
+    /// When processes cannot be listed, or a given name or pool matches none.
+    pub fn find(&self) -> Result<Vec<TargetProcess>, Failure> {
         match self.find_some()? {
             (members, None) => Ok(members),
             (_, Some(missing)) => {
-                Err(Failure::new(Exit::NoProcess, missing + " (`redial ps` lists what is)"))
+                Err(Failure::new(Exit::NoProcess, missing + "; `redial ps` lists them"))
             }
         }
     }
 
-    /// As [`Target::find`], with what is missing as a sentence: it may come later.
+    /// Like [`Target::find`], but returns a sentence about missing names and pools, which may start later.
     ///
     /// # Errors
     /// When processes cannot be listed.
-    pub fn find_some(&self) -> Result<(Vec<Member>, Option<String>), Failure> {
+    pub fn find_some(&self) -> Result<(Vec<TargetProcess>, Option<String>), Failure> {
         let cannot = |error| Failure::new(Exit::Failed, format!("cannot list processes: {error}"));
         let processes = if self.only().is_some() { Vec::new() } else { discover::all().map_err(cannot)? };
         Ok(self.choose(&processes))
     }
 
-    fn choose(&self, processes: &[Process]) -> (Vec<Member>, Option<String>) {
-        let mut members: Vec<Member> = processes.iter().filter_map(|process| self.member(process)).collect();
+    fn choose(&self, processes: &[Process]) -> (Vec<TargetProcess>, Option<String>) {
+        let mut members: Vec<TargetProcess> = processes.iter().filter_map(|process| self.member(process)).collect();
         let mut missing = None;
         for part in &self.parts {
             let sentence = match part {
-                Part::Pid(pid) => {
+                TargetPart::Pid(pid) => {
                     let known = processes.iter().find(|process| process.key.pid == *pid && !process.ended);
-                    let nobody = || Member { key: ProcessKey { pid: *pid, start: 0 }, name: String::new() };
-                    members.push(known.map_or_else(nobody, Member::of));
+                    let unknown = || TargetProcess { key: ProcessKey { pid: *pid, start: 0 }, name: String::new() };
+                    members.push(known.map_or_else(unknown, TargetProcess::of));
                     continue;
                 }
-                Part::Name(name) => format!("no .NET process here is called '{}'", printable(name)),
-                Part::Pool(name) => {
-                    format!("no worker process of an application pool '{}' is here", printable(name))
+                TargetPart::Name(name) => format!("no .NET process is called '{}'", printable(name)),
+                TargetPart::Pool(name) => {
+                    format!("no worker process of application pool '{}' is running", printable(name))
                 }
             };
             let only = Target { text: String::new(), parts: vec![part.clone()] };
@@ -173,8 +175,8 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::discover::Found;
-    use crate::link::discover::runtime::{Kind, Runtime};
+    use crate::link::discover::RuntimeSearch;
+    use crate::link::discover::runtime::{RuntimeKind, Runtime};
 
     fn process(pid: u32, name: &str, command: &str) -> Process {
         Process {
@@ -183,7 +185,7 @@ mod tests {
             user: None,
             group: None,
             command: Some(command.into()),
-            runtime: Found::Runtime(Runtime::new(Kind::CoreClr, None)),
+            runtime: RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, None)),
             halted: None,
             ended: false,
         }
@@ -197,7 +199,7 @@ mod tests {
         vec![
             process(11, "dotnet", "/usr/bin/dotnet /srv/Shop.dll --live"),
             process(12, "Shop", "/opt/shop/Shop"),
-            Process { runtime: Found::None, ..process(13, "Shop", "Shop") },
+            Process { runtime: RuntimeSearch::None, ..process(13, "Shop", "Shop") },
             Process { ended: true, ..process(14, "Shop", "Shop") },
             process(15, "Shopping", "/opt/Shopping"),
             worker(21, "Shop Pool"),
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_ids_names_and_pools() {
+    fn parses_ids_names_and_pools() {
         assert_eq!(Target::parse("42"), Ok(Target::of(42)));
         assert_eq!(Target::of(42).only(), Some(42));
         let list = Target::parse("12, 34,12").expect("a list");
@@ -224,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_programs_and_of_what_dotnet_runs() {
+    fn names_match_programs_and_assemblies_that_dotnet_runs() {
         for text in ["name:Shop", "name:Shop.dll", "name:Shop.exe"] {
-            assert_eq!(pids(text), [11, 12], "{text}: whole names, of .NET, that run");
+            assert_eq!(pids(text), [11, 12], "{text}: running .NET processes with exactly that name");
         }
         assert_eq!(pids("name:dotnet"), [11]);
         assert_eq!(pids("name:Shopping,12"), [12, 15]);
         assert_eq!(pids("pool:shop pool"), [21]);
-        assert_eq!(pids("12,99,name:Shop"), [11, 12, 99], "once each, and ids whether they exist or not");
+        assert_eq!(pids("12,99,name:Shop"), [11, 12, 99], "each process once, and ids even if they do not exist");
         assert_eq!(
             cfg!(windows),
             Target::parse("name:shop").is_ok_and(|low| low.choose(&processes()).1.is_none())
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_meant_and_not_there_is_named() {
+    fn names_the_processes_that_are_missing() {
         for (text, part) in
             [("name:Zoo", "called 'Zoo'"), ("pool:Zoo", "pool 'Zoo'"), ("name:Shop,name:Zoo", "'Zoo'")]
         {
@@ -254,7 +256,7 @@ mod tests {
     #[test]
     fn members_have_titles() {
         let (members, _) = Target::parse("11,99").expect("a list").choose(&processes());
-        let titles: Vec<String> = members.iter().map(Member::title).collect();
+        let titles: Vec<String> = members.iter().map(TargetProcess::title).collect();
         assert_eq!(titles, ["process 11 (Shop.dll)", "process 99"]);
     }
 }

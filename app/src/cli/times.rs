@@ -1,23 +1,23 @@
-//! The columns of times, in tables of dials of which some are timed.
+//! The time columns in tables of dials.
 
-use crate::model::dials::Dial;
-use crate::output::completions::{self, CompletionColumn};
-use crate::output::table::{Column, number};
-use crate::output::times::TimeColumn;
-use crate::output::words;
+use crate::model::dials::DialledCopy;
+use crate::text::completions::{self, CompletionColumn};
+use crate::output::table::{TableColumn, number};
+use crate::text::times::TimeColumn;
+use crate::text::words;
 use redial_protocol::times::Times;
 
-/// What stands where nothing is known.
+/// The cell for an unknown value.
 const NOTHING: &str = "-";
-/// Of which calls times are.
-pub const TIMED: &str = "times are of the calls made at level time; CALLS has all";
-/// Of what the columns of async calls are.
-pub const COMPLETE: &str = "COMPLETED, PENDING (not completed) and MEAN (latency to completion) are of async calls; the other \
-                            times of an async method are of its starts, those of a MoveNext of its steps";
-/// What the brackets around times say.
-pub const LAST: &str = "(…) the last numbers: the method is not timed any more";
+/// The note on the calls that times cover.
+pub const TIMED: &str = "times cover calls made at level time; CALLS counts all calls";
+/// The note on the columns of async calls.
+pub const COMPLETE: &str = "COMPLETED, PENDING (not completed) and MEAN (latency to completion) cover async calls; the other \
+                            times of an async method cover its starts, those of a MoveNext its steps";
+/// The note on times in brackets.
+pub const LAST: &str = "(…) last values: the method is no longer timed";
 
-/// In which order columns of times go where there is no room for all.
+/// The order in which time columns are hidden if a table is too wide.
 const GOING: [TimeColumn; 8] = [
     TimeColumn::P90,
     TimeColumn::InFlight,
@@ -29,7 +29,7 @@ const GOING: [TimeColumn; 8] = [
     TimeColumn::P50,
 ];
 
-/// Whether a table has these columns.
+/// The time columns of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeColumns {
     times: bool,
@@ -37,8 +37,8 @@ pub struct TimeColumns {
 }
 
 impl TimeColumns {
-    /// For these dials: where any has times.
-    pub fn of<'a>(dials: impl IntoIterator<Item = &'a Dial>) -> TimeColumns {
+    /// Returns the columns that these dials need.
+    pub fn of<'a>(dials: impl IntoIterator<Item = &'a DialledCopy>) -> TimeColumns {
         let mut columns = TimeColumns { times: false, completions: false };
         for times in dials.into_iter().filter_map(|dial| dial.times) {
             columns.times = true;
@@ -47,20 +47,20 @@ impl TimeColumns {
         columns
     }
 
-    /// Whether it has them.
+    /// Returns whether the table has time columns.
     pub fn are_there(self) -> bool {
         self.times
     }
 
-    /// Their headings.
-    pub fn headings(self) -> Vec<Column> {
+    /// Returns the headings.
+    pub fn headings(self) -> Vec<TableColumn> {
         let times = self.times.then(|| TimeColumn::ALL.map(heading));
         let completions = self.completions.then(|| CompletionColumn::ALL.map(completion_heading));
         times.into_iter().flatten().chain(completions.into_iter().flatten()).collect()
     }
 
-    /// The cells of a dial.
-    pub fn cells(self, dial: &Dial) -> Vec<String> {
+    /// Returns the cells of a dial.
+    pub fn cells(self, dial: &DialledCopy) -> Vec<String> {
         let times = dial.times.as_ref();
         let completions = times.and_then(|times| times.completions.as_ref());
         let mut cells = Vec::new();
@@ -77,27 +77,27 @@ impl TimeColumns {
     }
 }
 
-fn completion_heading(column: CompletionColumn) -> Column {
+fn completion_heading(column: CompletionColumn) -> TableColumn {
     let (heading, turn) = match column {
         CompletionColumn::Completed => (number("COMPLETED").or("COMPL."), 0),
         CompletionColumn::InFlight => (number("PENDING").or("PEND."), 1),
         CompletionColumn::Mean => (number("MEAN").at_least(7), 2),
     };
-    // The last to go: they are few methods', and what is looked for there.
+    // Hide these last: few methods have them, and they matter most there.
     heading.goes(GOING.len() as u8 + turn)
 }
 
-/// The headings of all of them.
+/// Returns the headings of all time columns.
 pub fn all_headings() -> Vec<&'static str> {
     TimeColumn::ALL.map(|column| headings(column).0).to_vec()
 }
 
-/// In which order columns go where a terminal has no room for all, as words.
+/// Returns the order in which columns are hidden, as a list of headings.
 pub fn going() -> String {
     GOING.map(|column| headings(column).0).join(", ")
 }
 
-/// Its heading, and the one for narrow terminals.
+/// Returns the heading and its short form for narrow terminals.
 fn headings(column: TimeColumn) -> (&'static str, &'static str) {
     match column {
         TimeColumn::P50 => ("P50", "P50"),
@@ -111,9 +111,9 @@ fn headings(column: TimeColumn) -> (&'static str, &'static str) {
     }
 }
 
-fn heading(column: TimeColumn) -> Column {
+fn heading(column: TimeColumn) -> TableColumn {
     let (heading, short) = headings(column);
-    // As wide as most durations are: `1.20 µs`.
+    // The width of most durations: `1.20 µs`.
     let least = if column.is_duration() { 7 } else { 0 };
     let turn = GOING.iter().position(|going| *going == column).unwrap_or_default();
     number(heading).or(short).at_least(least).goes(turn as u8)
@@ -126,80 +126,80 @@ fn in_cell(known: Option<String>, last: bool) -> String {
     }
 }
 
-/// Whether a dial has times of which none are added any more: it was turned off, or down.
-pub fn are_last(dial: &Dial) -> bool {
+/// Returns whether a dial has times but is no longer timed.
+pub fn are_last(dial: &DialledCopy) -> bool {
     dial.times.is_some() && !dial.row.state.is_timed(dial.row.wanted)
 }
 
-/// What is to be known of the times in a table of these dials.
-pub fn remarks<'a>(dials: impl IntoIterator<Item = &'a Dial> + Clone) -> Vec<&'static str> {
+/// Returns the notes on the times in a table of these dials.
+pub fn remarks<'a>(dials: impl IntoIterator<Item = &'a DialledCopy> + Clone) -> Vec<&'static str> {
     let columns = TimeColumns::of(dials.clone());
     let last = dials.into_iter().any(are_last);
-    let said =
+    let notes =
         [columns.times.then_some(TIMED), columns.completions.then_some(COMPLETE), last.then_some(LAST)];
-    said.into_iter().flatten().collect()
+    notes.into_iter().flatten().collect()
 }
 
-/// A sentence about columns that a table has no room for; nothing where it has room for all.
+/// Returns the note on columns that are hidden, if there are any.
 pub fn no_room(left_out: &[&str]) -> Option<String> {
     let them = words::them(left_out.len() as u64);
     (!left_out.is_empty()).then(|| format!("no room for {}; --json has {them}", left_out.join(", ")))
 }
 
-/// The times in a row of words, behind a line of something else; nothing for a dial that was not timed.
-pub fn suffix(dial: &Dial) -> String {
+/// Returns the times as a suffix for a line; empty for a dial that was never timed.
+pub fn suffix(dial: &DialledCopy) -> String {
     let Some(times) = &dial.times else { return String::new() };
-    let told = TimeColumn::ALL.map(|column| (column.name(), column.cell(times)));
-    let completions = completions::in_words(times).map(|told| format!(", {told}")).unwrap_or_default();
-    in_words(told, are_last(dial)) + &completions
+    let values = TimeColumn::ALL.map(|column| (column.name(), column.cell(times)));
+    let completions = completions::in_words(times).map(|values| format!(", {values}")).unwrap_or_default();
+    in_words(values, are_last(dial)) + &completions
 }
 
-fn in_words(told: impl IntoIterator<Item = (&'static str, Option<String>)>, last: bool) -> String {
+fn in_words(values: impl IntoIterator<Item = (&'static str, Option<String>)>, last: bool) -> String {
     let each = |(name, cell): (&str, Option<String>)| format!("{name} {}", in_cell(cell, false));
-    let told: Vec<String> = told.into_iter().map(each).collect();
-    format!("  {}{}", if last { "last times: " } else { "" }, told.join(", "))
+    let values: Vec<String> = values.into_iter().map(each).collect();
+    format!("  {}{}", if last { "last times: " } else { "" }, values.join(", "))
 }
 
-/// The columns of times that add up over copies and processes. Percentiles do not.
+/// The time columns that add up over copies and processes. Percentiles do not.
 const SUMMED: [TimeColumn; 5] =
     [TimeColumn::Max, TimeColumn::Total, TimeColumn::Own, TimeColumn::Exceptions, TimeColumn::InFlight];
 
-/// What the columns of sums leave out.
-pub const WITHOUT_PERCENTILES: &str = "MAX is the longest in any of the processes; percentiles cannot be added up, and stand \
-                                       in `redial status` and `redial watch` without --sum";
+/// The note on percentiles, which sums do not have.
+pub const WITHOUT_PERCENTILES: &str = "MAX is the maximum over all processes; percentiles cannot be added up, so they appear \
+                                       only without --sum";
 
-/// The headings of the columns of sums.
-pub fn summed_headings() -> [Column; SUMMED.len()] {
+/// Returns the headings of the summed time columns.
+pub fn summed_headings() -> [TableColumn; SUMMED.len()] {
     SUMMED.map(heading)
 }
 
-/// The cells of a sum, which may have none; `last`: nothing is added to it any more.
+/// Returns the cells of a sum; `last` marks values that no longer change.
 pub fn summed_cells(times: Option<&Times>, last: bool) -> [String; SUMMED.len()] {
     SUMMED.map(|column| in_cell(times.and_then(|times| column.cell(times)), times.is_some() && last))
 }
 
-/// The same in a row of words, behind a line of something else; nothing where there are none.
+/// Returns the summed times as a suffix for a line; empty if there are none.
 pub fn summed_suffix(times: Option<&Times>, last: bool) -> String {
-    let told = |times: &Times| SUMMED.map(|column| (column.name(), column.cell(times)));
-    times.map(|times| in_words(told(times), last)).unwrap_or_default()
+    let values = |times: &Times| SUMMED.map(|column| (column.name(), column.cell(times)));
+    times.map(|times| in_words(values(times), last)).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::Dials;
+    use crate::model::dials::DialledCopies;
     use crate::model::dials::tests::{row, times};
     use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
-    use redial_protocol::state::State;
+    use redial_protocol::state::CopyState;
     use redial_protocol::times::Completions;
 
-    fn timed(state: State, wanted: Level) -> StatusRow {
+    fn timed(state: CopyState, wanted: Level) -> StatusRow {
         StatusRow { wanted, state, ..row(0, "A", 5) }
     }
 
-    fn dials(timed: bool) -> Dials {
-        let mut dials = Dials::default();
+    fn dials(timed: bool) -> DialledCopies {
+        let mut dials = DialledCopies::default();
         let wanted = if timed { Level::Time } else { Level::Count };
         dials.rows(vec![StatusRow { wanted, ..row(0, "A", 5) }, row(1, "B", 6)]);
         if timed {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_are_there_where_something_is_timed() {
+    fn timed_dials_have_time_columns() {
         let plain = TimeColumns::of(dials(false).iter());
         assert!(plain.headings().is_empty());
         let dials = dials(true);
@@ -218,19 +218,19 @@ mod tests {
         let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
         assert_eq!(cells[0], ["1.20 µs", "250 µs", "8.59 s", "17.2 s", "1,100 s", "550 s", "20", "3"]);
         assert_eq!(cells[1], ["-"; 8]);
-        let told: Vec<String> = dials.iter().map(suffix).collect();
-        assert!(told[0].starts_with("  p50 1.20 µs, p90") && told[1].is_empty(), "{told:?}");
+        let values: Vec<String> = dials.iter().map(suffix).collect();
+        assert!(values[0].starts_with("  p50 1.20 µs, p90") && values[1].is_empty(), "{values:?}");
     }
 
     #[test]
-    fn what_is_not_timed_any_more_is_told_as_the_last_numbers() {
+    fn marks_the_last_values_of_dials_no_longer_timed() {
         for (state, wanted, last) in [
-            (State::Live, Level::Time, false),
-            (State::Asked, Level::Time, false),
-            (State::Reverting, Level::Off, false),
-            (State::Live, Level::Count, true),
-            (State::Off, Level::Off, true),
-            (State::Lost, Level::Time, true),
+            (CopyState::Live, Level::Time, false),
+            (CopyState::Asked, Level::Time, false),
+            (CopyState::Reverting, Level::Off, false),
+            (CopyState::Live, Level::Count, true),
+            (CopyState::Off, Level::Off, true),
+            (CopyState::Lost, Level::Time, true),
         ] {
             let mut dials = dials(true);
             dials.rows(vec![timed(state, wanted)]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn async_calls_have_columns_where_there_are_some() {
+    fn async_calls_have_their_own_columns() {
         let mut dials = dials(true);
         let completions =
             Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000 };
@@ -260,14 +260,14 @@ mod tests {
         let cells: Vec<Vec<String>> = dials.iter().map(|dial| columns.cells(dial)).collect();
         assert_eq!(cells[0][8..], ["8", "1", "2.00 µs"]);
         assert_eq!(cells[1], ["-"; 11]);
-        let all: Vec<&Dial> = dials.iter().collect();
+        let all: Vec<&DialledCopy> = dials.iter().collect();
         assert_eq!(remarks(all), [TIMED, COMPLETE]);
-        let told = dials.iter().next().map(suffix).unwrap_or_default();
-        assert!(told.ends_with(", completed 8, not completed 1, mean to completion 2.00 µs"), "{told}");
+        let values = dials.iter().next().map(suffix).unwrap_or_default();
+        assert!(values.ends_with(", completed 8, not completed 1, mean to completion 2.00 µs"), "{values}");
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_named() {
+    fn names_hidden_columns() {
         assert_eq!(no_room(&[]), None);
         assert_eq!(no_room(&["P90"]).as_deref(), Some("no room for P90; --json has it"));
         assert_eq!(no_room(&["P90", "MAX"]).as_deref(), Some("no room for P90, MAX; --json has them"));

@@ -1,50 +1,51 @@
-//! `redial undo`: takes the last change of the orders back, whoever made it.
+//! `redial undo`: undoes the last change of the orders, whoever made it.
 
-use super::by_token::Names;
-use super::turn::{Sums, catch_interrupts, outcome, release, wait};
-use super::{arguments, several};
+use super::token_names::TokenNames;
+use super::change::{ChangeTotals, catch_interrupts, outcome, release, wait};
+use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::discover::user_title;
 use crate::output::json::UndoneJson;
-use crate::output::{Out, turns, words};
+use crate::output::{Out, changes};
+use crate::text::words;
 use crate::signals::Interrupts;
-use redial_protocol::message::{AuditEntry, Command, Reply};
+use redial_protocol::message::{AuditEntry, WireCommand, Reply};
 
-/// Undoes.
-pub fn run(arguments: &arguments::Undo) -> Result<Exit, Failure> {
+/// Undoes the last change in each process.
+pub fn run(arguments: &arguments::UndoArguments) -> Result<Exit, Failure> {
     let interrupts = catch_interrupts()?;
-    several::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, &interrupts, out))
+    multi_process::each(&arguments.target, arguments.json, |pid, out| one(pid, arguments, &interrupts, out))
 }
 
 fn one(
     pid: u32,
-    arguments: &arguments::Undo,
+    arguments: &arguments::UndoArguments,
     interrupts: &Interrupts,
     out: &mut Out,
 ) -> Result<Exit, Failure> {
     let mut session = connect::open(pid, "redial undo")?;
     interrupts.deliver_to(session.interrupter());
-    let waited = wait(&mut session, Command::Undo { take: arguments.take })?;
-    let Reply::Undone { what, report } = waited.reply else { return Err(session.wrong_reply().into()) };
+    let waited = wait(&mut session, WireCommand::Undo { take: arguments.take })?;
+    let Reply::Undone { entry, report } = waited.reply else { return Err(session.wrong_reply().into()) };
     if arguments.json {
-        out.json(&UndoneJson::new(pid, &what, &report))?;
+        out.json(&UndoneJson::new(pid, &entry, &report))?;
     } else {
-        out.line(&undone(&what, &Names::new(&mut session).readable(&what.order)))?;
-        for line in turns::done(&report, None, false) {
+        out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&entry.order)))?;
+        for line in changes::done(&report, None, false) {
             out.line(&line)?;
         }
     }
     out.flush()?;
     if waited.interrupted {
-        out.remark("it was done before it could be stopped");
+        out.remark("the undo finished before it could be stopped");
     }
     release(session)?;
-    // The orders are as they were, even where none of them matches anything.
-    Ok(outcome(&Sums::of(&report), true))
+    // The previous orders are restored even if none of them matches anything.
+    Ok(outcome(&ChangeTotals::of(&report), true))
 }
 
-/// `order` is that of `what`, in words.
+/// Formats the undone change; `order` is its order with method names.
 fn undone(what: &AuditEntry, order: &str) -> String {
     let line = |text: &str| words::one_line(text);
     let who = match what.user.as_str() {
@@ -57,7 +58,7 @@ fn undone(what: &AuditEntry, order: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::turns::tests::report;
+    use crate::output::changes::tests::report;
     use redial_protocol::reason::Reason;
     use serde_json::json;
 
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_undone_is_said() {
+    fn reports_the_undone_change() {
         assert_eq!(
             undone(&what(), &what().order),
             "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_json_has_the_fields_of_a_dial_and_what_was_undone() {
+    fn json_has_the_fields_of_a_dial_and_the_undone_change() {
         let (what, report) = (what(), report(2, 1, &[(Reason::Dynamic, 1)]));
         let value = serde_json::to_value(UndoneJson::new(9, &what, &report)).expect("JSON");
         assert_eq!(

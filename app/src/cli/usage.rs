@@ -1,4 +1,4 @@
-//! Reading the command line, and what is said where it is wrong.
+//! Parses the command line and reports wrong usage.
 
 use super::arguments::Arguments;
 use crate::exit::{Exit, RUN_FAILED};
@@ -6,10 +6,10 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, CommandFactory, Error, FromArgMatches};
 use std::ffi::OsString;
 
-/// Commands whose free words may begin with a hyphen: files, and another program's arguments.
-const OF_FREE_WORDS: [&str; 3] = ["run", "apply", "save"];
+/// Commands whose positional arguments may start with a hyphen: files, and another program's arguments.
+const WITH_FREE_ARGUMENTS: [&str; 3] = ["run", "apply", "save"];
 
-/// Reads the words of a command line, the program's name first.
+/// Parses a command line, starting with the program's name.
 pub fn parse(words: &[OsString]) -> Result<Arguments, Error> {
     let command =
         Arguments::command().mut_args(with_negative).mut_subcommands(|one| one.mut_args(with_negative));
@@ -17,7 +17,7 @@ pub fn parse(words: &[OsString]) -> Result<Arguments, Error> {
     read.map_err(|error| without_misleading_tip(error, words))
 }
 
-/// `-1` and `-5s` are values, wrong ones: what is wrong with them is told by whoever reads them.
+/// Accepts `-1` and `-5s` as values, so that the value parsers can explain the error.
 fn with_negative(arg: Arg) -> Arg {
     if arg.get_id() == "kept_for" {
         arg.allow_hyphen_values(true)
@@ -28,16 +28,16 @@ fn with_negative(arg: Arg) -> Arg {
     }
 }
 
-/// Where nothing that may be meant begins with a hyphen it is no use to say how it could.
+/// Removes clap's `--` tip for commands that accept no argument with a leading hyphen.
 fn without_misleading_tip(mut error: Error, words: &[OsString]) -> Error {
-    let of_free_words = words.get(1).is_some_and(|command| OF_FREE_WORDS.iter().any(|one| command == *one));
-    if error.kind() == ErrorKind::UnknownArgument && !of_free_words {
+    let has_free = words.get(1).is_some_and(|command| WITH_FREE_ARGUMENTS.iter().any(|one| command == *one));
+    if error.kind() == ErrorKind::UnknownArgument && !has_free {
         error.remove(ContextKind::Suggested);
     }
     error
 }
 
-/// Prints what clap has to say: help and versions are no errors; `run` keeps the codes below 125 for its child.
+/// Prints clap's message and returns the exit code: 0 for help and versions; `run` leaves codes below 125 to its child.
 pub fn explain(error: &Error, words: &[OsString]) -> i32 {
     let _ = error.print();
     if !error.use_stderr() {
@@ -51,45 +51,45 @@ pub fn explain(error: &Error, words: &[OsString]) -> i32 {
 mod tests {
     use super::*;
 
-    fn said(line: &str) -> String {
+    fn error_text(line: &str) -> String {
         let words: Vec<OsString> =
             std::iter::once("redial").chain(line.split_whitespace()).map(OsString::from).collect();
         parse(&words).err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
-    fn the_agent_s_account_is_no_list_of_methods() {
-        let told = said("status --agent 42 Shop!*");
-        assert!(told.contains("cannot be used with '[PATTERN]'"), "{told}");
+    fn status_agent_takes_no_pattern() {
+        let text = error_text("status --agent 42 Shop!*");
+        assert!(text.contains("cannot be used with '[PATTERN]'"), "{text}");
         assert!(
-            told.contains("redial status --agent <PID>\n"),
-            "what does not go together is not proposed: {told}"
+            text.contains("redial status --agent <PID>\n"),
+            "the usage shows no invalid combination: {text}"
         );
     }
 
     #[test]
-    fn what_is_no_value_is_told_by_who_reads_it() {
+    fn value_parsers_explain_wrong_values() {
         for (line, part) in [
-            ("dial -1 A.B count", "a process is told by its id"),
-            ("off -1", "a process is told by its id"),
-            ("--pid -3", "a process id is a number from 1 on"),
-            ("dial 1 -1 count", "'-1' for '<PATTERN>': no name begins with '-'"),
-            ("methods 1 -2", "no name begins with '-'"),
+            ("dial -1 A.B count", "a process is an id"),
+            ("off -1", "a process is an id"),
+            ("--pid -3", "a process id is a number of at least 1"),
+            ("dial 1 -1 count", "'-1' for '<PATTERN>': a pattern cannot start with '-'"),
+            ("methods 1 -2", "a pattern cannot start with '-'"),
             ("dial 1 A.B -1", "a level is off"),
             ("dial 1 A.B count --for -5s", "90s, 10m, 2h or 1d"),
             ("dial 1 A.B count --for=-5s", "90s, 10m, 2h or 1d"),
             ("methods 1 --limit -1", "invalid value '-1' for '--limit <N>'"),
             ("watch 1 --interval -5", "-5 is not in 10..=3600000"),
-            ("attach 1 --timeout -1", "it is a whole number from 1 to 3600"),
-            ("watch 1 --count 0", "it is a whole number from 1 on"),
+            ("attach 1 --timeout -1", "expected a whole number from 1 to 3600"),
+            ("watch 1 --count 0", "expected a whole number of at least 1"),
         ] {
-            let text = said(line);
+            let text = error_text(line);
             assert!(text.contains(part) && !text.contains("tip:"), "{line}: {text}");
         }
     }
 
     #[test]
-    fn tips_are_given_where_they_help() {
+    fn gives_tips_only_where_they_help() {
         for (line, part) in [
             ("dial 1 -x count", ""),
             ("off 1 --al", ""),
@@ -98,13 +98,13 @@ mod tests {
             ("save 1 -x", "use '-- -x'"),
             ("run -x", "use '-- -x'"),
         ] {
-            let text = said(line);
+            let text = error_text(line);
             assert!(
                 text.starts_with("error: unexpected argument '-") && text.contains(part),
                 "{line}: {text}"
             );
             assert_eq!(text.contains("tip:"), !part.is_empty(), "{line}: {text}");
         }
-        assert!(said("run --report --children -- x").contains("a value is required for '--report <FILE>'"));
+        assert!(error_text("run --report --children -- x").contains("a value is required for '--report <FILE>'"));
     }
 }

@@ -1,55 +1,55 @@
-//! The keys of commands.
+//! Keyboard shortcuts of commands.
 
-use super::{Command, Form};
-use crate::model::several::Arrangement;
+use super::{UiCommand, CopyFormat};
+use crate::model::process_choice::Arrangement;
 use crate::ui::knob::digit;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
-impl Command {
-    /// Its key.
+impl UiCommand {
+    /// Returns the command's shortcut.
     pub fn shortcut(&self) -> Option<KeyboardShortcut> {
         let plain = |key| Some(KeyboardShortcut::new(Modifiers::NONE, key));
         let ctrl = |key| Some(KeyboardShortcut::new(Modifiers::COMMAND, key));
         let shift = |key| Some(KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key));
         match self {
-            Command::AllOff => plain(Key::F9),
-            Command::ToggleSelected => plain(Key::Space),
-            Command::TurnUp => plain(Key::ArrowRight),
-            Command::TurnDown => plain(Key::ArrowLeft),
-            Command::TurnTo(level) => plain(digit(*level)),
-            Command::Undo => ctrl(Key::Z),
-            Command::Redo => shift(Key::Z),
-            Command::Attach => ctrl(Key::E),
-            Command::Reconnect => plain(Key::F5),
-            Command::Disconnect => ctrl(Key::W),
-            Command::Launch => ctrl(Key::N),
-            Command::ChooseNamesakes => shift(Key::A),
-            Command::Arrange(Arrangement::Merged) => shift(Key::M),
-            Command::Arrange(Arrangement::Beside) => shift(Key::S),
-            Command::FocusFilter => plain(Key::Slash),
-            Command::OnlyDialled => ctrl(Key::D),
-            Command::HideFramework => ctrl(Key::H),
-            Command::Tree => ctrl(Key::T),
-            Command::MergeCopies => ctrl(Key::M),
-            Command::Agent => ctrl(Key::I),
-            Command::HoldOrder => ctrl(Key::O),
-            Command::SortAgain => ctrl(Key::R),
-            Command::SelectAll => ctrl(Key::A),
-            Command::Copy(Form::Text) => ctrl(Key::C),
-            Command::Copy(Form::Markdown) => shift(Key::C),
-            Command::Log => ctrl(Key::L),
-            Command::ZoomIn => ctrl(Key::Plus),
-            Command::ZoomOut => ctrl(Key::Minus),
-            Command::ZoomReset => ctrl(Key::Num0),
-            Command::Palette => shift(Key::P),
-            Command::Keys => plain(Key::Questionmark),
-            Command::Escape => plain(Key::Escape),
-            Command::Quit => ctrl(Key::Q),
+            UiCommand::AllOff => plain(Key::F9),
+            UiCommand::ToggleSelected => plain(Key::Space),
+            UiCommand::TurnUp => plain(Key::ArrowRight),
+            UiCommand::TurnDown => plain(Key::ArrowLeft),
+            UiCommand::TurnTo(level) => plain(digit(*level)),
+            UiCommand::Undo => ctrl(Key::Z),
+            UiCommand::Redo => shift(Key::Z),
+            UiCommand::Attach => ctrl(Key::E),
+            UiCommand::Reconnect => plain(Key::F5),
+            UiCommand::Disconnect => ctrl(Key::W),
+            UiCommand::Launch => ctrl(Key::N),
+            UiCommand::ChooseNamesakes => shift(Key::A),
+            UiCommand::Arrange(Arrangement::Merged) => shift(Key::M),
+            UiCommand::Arrange(Arrangement::Beside) => shift(Key::S),
+            UiCommand::FocusFilter => plain(Key::Slash),
+            UiCommand::OnlyDialled => ctrl(Key::D),
+            UiCommand::HideFramework => ctrl(Key::H),
+            UiCommand::Tree => ctrl(Key::T),
+            UiCommand::MergeCopies => ctrl(Key::M),
+            UiCommand::Agent => ctrl(Key::I),
+            UiCommand::HoldOrder => ctrl(Key::O),
+            UiCommand::SortAgain => ctrl(Key::R),
+            UiCommand::SelectAll => ctrl(Key::A),
+            UiCommand::Copy(CopyFormat::Text) => ctrl(Key::C),
+            UiCommand::Copy(CopyFormat::Markdown) => shift(Key::C),
+            UiCommand::Log => ctrl(Key::L),
+            UiCommand::ZoomIn => ctrl(Key::Plus),
+            UiCommand::ZoomOut => ctrl(Key::Minus),
+            UiCommand::ZoomReset => ctrl(Key::Num0),
+            UiCommand::Palette => shift(Key::P),
+            UiCommand::Keys => plain(Key::Questionmark),
+            UiCommand::Escape => plain(Key::Escape),
+            UiCommand::Quit => ctrl(Key::Q),
             _ => None,
         }
     }
 
-    /// Its key as it stands on a keyboard of this system: `Ctrl+Shift+P`, `/`.
+    /// Returns the shortcut as labelled on this system's keyboards: `Ctrl+Shift+P`, `/`.
     pub fn keys(&self, context: &Context) -> Option<String> {
         let shortcut = self.shortcut()?;
         let mut text = context.format_shortcut(&shortcut);
@@ -61,20 +61,20 @@ impl Command {
         Some(text)
     }
 
-    /// Whether its key writes something in a text field, so that it is the command's only outside of one.
+    /// Returns whether text fields take the shortcut first, because it types or edits text there.
     pub fn gives_way_to_text(&self) -> bool {
         matches!(
             self,
-            Command::ToggleSelected
-                | Command::TurnUp
-                | Command::TurnDown
-                | Command::TurnTo(_)
-                | Command::FocusFilter
-                | Command::Keys
-                | Command::SelectAll
-                | Command::Undo
-                | Command::Redo
-                | Command::Copy(Form::Text)
+            UiCommand::ToggleSelected
+                | UiCommand::TurnUp
+                | UiCommand::TurnDown
+                | UiCommand::TurnTo(_)
+                | UiCommand::FocusFilter
+                | UiCommand::Keys
+                | UiCommand::SelectAll
+                | UiCommand::Undo
+                | UiCommand::Redo
+                | UiCommand::Copy(CopyFormat::Text)
         )
     }
 }

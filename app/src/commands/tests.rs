@@ -1,51 +1,51 @@
-//! Commands are told apart, and say why they cannot be given.
+//! Tests that command names and keys are distinct, and that unavailable commands give a reason.
 
 use super::*;
 use eframe::egui::Key;
 use std::collections::BTreeMap;
 
 #[test]
-fn names_and_keys_are_told_apart() {
+fn names_and_keys_are_distinct() {
     let mut names = BTreeMap::new();
     let mut keys = BTreeMap::new();
     for command in listed() {
-        assert!(names.insert(command.name(), ()).is_none(), "two are called {}", command.name());
+        assert!(names.insert(command.name(), ()).is_none(), "two commands are named {}", command.name());
         if let Some(shortcut) = command.shortcut() {
             let key = format!("{shortcut:?}");
-            assert!(keys.insert(key.clone(), ()).is_none(), "{key} is taken twice");
+            assert!(keys.insert(key.clone(), ()).is_none(), "{key} is used twice");
         }
     }
 }
 
 #[test]
-fn all_off_is_always_there_and_has_a_key() {
-    assert_eq!(Command::AllOff.enabled(&Situation::default()), Ok(()));
-    assert!(Command::AllOff.shortcut().is_some() && !Command::AllOff.gives_way_to_text());
+fn all_off_is_always_available_and_has_a_key() {
+    assert_eq!(UiCommand::AllOff.enabled(&CommandContext::default()), Ok(()));
+    assert!(UiCommand::AllOff.shortcut().is_some() && !UiCommand::AllOff.gives_way_to_text());
 }
 
 #[test]
-fn what_cannot_be_done_says_why() {
-    const NONE: &str = "no method is selected: pick one in the list first";
-    let nothing = Situation::default();
+fn unavailable_commands_give_a_reason() {
+    const NONE: &str = "no method is selected: select one in the list first";
+    let nothing = CommandContext::default();
     for command in listed() {
         if let Err(why) = command.enabled(&nothing) {
             assert!(why.len() > 10 && !why.ends_with('.'), "{why}");
         }
     }
-    assert_eq!(Command::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
-    let connected = Situation { connected: true, process: true, ..nothing };
-    assert_eq!(Command::TurnUp.enabled(&connected), Err(NONE));
-    let selected = Situation { selected: 1, offered: [true, true, false, false], ..connected };
-    assert_eq!(Command::TurnUp.enabled(&selected), Ok(()));
-    assert_eq!(Command::TurnTo(Level::Count).enabled(&connected), Err(NONE));
-    assert_eq!(Command::TurnTo(Level::Count).enabled(&selected), Ok(()));
-    let why = Command::TurnTo(Level::Time).enabled(&selected).expect_err("it is not offered");
+    assert_eq!(UiCommand::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
+    let connected = CommandContext { connected: true, process: true, ..nothing };
+    assert_eq!(UiCommand::TurnUp.enabled(&connected), Err(NONE));
+    let selected = CommandContext { selected: 1, offered: [true, true, false, false], ..connected };
+    assert_eq!(UiCommand::TurnUp.enabled(&selected), Ok(()));
+    assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&connected), Err(NONE));
+    assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&selected), Ok(()));
+    let why = UiCommand::TurnTo(Level::Time).enabled(&selected).expect_err("it is not offered");
     assert!(why.ends_with("its program was started with a lower REDIAL_MAX_LEVEL"), "{why}");
-    assert_eq!(Command::TurnTo(Level::Trace).enabled(&selected), Err("to come in a later version"));
+    assert_eq!(UiCommand::TurnTo(Level::Trace).enabled(&selected), Err("planned for a later version"));
 }
 
 #[test]
-fn keys_that_write_give_way_to_text() {
+fn typing_keys_give_way_to_text() {
     for command in listed().filter(|command| !command.gives_way_to_text()) {
         if let Some(shortcut) = command.shortcut() {
             let function = format!("{:?}", shortcut.logical_key).starts_with('F');

@@ -1,14 +1,14 @@
-//! The window's time: the machine's, or one that stands, for pictures that must not depend on when they are taken.
+//! The window's clock: the machine's, or a stopped one for pictures that must not depend on time.
 
 use crate::model::update::Now;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Where the window reads the time.
+/// The source of the time.
 #[derive(Clone, Copy, Debug)]
 pub enum Clock {
-    /// The machine's clocks, from this moment on.
+    /// The machine's clocks, starting at this moment.
     Runs(Instant),
-    /// Always the same.
+    /// A constant time.
     Stands(Now),
 }
 
@@ -19,7 +19,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The time now.
+    /// Returns the current time.
     pub fn now(&self) -> Now {
         match self {
             Clock::Stands(now) => *now,

@@ -1,21 +1,22 @@
-//! The demo program, where it was built.
+//! Finds the demo program.
 
 use crate::link::checkout;
-use crate::views::launch::Plan;
+use crate::views::launch_dialog::LaunchPlan;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Variable that names `Shop.dll`.
+/// The variable with the path of `Shop.dll`.
 const VARIABLE: &str = "REDIAL_DEMO";
-/// Variable that names the `dotnet` to run it with, if not the one on the PATH.
+/// The variable with the path of the `dotnet` that runs it, if not the one on the PATH.
 const DOTNET: &str = "REDIAL_DEMO_DOTNET";
-/// What the set-up of a checkout puts the demo in: `programs/Shop-NUMBER-with-plugins`, complete with this file in it.
+/// Prefix and suffix of the folders in which a checkout's setup builds the demo,
+/// `programs/Shop-NUMBER-with-plugins`; the file marks a complete one.
 const FOLDER: (&str, &str) = ("Shop-", "-with-plugins");
 const COMPLETE: &str = ".complete";
 
-/// How to start it, if it is there: where `REDIAL_DEMO` says, else beside the program, else what the set-up of the
-/// checkout that the program was built in has left.
-pub fn find() -> Option<Plan> {
+/// Returns how to start the demo, if it exists: from `REDIAL_DEMO`, else beside the program, else from the
+/// cache of the checkout that built the program.
+pub fn find() -> Option<LaunchPlan> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let program = std::env::current_exe().ok();
     let beside = program.as_ref().and_then(|path| path.parent()).map(|folder| folder.join("demo/Shop.dll"));
@@ -31,7 +32,7 @@ pub fn find() -> Option<Plan> {
     plan(&dll, dotnet)
 }
 
-/// The newest complete `Shop.dll` in a cache folder.
+/// Returns the newest complete `Shop.dll` in a cache folder.
 fn built(cache: &Path) -> Option<PathBuf> {
     let complete = |folder: PathBuf| {
         let name = folder.file_name()?.to_str()?;
@@ -43,11 +44,11 @@ fn built(cache: &Path) -> Option<PathBuf> {
     folders.filter_map(|entry| complete(entry.ok()?.path())).max().map(|(_, dll)| dll)
 }
 
-fn plan(dll: &Path, dotnet: Option<PathBuf>) -> Option<Plan> {
+fn plan(dll: &Path, dotnet: Option<PathBuf>) -> Option<LaunchPlan> {
     if !dll.is_file() {
         return None;
     }
-    // It was compiled for the oldest runtime, and has no need of language packages.
+    // The demo targets the oldest runtime and needs no ICU.
     let mut environment = vec![
         ("DOTNET_ROLL_FORWARD".to_owned(), "Major".to_owned()),
         ("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT".to_owned(), "1".to_owned()),
@@ -60,7 +61,7 @@ fn plan(dll: &Path, dotnet: Option<PathBuf>) -> Option<Plan> {
         }
         None => "dotnet".to_owned(),
     };
-    Some(Plan {
+    Some(LaunchPlan {
         program: dotnet,
         arguments: vec![dll.to_str()?.to_owned()],
         folder: None,
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_there_is_offered() {
+    fn offers_only_an_existing_demo() {
         assert_eq!(plan(Path::new("/no/such/Shop.dll"), None), None);
         let here = std::env::current_exe().expect("a program");
         let shop = plan(&here, Some(PathBuf::from("/opt/dotnet/dotnet"))).expect("a plan");
@@ -87,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn of_a_checkout_only_a_complete_shop_is_taken() {
+    fn takes_only_a_complete_demo_from_a_checkout() {
         let cache = std::env::temp_dir().join(format!("redial-demo-{}", std::process::id()));
         let shop = cache.join("programs/Shop-0123-with-plugins");
         std::fs::create_dir_all(&shop).expect("a folder");
         std::fs::write(shop.join("Shop.dll"), "").expect("a file");
-        assert_eq!(built(&cache), None, "half-way");
+        assert_eq!(built(&cache), None, "incomplete");
         std::fs::write(shop.join(COMPLETE), "").expect("a file");
         assert_eq!(built(&cache), Some(shop.join("Shop.dll")));
         std::fs::rename(&shop, cache.join("programs/Other-0123-with-plugins")).expect("renamed");

@@ -1,34 +1,35 @@
-//! Where the window stands and how large it is: noted while it is open, given back when it opens again.
+//! The window's position and size: recorded while it is open, restored when it opens again.
 
 use super::App;
-use crate::persist::Settings;
+use crate::settings::Settings;
 use eframe::egui::{self, ViewportBuilder, ViewportCommand, ViewportInfo, pos2, vec2};
 
-/// Size of the first window, points of the desktop.
+/// Initial size, points of the desktop.
 const FIRST: [f32; 2] = [1280.0, 800.0];
-/// Below this nothing can be read, points of the desktop.
+/// Smallest readable size, points of the desktop.
 const LEAST: [f32; 2] = [720.0, 420.0];
-/// What a window's frame and a desktop's bars take of a screen, points of the desktop.
+/// Screen area taken by window frame and desktop bars, points of the desktop.
 const FRAME: [f32; 2] = [8.0, 72.0];
-/// So much of the bar at its top must lie on a screen, or nobody could take hold of the window, physical pixels.
+/// Part of the title bar that must be on a screen for the user to grab the window, physical pixels.
 const HOLD: (i32, i32) = (80, 10);
 
 impl App {
-    /// Notes where the window stands now.
+    /// Records the window's current geometry.
     pub(super) fn note_geometry(&mut self, context: &egui::Context) {
         let zoom = context.zoom_factor();
         context.input(|input| note(&mut self.settings, input.viewport(), zoom));
     }
 }
 
-/// Sizes are remembered in points of the desktop: the zoom is another setting, and comes later than the window.
+/// Records sizes in points of the desktop, because the zoom is a setting of its own and applies later than
+/// the window's size.
 fn note(settings: &mut Settings, now: &ViewportInfo, zoom: f32) {
     if now.minimized == Some(true) {
         return;
     }
     settings.maximized = now.maximized == Some(true) || now.fullscreen == Some(true);
     if settings.maximized {
-        // What it goes back to stays what it was.
+        // The size to return to stays as it was.
         return;
     }
     if let Some(inner) = now.inner_rect.filter(|inner| inner.is_finite() && inner.is_positive()) {
@@ -39,7 +40,7 @@ fn note(settings: &mut Settings, now: &ViewportInfo, zoom: f32) {
     }
 }
 
-/// The window as it was.
+/// Returns the window with its earlier geometry.
 pub fn restored(settings: &Settings) -> ViewportBuilder {
     let mut builder = ViewportBuilder::default()
         .with_inner_size(settings.window.unwrap_or(FIRST))
@@ -51,8 +52,7 @@ pub fn restored(settings: &Settings) -> ViewportBuilder {
     builder
 }
 
-/// Brings a window back that stands where there is no screen any more, and makes one smaller that is larger than its
-/// screen.
+/// Moves a window back that is outside of all screens, and shrinks one that is larger than its screen.
 pub fn onto_a_screen(creation: &eframe::CreationContext<'_>) {
     let Some(window) = creation.winit_window() else { return };
     if let Some(screen) = window.current_monitor().filter(|_| !window.is_maximized()) {
@@ -66,7 +66,7 @@ pub fn onto_a_screen(creation: &eframe::CreationContext<'_>) {
     let Ok(at) = window.outer_position() else { return };
     let width = i32::try_from(window.outer_size().width).unwrap_or(i32::MAX);
     let mut screens = window.available_monitors().peekable();
-    // Where no screen is known, nothing can be said.
+    // Without a known screen there is nothing to check.
     if screens.peek().is_none() {
         return;
     }
@@ -81,15 +81,16 @@ pub fn onto_a_screen(creation: &eframe::CreationContext<'_>) {
     }
 }
 
-/// What of a window's size fits a screen with its bar and those of the desktop; None: it fits as it is. Points of the
-/// desktop.
+/// Returns the size that fits the screen beside title bar and desktop bars, in points of the desktop; `None`
+/// if the window fits as it is.
 fn fitting(window: [f32; 2], screen: [f32; 2]) -> Option<[f32; 2]> {
     let room = [(screen[0] - FRAME[0]).max(LEAST[0]), (screen[1] - FRAME[1]).max(LEAST[1])];
     let fits = [window[0].min(room[0]), window[1].min(room[1])];
     (fits != window).then_some(fits)
 }
 
-/// Whether enough of the upper edge of a window (left, top, width) lies on a screen (left, top, width, height).
+/// Returns whether enough of a window's upper edge (left, top, width) is on a screen (left, top, width,
+/// height).
 fn can_be_held(window: (i32, i32, i32), screen: (i32, i32, i32, i32)) -> bool {
     let (left, right) = (window.0.max(screen.0), window.0.saturating_add(window.2).min(screen.0 + screen.2));
     let height = screen.1 + screen.3;
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zoomed_window_comes_back_as_large_as_it_was() {
+    fn zoomed_window_keeps_its_size() {
         let mut settings = Settings::default();
         note(&mut settings, &info(100.0, 50.0, 800.0, 500.0), 1.5);
         assert_eq!((settings.window, settings.position), (Some([1200.0, 750.0]), Some([150.0, 75.0])));
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_maximized_window_keeps_what_it_goes_back_to_and_a_minimized_one_everything() {
+    fn maximized_window_keeps_its_restored_size() {
         let mut settings = Settings::default();
         note(&mut settings, &info(10.0, 10.0, 900.0, 600.0), 1.0);
         let large = ViewportInfo { maximized: Some(true), ..info(0.0, 0.0, 1920.0, 1080.0) };
@@ -134,11 +135,11 @@ mod tests {
         assert_eq!(fitting(FIRST, [1920.0, 1080.0]), None);
         assert_eq!(fitting(FIRST, [1280.0, 800.0]), Some([1272.0, 728.0]));
         assert_eq!(fitting([1000.0, 1400.0], [2560.0, 1440.0]), Some([1000.0, 1368.0]));
-        assert_eq!(fitting(FIRST, [640.0, 400.0]), Some(LEAST), "nothing could be read");
+        assert_eq!(fitting(FIRST, [640.0, 400.0]), Some(LEAST), "smaller would be unreadable");
     }
 
     #[test]
-    fn a_window_counts_as_seen_where_its_bar_can_be_taken_hold_of() {
+    fn window_is_reachable_if_its_title_bar_is() {
         let screen = (0, 0, 1920, 1080);
         assert!(can_be_held((1800, 500, 1280), screen));
         assert!(can_be_held((-1190, 0, 1280), screen));

@@ -1,32 +1,32 @@
-//! Panels that keep the size a user gave them: a small window makes them smaller while it is small, and no longer.
+//! Panels that keep the size given by the user; a small window shrinks them only while it is small.
 
 use eframe::egui::{InnerResponse, Panel, PanelState, Rangef, Rect, Ui, Vec2};
 
-/// Less is rounding, points.
+/// Smaller differences are rounding errors, points.
 const ROUNDING: f32 = 0.75;
 
 /// A resizable panel at an edge of a `Ui`.
-pub struct Sized {
+pub struct SizedPanel {
     /// The panel; its name is `name`.
     pub panel: Panel,
-    /// Told apart by it.
+    /// The panel's id.
     pub name: &'static str,
-    /// Whether it stands above or below the rest, not beside it.
+    /// Whether it is above or below the rest, instead of beside it.
     pub flat: bool,
-    /// How wide or high it is to be, points.
+    /// Wanted width or height, points.
     pub wanted: f32,
-    /// How wide or high it may be now, points.
+    /// Width or height possible now, points.
     pub range: Rangef,
 }
 
-impl Sized {
-    /// Shows it; the size the user is dragging it to, if he is.
+impl SizedPanel {
+    /// Shows the panel; returns the size to which the user is dragging it.
     pub fn show<R>(self, ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> Option<f32> {
-        let Sized { panel, name, flat, wanted, range } = self;
+        let SizedPanel { panel, name, flat, wanted, range } = self;
         let target = range.clamp(wanted);
         let along = |size: Vec2| if flat { size.y } else { size.x };
         let id = ui.scope_id().with(name);
-        // The toolkit remembers what was shown last, not what was wanted.
+        // The toolkit remembers the size shown last, not the wanted one.
         let remembered = PanelState::load(ui, id).map(|state| along(state.size()));
         if remembered.is_some_and(|size| (size - target).abs() > ROUNDING) {
             let outer_rect = Rect::from_min_size(ui.max_rect().min, Vec2::splat(target));

@@ -1,10 +1,10 @@
-//! The threads that own pipes, as the window speaks to them. They wake it when they have something to tell.
+//! The window's side of the worker threads, which own the pipes. They wake the window when they have updates.
 
-use crate::link::worker::{Command, LaunchSpec, Stop, Wake, Worker};
+use crate::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Wake, Worker};
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::turns::Turn;
+use crate::model::changes::DialChange;
 use crate::model::update::Update;
-use crate::views::launch::Plan;
+use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
@@ -14,27 +14,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Time between frames that news may cause while the user looks at the window.
+/// Time between frames caused by updates while the window has the focus.
 const LOOKED_AT: Duration = Duration::from_millis(33);
-/// The same, while another window has the keyboard.
+/// The same while another window has the focus.
 const ASIDE: Duration = Duration::from_millis(200);
 
 fn pace(looked_at: &AtomicBool) -> Duration {
     if looked_at.load(Ordering::Relaxed) { LOOKED_AT } else { ASIDE }
 }
 
-/// The worker threads; none in tests and measurements that need no process.
+/// The worker threads; none in tests and benchmarks without processes.
 pub struct Workers {
     worker: Option<Worker>,
-    /// What is told in place of workers.
+    /// Updates that come from elsewhere instead of workers.
     given: Option<Receiver<Update>>,
-    /// One that was looked for, and not taken in yet.
+    /// An update already received but not yet applied.
     first: Option<Update>,
     focused: Arc<AtomicBool>,
 }
 
 impl Workers {
-    /// Starts the threads, or says why they cannot be.
+    /// Starts the threads, or returns why they cannot start.
     pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
         let focused = Arc::new(AtomicBool::new(true));
         if !scan {
@@ -47,33 +47,33 @@ impl Workers {
         match Worker::start(wake) {
             Ok(worker) => (Workers { worker: Some(worker), given: None, first: None, focused }, None),
             Err(error) => {
-                let why = format!("processes cannot be looked at: {error}");
+                let why = format!("Processes cannot be watched: {error}");
                 (Workers { worker: None, given: None, first: None, focused }, Some(why))
             }
         }
     }
 
-    /// No threads: what there is to tell comes from elsewhere, and commands go nowhere.
+    /// Returns workers without threads: updates come from elsewhere, and commands go nowhere.
     pub fn given(updates: Receiver<Update>) -> Workers {
         Workers { worker: None, given: Some(updates), first: None, focused: Arc::default() }
     }
 
-    /// Notes whether the window has the keyboard.
+    /// Records whether the window has the focus.
     pub fn set_focused(&self, focused: bool) {
         self.focused.store(focused, Ordering::Relaxed);
     }
 
-    /// The time between frames that news may cause.
+    /// Returns the time between frames caused by updates.
     pub fn pace(&self) -> Duration {
         pace(&self.focused)
     }
 
-    /// The next update, without waiting.
+    /// Returns the next update without waiting.
     pub fn next(&mut self) -> Option<Update> {
         self.first.take().or_else(|| self.receive())
     }
 
-    /// Whether there is one to be taken in.
+    /// Returns whether an update is waiting.
     pub fn have_news(&mut self) -> bool {
         self.first = self.next();
         self.first.is_some()
@@ -86,83 +86,83 @@ impl Workers {
         self.worker.as_ref()?.take()
     }
 
-    /// Connects to a process, and again whenever the connection is lost.
+    /// Connects to a process, and reconnects whenever the connection is lost.
     pub fn connect(&mut self, connection: ConnectionId, process: ProcessKey) {
-        self.send(Command::Connect { connection, process });
+        self.send(WorkerCommand::Connect { connection, process });
     }
 
-    /// Loads the agent into the process of a connection, and connects.
+    /// Loads the agent into a connection's process, and connects.
     pub fn attach(&mut self, connection: ConnectionId) {
-        self.send(Command::Attach(connection));
+        self.send(WorkerCommand::Attach(connection));
     }
 
-    /// Tries a lost connection again now.
+    /// Retries a lost connection now.
     pub fn retry(&mut self, connection: ConnectionId) {
-        self.send(Command::Retry(connection));
+        self.send(WorkerCommand::Retry(connection));
     }
 
     /// Ends a connection; its held dials revert.
     pub fn disconnect(&mut self, connection: ConnectionId) {
-        self.send(Command::Disconnect(connection));
+        self.send(WorkerCommand::Disconnect(connection));
     }
 
     /// Turns dials.
-    pub fn turn(&mut self, turn: Turn) {
-        self.send(Command::Turn(turn));
+    pub fn turn(&mut self, turn: DialChange) {
+        self.send(WorkerCommand::Turn(turn));
     }
 
     /// Turns every dial of a process off.
     pub fn all_off(&mut self, connection: ConnectionId, ticket: Ticket) {
-        self.send(Command::AllOff(connection, ticket));
+        self.send(WorkerCommand::AllOff(connection, ticket));
     }
 
-    /// Asks what a turn with these orders would do.
+    /// Requests the plan of a change with these orders.
     pub fn plan(&mut self, connection: ConnectionId, ticket: Ticket, orders: Vec<Order>) {
-        self.send(Command::Plan(connection, ticket, orders));
+        self.send(WorkerCommand::Plan(connection, ticket, orders));
     }
 
-    /// Stops a turn that is under way.
+    /// Stops a change in progress.
     pub fn cancel(&mut self, connection: ConnectionId, ticket: Ticket) {
-        self.send(Command::Cancel(connection, ticket));
+        self.send(WorkerCommand::Cancel(connection, ticket));
     }
 
-    /// Takes a turn back.
+    /// Undoes a change.
     pub fn take_back(&mut self, connection: ConnectionId, ticket: Ticket, of: Ticket) {
-        self.send(Command::TakeBack(connection, ticket, of));
+        self.send(WorkerCommand::TakeBack(connection, ticket, of));
     }
 
-    /// Takes the last change back, whoever made it.
+    /// Undoes the last change, whoever made it.
     pub fn undo_of_anyone(&mut self, connection: ConnectionId, ticket: Ticket) {
-        self.send(Command::UndoOfAnyone(connection, ticket, None));
+        self.send(WorkerCommand::UndoOfAnyone(connection, ticket, None));
     }
 
-    /// Takes the change of that number back, whoever made it.
+    /// Undoes the change with this number, whoever made it.
     pub fn undo_of(&mut self, connection: ConnectionId, ticket: Ticket, change: u64) {
-        self.send(Command::UndoOfAnyone(connection, ticket, Some(change)));
+        self.send(WorkerCommand::UndoOfAnyone(connection, ticket, Some(change)));
     }
 
-    /// Sets what dials of a process may cost.
+    /// Sets the overhead budget of a process.
     pub fn set_budget(&mut self, connection: ConnectionId, limit: Option<Share>) {
-        self.send(Command::SetBudget(connection, limit));
+        self.send(WorkerCommand::SetBudget(connection, limit));
     }
 
-    /// Takes control of a process from whoever has it.
+    /// Takes control of a process from its holder.
     pub fn take_control(&mut self, connection: ConnectionId) {
-        self.send(Command::TakeControl(connection));
+        self.send(WorkerCommand::TakeControl(connection));
     }
 
-    /// Asks for the histogram of a row.
+    /// Requests the histogram of a row.
     pub fn histogram(&mut self, connection: ConnectionId, row: RowId) {
-        self.send(Command::Histogram(connection, row));
+        self.send(WorkerCommand::Histogram(connection, row));
     }
 
-    /// Asks who calls a row's method.
+    /// Requests the callers of a row's method.
     pub fn callers(&mut self, connection: ConnectionId, row: RowId) {
-        self.send(Command::Callers(connection, row));
+        self.send(WorkerCommand::Callers(connection, row));
     }
 
-    /// Starts a program with the agent in it.
-    pub fn launch(&mut self, ticket: Ticket, plan: Plan) {
+    /// Starts a program with the agent.
+    pub fn launch(&mut self, ticket: Ticket, plan: LaunchPlan) {
         let spec = LaunchSpec {
             program: plan.program.into(),
             arguments: plan.arguments.into_iter().map(Into::into).collect(),
@@ -175,20 +175,20 @@ impl Workers {
             orders: plan.orders,
             children: false,
         };
-        self.send(Command::Launch(ticket, spec));
+        self.send(WorkerCommand::Launch(ticket, spec));
     }
 
-    /// Stops a program that was started: asks it to end, or kills it.
+    /// Stops a started program: asks it to end, or kills it.
     pub fn stop_launched(&mut self, ticket: Ticket, kill: bool) {
-        self.send(Command::Stop(ticket, if kill { Stop::Kill } else { Stop::Ask }));
+        self.send(WorkerCommand::Stop(ticket, if kill { StopSignal::Kill } else { StopSignal::Ask }));
     }
 
-    /// Ends every connection, and waits for nothing.
+    /// Ends every connection without waiting.
     pub fn stop(&mut self) {
         self.worker = None;
     }
 
-    fn send(&mut self, command: Command) {
+    fn send(&mut self, command: WorkerCommand) {
         if let Some(worker) = &mut self.worker {
             worker.send(command);
         }

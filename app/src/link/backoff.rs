@@ -1,8 +1,8 @@
-//! How long to wait before the next attempt to connect.
+//! Delays between connection attempts.
 
 use std::time::Duration;
 
-/// The waits, one after another; the last one from then on.
+/// Successive delays; the last one repeats.
 const STEPS: [Duration; 6] = [
     Duration::from_millis(250),
     Duration::from_millis(500),
@@ -12,21 +12,21 @@ const STEPS: [Duration; 6] = [
     Duration::from_secs(10),
 ];
 
-/// Counts attempts.
+/// Counts failed attempts.
 #[derive(Debug, Default)]
 pub struct Backoff {
     failed: usize,
 }
 
 impl Backoff {
-    /// The wait after one more failure.
+    /// Records a failure and returns the delay before the next attempt.
     pub fn failed(&mut self) -> Duration {
         let wait = STEPS.get(self.failed).or(STEPS.last()).copied().unwrap_or_default();
         self.failed += 1;
         wait
     }
 
-    /// It worked: the next failure is the first again.
+    /// Records a success: the delays start over.
     pub fn worked(&mut self) {
         self.failed = 0;
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_to_a_bound_and_begin_anew() {
+    fn delays_grow_to_a_bound_and_start_over() {
         let mut backoff = Backoff::default();
         let waits: Vec<u128> = (0..8).map(|_| backoff.failed().as_millis()).collect();
         assert_eq!(waits, [250, 500, 1_000, 2_000, 5_000, 10_000, 10_000, 10_000]);

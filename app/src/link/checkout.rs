@@ -1,33 +1,33 @@
-//! What the set-up of a checkout leaves for a program that was built in it: the demo, and a runtime.
+//! Finds the demo and the .NET runtime that a checkout's set-up provides to programs built in it.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
-/// Variable that names the cache folder of a checkout; else it is `.cache` in the checkout.
+/// Names the cache folder of a checkout; the default is `.cache` in the checkout.
 const CACHE: &str = "REDIAL_CACHE";
-/// The runtime in it, for machines without one.
+/// The runtime in the cache, for machines without one.
 const RUNTIME: &str = "runtimes/8.0.31";
-/// The source of this program, in a checkout.
+/// The path of this program's source in a checkout.
 const SOURCE: &str = "app/src/main.rs";
 
-/// The cache folder of the checkout that this program was built in.
+/// Returns the cache folder of the checkout that this program was built in.
 pub fn cache() -> Option<PathBuf> {
     let named = std::env::var_os(CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(of_program(&std::env::current_exe().ok()?)?.join(".cache")))
 }
 
-/// The file that starts programs of .NET: `dotnet`.
+/// Returns the file name of the .NET host: `dotnet`.
 pub fn muxer() -> String {
     format!("dotnet{}", std::env::consts::EXE_SUFFIX)
 }
 
-/// The `dotnet` of the checkout.
+/// Returns the checkout's `dotnet`.
 pub fn dotnet() -> Option<PathBuf> {
     cache().map(|cache| cache.join(RUNTIME).join(muxer())).filter(|dotnet| dotnet.is_file())
 }
 
-/// What can be started in the place of a program that is not there, as the end of a sentence; nothing of most.
-pub fn instead_of(program: &str) -> String {
+/// Suggests a replacement for a missing program, as the end of a sentence; empty for most programs.
+pub fn replacement_for(program: &str) -> String {
     place_of(program, dotnet())
 }
 
@@ -37,21 +37,21 @@ fn place_of(program: &str, dotnet: Option<PathBuf>) -> String {
     dotnet.map(|dotnet| format!("; this checkout has one: {}", dotnet.display())).unwrap_or_default()
 }
 
-/// The checkout that a program was built in: as cargo noted beside it, wherever its target folder is, while that checkout
-/// is there; else the one in whose `target` folder it stands.
+/// Returns the checkout that a program was built in. Prefers the source path that cargo noted beside the
+/// program, if that checkout still exists; otherwise takes the parent of the nearest `target` folder.
 fn of_program(program: &Path) -> Option<PathBuf> {
-    let noted = std::fs::read_to_string(program.with_extension("d")).ok();
-    let noted = noted.and_then(|noted| of_sources(&noted)).filter(|folder| folder.join(SOURCE).is_file());
-    // Folders further up are not looked at: anybody might have put a program there.
+    let recorded = std::fs::read_to_string(program.with_extension("d")).ok();
+    let recorded = recorded.and_then(|recorded| of_sources(&recorded)).filter(|folder| folder.join(SOURCE).is_file());
+    // Do not look further up: anybody could have put a program there.
     let target =
         || program.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "target"));
-    noted.or_else(|| target()?.parent().map(Path::to_owned))
+    recorded.or_else(|| target()?.parent().map(Path::to_owned))
 }
 
-/// The checkout of the sources that a program was made of, by cargo's note: `PROGRAM: SOURCE SOURCE …`.
-fn of_sources(noted: &str) -> Option<PathBuf> {
-    // A space within a name has a backslash before it.
-    let joined = noted.replace("\\ ", "\0");
+/// Returns the checkout named in cargo's note about a program: `PROGRAM: SOURCE SOURCE …`.
+fn of_sources(recorded: &str) -> Option<PathBuf> {
+    // Cargo escapes a space in a name with a backslash.
+    let joined = recorded.replace("\\ ", "\0");
     let mut sources = joined.split_whitespace().map(|source| PathBuf::from(source.replace('\0', " ")));
     let main = sources.find(|source| source.is_absolute() && source.ends_with(SOURCE))?;
     main.ancestors().nth(Path::new(SOURCE).components().count()).map(Path::to_owned)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checkout_is_above_its_target_folder() {
+    fn finds_the_checkout_above_its_target_folder() {
         let built = Path::new("/src/redial/target/release/redial");
         assert_eq!(of_program(built), Some(PathBuf::from("/src/redial")));
         assert_eq!(of_program(Path::new("/usr/bin/redial")), None);
@@ -70,25 +70,25 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn a_checkout_is_found_from_a_target_folder_elsewhere_while_it_is_there() {
+    fn finds_the_checkout_of_a_target_folder_elsewhere() {
         let base = std::env::temp_dir().join(format!("redial-checkout-{}", std::process::id()));
-        let (noted, target) = (base.join("my redial"), base.join("other/target"));
-        let main = noted.join(SOURCE);
+        let (recorded, target) = (base.join("my redial"), base.join("other/target"));
+        let main = recorded.join(SOURCE);
         std::fs::create_dir_all(main.parent().expect("a folder")).expect("a folder");
         std::fs::create_dir_all(&target).expect("a folder");
         std::fs::write(&main, "").expect("a file");
         let source = main.to_str().expect("plain letters").replace(' ', "\\ ");
         let note = format!("/x/redial: {} {source} /y\n", source.replace("app/src/main", "agent/src/lib"));
         std::fs::write(target.join("redial.d"), note).expect("a file");
-        assert_eq!(of_program(&target.join("redial")), Some(noted.clone()));
-        std::fs::remove_dir_all(&noted).expect("removed");
+        assert_eq!(of_program(&target.join("redial")), Some(recorded.clone()));
+        std::fs::remove_dir_all(&recorded).expect("removed");
         assert_eq!(of_program(&target.join("redial")), Some(base.join("other")), "it was moved, or is gone");
         std::fs::remove_dir_all(&base).expect("removed");
         assert_eq!(of_sources("/x/redial: app/src/main.rs /src/other/main.rs"), None);
     }
 
     #[test]
-    fn only_dotnet_has_another_in_its_place() {
+    fn suggests_a_replacement_only_for_dotnet() {
         let there = || Some(PathBuf::from("/src/redial/.cache/dotnet"));
         for dotnet in ["dotnet", &muxer()] {
             assert_eq!(place_of(dotnet, there()), "; this checkout has one: /src/redial/.cache/dotnet");

@@ -1,15 +1,15 @@
-//! From a pid to a session, or to the sentence that says why not and what to do.
+//! Opens a session with the agent in a process, or explains why that failed and what to do.
 #![forbid(unsafe_code)]
 
 use super::attach;
-use super::discover::{self, Found};
+use super::discover::{self, RuntimeSearch};
 use super::error::LinkError;
 use super::session::Session;
+pub use super::silent::silent;
 use crate::model::processes::program_name;
 use redial_protocol::transport::{self, ConnectError};
-use std::time::Duration;
 
-/// Connects to the agent in process `pid` and says hello as `program` ("redial dial").
+/// Connects to the agent in process `pid` and introduces itself as `program` ("redial dial").
 pub fn open(pid: u32, program: &str) -> Result<Session, LinkError> {
     match transport::connect(pid) {
         Ok(connection) => Session::open(pid, connection, program),
@@ -29,27 +29,19 @@ fn explain(pid: u32, error: ConnectError) -> LinkError {
     }
 }
 
-/// The error for an agent that said nothing for so long, or why it cannot.
-pub fn silent(pid: u32, patience: Duration) -> LinkError {
-    match discover::halted(pid) {
-        Some(halt) => LinkError::Halted { pid, why: halt.to_string() },
-        None => LinkError::Silent { pid, seconds: patience.as_secs() },
-    }
-}
-
-/// Why a process that offers no endpoint has no agent.
+/// Returns the error for a process that offers no endpoint.
 fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let Some(process) = process else { return LinkError::NoProcess(pid) };
     let name = program_name(&process.name, process.command.as_deref());
     match process.runtime {
-        Found::Runtime(runtime) => match runtime.obstacle() {
+        RuntimeSearch::Runtime(runtime) => match runtime.obstacle() {
             None => LinkError::NoAgent { pid, name, obstacle: attach::obstacle(pid, &runtime) },
             Some(why) => LinkError::Unsuitable { pid, name, why },
         },
-        Found::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
-        Found::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
-        Found::Unknown { why, likely: false } => {
-            LinkError::Unsuitable { pid, name, why: format!("nothing speaks for .NET in it, and {why}") }
+        RuntimeSearch::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
+        RuntimeSearch::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
+        RuntimeSearch::Unknown { why, likely: false } => {
+            LinkError::Unsuitable { pid, name, why: format!("it does not look like a .NET process, and {why}") }
         }
     }
 }
@@ -59,10 +51,10 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::link::discover::Process;
-    use crate::link::discover::runtime::{Kind, Runtime};
+    use crate::link::discover::runtime::{RuntimeKind, Runtime};
     use redial_protocol::ids::ProcessKey;
 
-    fn process(runtime: Found) -> Option<Process> {
+    fn process(runtime: RuntimeSearch) -> Option<Process> {
         Some(Process {
             key: ProcessKey { pid: 7, start: 1 },
             name: "shop".into(),
@@ -75,25 +67,25 @@ mod tests {
         })
     }
 
-    fn found(kind: Kind) -> Found {
-        Found::Runtime(Runtime::new(kind, None))
+    fn found(kind: RuntimeKind) -> RuntimeSearch {
+        RuntimeSearch::Runtime(Runtime::new(kind, None))
     }
 
     #[test]
-    fn each_process_without_an_agent_has_its_sentence_and_code() {
-        let unreadable = |likely| Found::Unknown { why: "its memory map cannot be read".into(), likely };
+    fn explains_each_kind_of_process_without_an_agent() {
+        let unreadable = |likely| RuntimeSearch::Unknown { why: "its memory map cannot be read".into(), likely };
         let cases = [
             (None, Exit::NoProcess, "no process 7"),
-            (process(Found::None), Exit::NoProcess, "not a .NET process"),
-            (process(found(Kind::NativeAot)), Exit::NoProcess, "ahead of time"),
-            (process(found(Kind::Mono)), Exit::NoProcess, "Mono"),
-            (process(found(Kind::CoreClr)), Exit::NoAgent, "redial run"),
-            (process(found(Kind::Framework)), Exit::NoAgent, "redial run"),
+            (process(RuntimeSearch::None), Exit::NoProcess, "not a .NET process"),
+            (process(found(RuntimeKind::NativeAot)), Exit::NoProcess, "ahead of time"),
+            (process(found(RuntimeKind::Mono)), Exit::NoProcess, "Mono"),
+            (process(found(RuntimeKind::CoreClr)), Exit::NoAgent, "redial run"),
+            (process(found(RuntimeKind::Framework)), Exit::NoAgent, "redial run"),
             (process(unreadable(true)), Exit::Failed, "may not be dialled by this user"),
             (
                 process(unreadable(false)),
                 Exit::NoProcess,
-                "nothing speaks for .NET in it, and its memory map",
+                "it does not look like a .NET process, and its memory map",
             ),
         ];
         for (process, exit, part) in cases {
@@ -104,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_attached_says_so() {
+    fn suggests_attaching_if_possible() {
         let error = |obstacle| LinkError::NoAgent { pid: 7, name: "shop".into(), obstacle }.to_string();
         assert_eq!(error(None), "process 7 (shop) runs without the agent; load it with `redial attach 7`");
         let old = error(Some(attach::Obstacle::Start("it is too old".into())));
@@ -112,13 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_can_answer_is_called_silent() {
-        let error = silent(std::process::id(), Duration::from_secs(5));
-        assert!(matches!(error, LinkError::Silent { seconds: 5, .. }), "{error}");
-    }
-
-    #[test]
-    fn a_pid_nobody_has_is_no_process() {
+    fn an_unused_pid_is_no_process() {
         let error = open(u32::MAX, "redial test").err().expect("there is none");
         assert_eq!((error.exit(), error.to_string()), (Exit::NoProcess, format!("no process {}", u32::MAX)));
     }

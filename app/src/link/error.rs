@@ -1,13 +1,13 @@
-//! What can go wrong on the way to an agent, each with its exit code.
+//! Errors on the way to an agent, with their exit codes.
 #![forbid(unsafe_code)]
 
 use super::attach::Obstacle;
 use crate::exit::{Exit, Failure};
-use crate::output::words;
+use crate::text::words;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::message::Refusal;
 
-/// A failure of the link.
+/// An error of the link.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// There is no such process.
@@ -20,7 +20,7 @@ pub enum LinkError {
         pid: u32,
         /// Its program.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A .NET process without an agent.
@@ -30,7 +30,7 @@ pub enum LinkError {
         pid: u32,
         /// Its program.
         name: String,
-        /// Why `redial attach` cannot load it now; None when it can, as far as can be told without asking.
+        /// Why `redial attach` cannot load it now; `None` if nothing visible prevents it.
         obstacle: Option<Obstacle>,
     },
     /// This user may not connect.
@@ -38,22 +38,22 @@ pub enum LinkError {
     NotAllowed {
         /// Process id.
         pid: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Connecting failed otherwise.
+    /// Connecting failed for another reason.
     #[error("cannot connect to the agent in process {pid}: {why}")]
     Connect {
         /// Process id.
         pid: u32,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The two sides speak different protocols.
     #[error(
         "the agent in process {pid} is version {agent_version} (protocol {agent_protocol}), this program is version \
-         {} (protocol {PROTOCOL_VERSION}): only `redial ps` and `redial off {pid}` work between them; use the \
-         `redial` that belongs to the agent, or start the process again with this one",
+         {} (protocol {PROTOCOL_VERSION}): only `redial ps` and `redial off {pid}` work between these \
+         versions; use the agent's own version of `redial`, or restart the process with this one",
         env!("CARGO_PKG_VERSION")
     )]
     Version {
@@ -70,39 +70,39 @@ pub enum LinkError {
     /// The process ended.
     #[error("process {0} has ended")]
     Ended(u32),
-    /// The agent closed the connection though the process runs.
+    /// The agent closed the connection though its process runs.
     #[error("the agent in process {pid} closed the connection{}", because(.why))]
     Closed {
         /// Process id.
         pid: u32,
-        /// Why, if it is known.
+        /// The reason, if known.
         why: Option<String>,
     },
-    /// No answer in time.
+    /// The agent did not answer in time.
     #[error("the agent in process {pid} did not answer within {seconds} s")]
     Silent {
         /// Process id.
         pid: u32,
-        /// The time waited.
+        /// Seconds waited.
         seconds: u64,
     },
-    /// No answer, and none can come.
+    /// The process is halted, so no answer can come.
     #[error("process {pid} does not answer: {why}")]
     Halted {
         /// Process id.
         pid: u32,
-        /// Why: it is stopped, or paused in a debugger.
+        /// How it is halted: stopped, or paused in a debugger.
         why: String,
     },
-    /// Bytes that make no sense.
-    #[error("what answers for process {pid} does not speak Redial's protocol: {why}")]
+    /// The peer sent invalid data.
+    #[error("the peer in process {pid} does not speak Redial's protocol: {why}")]
     Garbled {
         /// Process id.
         pid: u32,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// The user asked to stop.
+    /// The user interrupted the command.
     #[error("interrupted")]
     Interrupted,
 }
@@ -123,11 +123,11 @@ fn refusal(refusal: &Refusal) -> String {
         ),
         Refusal::NothingMatched { suggestions } => nothing_matched(None, suggestions),
         Refusal::NothingToUndo => "there is no change to undo".to_owned(),
-        Refusal::Cancelled => "cancelled; what it had turned was turned back".to_owned(),
+        Refusal::Cancelled => "cancelled; all dials are as they were before".to_owned(),
     }
 }
 
-/// The sentence for "nothing matched", with what would have. `pattern` is what matched nothing, where that is known.
+/// Returns the sentence for "nothing matched", with suggestions. `pattern` is the pattern, if known.
 pub fn nothing_matched(pattern: Option<&str>, suggestions: &[String]) -> String {
     if suggestions.is_empty() {
         return "nothing matched".to_owned();
@@ -137,17 +137,17 @@ pub fn nothing_matched(pattern: Option<&str>, suggestions: &[String]) -> String 
     format!("nothing matched{case}; did you mean {}?", words::either(&quoted))
 }
 
-/// A word about upper and lower case, where one of these patterns differs from another in nothing else; else nothing.
+/// Returns a remark if `pattern` differs from a suggestion only in case; otherwise an empty string.
 pub fn case_matters(pattern: &str, suggestions: &[String]) -> &'static str {
     let name = pattern.split('(').next().unwrap_or(pattern);
     let differs = |suggestion: &String| {
         suggestion.to_lowercase().ends_with(&name.to_lowercase()) && !suggestion.ends_with(name)
     };
-    if suggestions.iter().any(differs) { ", since upper and lower case matter" } else { "" }
+    if suggestions.iter().any(differs) { " (names are case-sensitive)" } else { "" }
 }
 
 impl LinkError {
-    /// The exit code it stands for.
+    /// Returns the exit code for the command line.
     pub fn exit(&self) -> Exit {
         match self {
             LinkError::NoProcess(_) | LinkError::Unsuitable { .. } | LinkError::Ended(_) => Exit::NoProcess,
@@ -195,7 +195,7 @@ mod tests {
             ),
             (Refusal::OverLimit("at most 1,024 orders".into()), Exit::Failed, "1,024"),
             (Refusal::NothingToUndo, Exit::NothingMatched, "no change to undo"),
-            (Refusal::Cancelled, Exit::Failed, "turned back"),
+            (Refusal::Cancelled, Exit::Failed, "as they were before"),
         ];
         for (refusal, exit, part) in cases {
             let failure = Failure::from(LinkError::Refused(refusal));
@@ -205,11 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn that_case_matters_is_told_where_it_does() {
+    fn mentions_case_only_if_it_matters() {
         let near = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
         let said = |pattern| nothing_matched(Some(pattern), &near);
         let expected =
-            "nothing matched, since upper and lower case matter; did you mean 'Shop.Tally.Add' or '*.Add'?";
+            "nothing matched (names are case-sensitive); did you mean 'Shop.Tally.Add' or '*.Add'?";
         for pattern in ["shop.tally.add", "tally.add(int)", "add"] {
             assert_eq!(said(pattern), expected);
         }

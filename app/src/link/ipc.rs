@@ -1,39 +1,40 @@
-//! What a runtime's diagnostics port speaks: one question and one answer a connection. (Protocol "DOTNET_IPC_V1",
-//! dotnet/diagnostics documentation/design-docs/ipc-protocol.md.) Pure but for the stream it is handed.
+//! Speaks the protocol of a runtime's diagnostics port: one question and one answer per connection. (Protocol
+//! "DOTNET_IPC_V1", dotnet/diagnostics documentation/design-docs/ipc-protocol.md.) Pure except for the stream
+//! it is given.
 #![forbid(unsafe_code)]
 
 use std::io::{self, Read, Write};
 
 const MAGIC: &[u8; 14] = b"DOTNET_IPC_V1\0";
-/// Header: magic, size u16 of all, command set u8, command u8, reserved u16.
+/// Length of the header: magic, size u16 of the whole message, command set u8, command u8, reserved u16.
 const HEADER: usize = 20;
-/// Command set of answers, and its one command that is no error.
+/// The command set of answers, and its command for success.
 const SERVER: u8 = 0xff;
 const OK: u8 = 0;
-/// What an error without a code is taken for (`CORDIAGIPC_E_UNKNOWN_ERROR`).
+/// Used for an error without a code (`CORDIAGIPC_E_UNKNOWN_ERROR`).
 const UNKNOWN_ERROR: u32 = 0x8013_1387;
 
 /// A command: set and number.
-pub type Command = (u8, u8);
+pub type IpcCommand = (u8, u8);
 /// Loads a profiler (`Profiler`, `AttachProfiler`); .NET Core 3.0 and later.
-pub const ATTACH_PROFILER: Command = (3, 1);
-/// Says who the process is (`Process`, `ProcessInfo`); .NET 5 and later, before that an error.
-pub const PROCESS_INFO: Command = (4, 0);
-/// The same with the runtime's version (`ProcessInfo2`); .NET 6 and later.
-#[cfg_attr(windows, allow(dead_code, reason = "versions are told by files there"))]
-pub const PROCESS_INFO_2: Command = (4, 4);
+pub const ATTACH_PROFILER: IpcCommand = (3, 1);
+/// Identifies the process (`Process`, `ProcessInfo`); .NET 5 and later, an error before that.
+pub const PROCESS_INFO: IpcCommand = (4, 0);
+/// Like [`PROCESS_INFO`], plus the runtime's version (`ProcessInfo2`); .NET 6 and later.
+#[cfg_attr(windows, allow(dead_code, reason = "versions come from file names there"))]
+pub const PROCESS_INFO_2: IpcCommand = (4, 4);
 
-/// What the runtime answered.
+/// The runtime's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Done, with the payload.
+pub enum IpcAnswer {
+    /// Success, with a payload.
     Done(Vec<u8>),
     /// An HRESULT.
     Error(u32),
 }
 
-/// A message; None when it is too long for the size field.
-pub fn message(command: Command, payload: &[u8]) -> Option<Vec<u8>> {
+/// Builds a message; `None` if it is too long for the size field.
+pub fn message(command: IpcCommand, payload: &[u8]) -> Option<Vec<u8>> {
     let size = u16::try_from(HEADER + payload.len()).ok()?;
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&size.to_le_bytes());
@@ -45,9 +46,9 @@ pub fn message(command: Command, payload: &[u8]) -> Option<Vec<u8>> {
 /// Asks one question.
 ///
 /// # Errors
-/// When the stream fails or ends, or what comes is no answer.
-pub fn ask(stream: &mut (impl Read + Write), command: Command, payload: &[u8]) -> io::Result<Answer> {
-    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+/// If the stream fails or ends, or the peer sends anything but an answer.
+pub fn ask(stream: &mut (impl Read + Write), command: IpcCommand, payload: &[u8]) -> io::Result<IpcAnswer> {
+    let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
     let question = message(command, payload).ok_or_else(|| invalid("the message is too long"))?;
     stream.write_all(&question)?;
     stream.flush()?;
@@ -55,19 +56,19 @@ pub fn ask(stream: &mut (impl Read + Write), command: Command, payload: &[u8]) -
     stream.read_exact(&mut header)?;
     let size = usize::from(u16::from_le_bytes([header[14], header[15]]));
     if !header.starts_with(MAGIC) || header[16] != SERVER || size < HEADER {
-        return Err(invalid("what answers is no diagnostics port"));
+        return Err(invalid("the peer is not a diagnostics port"));
     }
     let mut payload = vec![0u8; size - HEADER];
     stream.read_exact(&mut payload)?;
     if header[17] == OK {
-        return Ok(Answer::Done(payload));
+        return Ok(IpcAnswer::Done(payload));
     }
     let code = payload.first_chunk().map_or(UNKNOWN_ERROR, |code| u32::from_le_bytes(*code));
-    Ok(Answer::Error(code))
+    Ok(IpcAnswer::Error(code))
 }
 
-/// The payload of [`ATTACH_PROFILER`]: how long the runtime may take, the profiler's class id as its text, the
-/// library's path, data for the profiler. None when the class id is none.
+/// Builds the payload of [`ATTACH_PROFILER`]: the runtime's time limit, the profiler's class id, the
+/// library's path and data for the profiler. `None` if the class id is malformed.
 pub fn attach_profiler(timeout_ms: u32, clsid: &str, library: &str, data: &[u8]) -> Option<Vec<u8>> {
     let mut payload = timeout_ms.to_le_bytes().to_vec();
     payload.extend_from_slice(&guid(clsid)?);
@@ -77,7 +78,7 @@ pub fn attach_profiler(timeout_ms: u32, clsid: &str, library: &str, data: &[u8])
     Some(payload)
 }
 
-/// UTF-16 with an end mark, which its length in front counts.
+/// Encodes a string as UTF-16 with a terminating zero, preceded by its length including the zero.
 fn string(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let mut bytes = (units.len() as u32).to_le_bytes().to_vec();
@@ -85,7 +86,7 @@ fn string(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A class id as it lies in memory (guiddef.h): its first three groups are numbers, so little-endian.
+/// Encodes a class id as in memory (guiddef.h): its first three groups are little-endian numbers.
 fn guid(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.strip_prefix('{')?.strip_suffix('}')?.split('-').collect();
     let number = u128::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 32)?;
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
     use redial_protocol::AGENT_CLSID;
 
-    /// Answers what it is given, and keeps what it was asked.
+    /// Gives a prepared answer and records the question.
     struct Port {
         answer: io::Cursor<Vec<u8>>,
         asked: Vec<u8>,
@@ -130,7 +131,7 @@ mod tests {
     fn the_attach_request_has_its_golden_bytes() {
         let payload = attach_profiler(10_000, AGENT_CLSID, "/a.so", b"xy").expect("a payload");
         let mut port = port(b"DOTNET_IPC_V1\0\x18\0\xff\0\0\0\0\0\0\0");
-        assert_eq!(ask(&mut port, ATTACH_PROFILER, &payload).expect("an answer"), Answer::Done(vec![0; 4]));
+        assert_eq!(ask(&mut port, ATTACH_PROFILER, &payload).expect("an answer"), IpcAnswer::Done(vec![0; 4]));
         let golden: &[&[u8]] = &[
             b"DOTNET_IPC_V1\0\x3e\0\x03\x01\0\0",
             b"\x10\x27\0\0",
@@ -144,14 +145,14 @@ mod tests {
     #[test]
     fn an_error_is_its_code() {
         let mut known = port(b"DOTNET_IPC_V1\0\x18\0\xff\xff\0\0\x6a\x13\x13\x80");
-        assert_eq!(ask(&mut known, PROCESS_INFO, &[]).expect("an answer"), Answer::Error(0x8013_136A));
+        assert_eq!(ask(&mut known, PROCESS_INFO, &[]).expect("an answer"), IpcAnswer::Error(0x8013_136A));
         assert_eq!(known.asked, b"DOTNET_IPC_V1\0\x14\0\x04\0\0\0");
         let mut bare = port(b"DOTNET_IPC_V1\0\x14\0\xff\xff\0\0");
-        assert_eq!(ask(&mut bare, PROCESS_INFO, &[]).expect("an answer"), Answer::Error(UNKNOWN_ERROR));
+        assert_eq!(ask(&mut bare, PROCESS_INFO, &[]).expect("an answer"), IpcAnswer::Error(UNKNOWN_ERROR));
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn rejects_malformed_answers() {
         let whole = b"DOTNET_IPC_V1\0\x18\0\xff\0\0\0\0\0\0\0";
         for cut in 0..whole.len() {
             let error = ask(&mut port(&whole[..cut]), PROCESS_INFO, &[]).expect_err("cut off");

@@ -1,4 +1,4 @@
-//! Starting a program with the agent in it: the variables it gets and the two small files that go with them.
+//! Starts a program with the agent: its environment variables and the two small files that accompany them.
 #![forbid(unsafe_code)]
 
 use redial_protocol::AGENT_CLSID;
@@ -13,23 +13,23 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `run` was asked for.
+/// The options of a launch.
 #[derive(Clone, Debug, Default)]
-pub struct Wishes {
+pub struct LaunchOptions {
     /// Dials to set before any module loads.
     pub orders: Vec<Order>,
-    /// Whether programs the child starts get the agent too.
+    /// Whether child processes get the agent, too.
     pub children: bool,
-    /// Whether inlining is switched off.
+    /// Whether inlining is off.
     pub no_inlining: bool,
-    /// What dials may cost together, where that is said.
+    /// The overhead budget of all dials, if given.
     pub budget: Option<Option<Share>>,
-    /// Whether someone waits for the last numbers.
+    /// Whether the launcher waits for a final report.
     pub report: bool,
 }
 
-/// Variables by which a runtime would find another profiler library before ours (the paths by word size win over
-/// the plain one), and ours of an outer `redial run`.
+/// Variables to remove: those that would make a runtime load another profiler library (paths by word size
+/// override the plain one), and ours of an outer `redial run`.
 const REMOVED: [&str; 15] = [
     "CORECLR_PROFILER_PATH_32",
     "CORECLR_PROFILER_PATH_64",
@@ -48,30 +48,31 @@ const REMOVED: [&str; 15] = [
     "CORECLR_ENABLE_NOTIFICATION_PROFILERS",
 ];
 
-/// The files that go with a launch; deleted when dropped.
-pub struct Files {
+/// The files of a launch; deleted on drop.
+pub struct LaunchFiles {
     orders: Option<PrivateFile>,
     mark: PrivateFile,
 }
 
-impl Files {
-    /// Writes the dial set (if there are orders) and an empty mark into the temporary folder, for this user only.
-    pub fn create(wishes: &Wishes) -> io::Result<Files> {
+impl LaunchFiles {
+    /// Writes the dial set (if there are orders) and an empty mark file into the temporary folder, readable
+    /// only by this user.
+    pub fn create(wishes: &LaunchOptions) -> io::Result<LaunchFiles> {
         let orders = match wishes.orders.as_slice() {
             [] => None,
             orders => Some(PrivateFile::create("orders", dialset::print(orders).as_bytes())?),
         };
-        Ok(Files { orders, mark: PrivateFile::create("mark", b"")? })
+        Ok(LaunchFiles { orders, mark: PrivateFile::create("mark", b"")? })
     }
 
-    /// The file in which each agent notes that it was loaded, or why it stays inert.
+    /// Returns the file in which each agent notes that it was loaded, or why it is inactive.
     pub fn mark(&self) -> &Path {
         &self.mark.0
     }
 }
 
-/// Gives a command the environment that loads the agent. `launcher` is this process.
-pub fn prepare(command: &mut Command, agent: &Path, wishes: &Wishes, launcher: ProcessKey, files: &Files) {
+/// Adds the environment that loads the agent to a command. `launcher` is this process.
+pub fn prepare(command: &mut Command, agent: &Path, wishes: &LaunchOptions, launcher: ProcessKey, files: &LaunchFiles) {
     for name in REMOVED {
         command.env_remove(name);
     }
@@ -86,7 +87,7 @@ pub fn prepare(command: &mut Command, agent: &Path, wishes: &Wishes, launcher: P
 
 fn environment(
     agent: &Path,
-    wishes: &Wishes,
+    wishes: &LaunchOptions,
     launcher: ProcessKey,
     orders: Option<&Path>,
     mark: &Path,
@@ -116,7 +117,7 @@ fn budget(limit: Option<Share>) -> OsString {
     limit.map_or_else(|| "off".to_owned(), |limit| limit.percent().to_string()).into()
 }
 
-/// Another profiler that the environment names, which the agent would displace: its variable and value.
+/// Returns the variable and value that name another profiler, which the agent would displace.
 pub fn other_profiler(lookup: impl Fn(&str) -> Option<OsString>) -> Option<(&'static str, OsString)> {
     ["CORECLR", "COR"].into_iter().zip(["CORECLR_PROFILER", "COR_PROFILER"]).find_map(|(prefix, variable)| {
         let on = lookup(&format!("{prefix}_ENABLE_PROFILING")).is_some_and(|value| value == OsStr::new("1"));
@@ -125,41 +126,41 @@ pub fn other_profiler(lookup: impl Fn(&str) -> Option<OsString>) -> Option<(&'st
     })
 }
 
-/// What one agent noted in the mark file.
+/// An agent's note in the mark file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum MarkEntry {
     /// It was loaded in the process with this key.
     Loaded(ProcessKey),
-    /// It was loaded and stays inert, for this reason.
+    /// It was loaded and is inactive, for this reason.
     Inert(String),
 }
 
-/// Reads the whole lines of a mark file's text; others are ignored.
-pub fn marks(text: &str) -> Vec<Mark> {
+/// Parses the complete lines of a mark file and ignores unknown ones.
+pub fn marks(text: &str) -> Vec<MarkEntry> {
     let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
     let mark = |line: &str| {
         if let Some(reason) = line.strip_prefix("inert ") {
-            return Some(Mark::Inert(reason.to_owned()));
+            return Some(MarkEntry::Inert(reason.to_owned()));
         }
         let (pid, start) = line.strip_prefix("loaded ")?.split_once(' ')?;
-        Some(Mark::Loaded(ProcessKey { pid: pid.parse().ok()?, start: start.trim().parse().ok()? }))
+        Some(MarkEntry::Loaded(ProcessKey { pid: pid.parse().ok()?, start: start.trim().parse().ok()? }))
     };
     whole.lines().filter_map(mark).collect()
 }
 
-/// What the agents noted of the orders they were launched with, by their place among them.
+/// The agents' notes about the orders of a launch, by the index of the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Noted {
-    /// Those that matched something, in any process.
+pub struct LaunchNotes {
+    /// Orders that matched something in any process.
     pub matched: BTreeSet<usize>,
-    /// For some of the others patterns that would have.
+    /// Suggested patterns for some of the others.
     pub near: BTreeMap<usize, Vec<String>>,
 }
 
-/// Reads what a mark file's text says of the orders; other lines are ignored.
-pub fn noted(text: &str) -> Noted {
+/// Parses the notes about orders in a mark file and ignores other lines.
+pub fn noted(text: &str) -> LaunchNotes {
     let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
-    let mut noted = Noted::default();
+    let mut noted = LaunchNotes::default();
     for line in whole.lines() {
         if let Some(index) = line.strip_prefix("matched ").and_then(|index| index.parse().ok()) {
             noted.matched.insert(index);
@@ -168,7 +169,7 @@ pub fn noted(text: &str) -> Noted {
             && let Ok(index) = index.parse()
         {
             let near: &mut Vec<String> = noted.near.entry(index).or_default();
-            // Of several processes with the same names.
+            // Several processes may suggest the same pattern.
             if !near.iter().any(|known| known == pattern) {
                 near.push(pattern.to_owned());
             }
@@ -177,17 +178,17 @@ pub fn noted(text: &str) -> Noted {
     noted
 }
 
-/// A file in the temporary folder that only this user may read; deleted when dropped.
+/// A file in the temporary folder that only this user may read; deleted on drop.
 struct PrivateFile(PathBuf);
 
 impl PrivateFile {
-    fn create(what: &str, content: &[u8]) -> io::Result<PrivateFile> {
+    fn create(kind: &str, content: &[u8]) -> io::Result<PrivateFile> {
         let me = process::own_key().map_err(io::Error::other)?;
         let folder = std::path::absolute(std::env::temp_dir())?;
-        // Names can be taken by whoever may write there; `create_new` never opens, nor follows, what is there.
+        // Other users may have taken the name; `create_new` neither opens nor follows an existing file.
         let mut taken = None;
         for attempt in 0..100 {
-            let path = folder.join(format!("redial-{what}-{}-{}-{attempt}", me.pid, me.start));
+            let path = folder.join(format!("redial-{kind}-{}-{}-{attempt}", me.pid, me.start));
             match create_private(&path) {
                 Ok(mut file) => {
                     let created = PrivateFile(path);
@@ -231,10 +232,10 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_the_agreed_one() {
+    fn sets_the_agreed_environment() {
         let (agent, mark) = (Path::new("/opt/libredial_agent.so"), Path::new("/tmp/mark"));
         let plain: HashMap<_, _> =
-            environment(agent, &Wishes::default(), LAUNCHER, None, mark).into_iter().collect();
+            environment(agent, &LaunchOptions::default(), LAUNCHER, None, mark).into_iter().collect();
         for prefix in ["CORECLR", "COR"] {
             let value = |name: &str| plain.get(format!("{prefix}_{name}").as_str()).cloned();
             assert_eq!(value("ENABLE_PROFILING"), Some("1".into()));
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(plain.len(), 8, "{plain:?}");
         let budget = Some(Some(Share(50)));
         let wishes =
-            Wishes { orders: vec![order()], children: true, no_inlining: true, report: true, budget };
+            LaunchOptions { orders: vec![order()], children: true, no_inlining: true, report: true, budget };
         let full: HashMap<_, _> =
             environment(agent, &wishes, LAUNCHER, Some(Path::new("/tmp/orders")), mark).into_iter().collect();
         assert_eq!(full["REDIAL_ORDERS"], "/tmp/orders");
@@ -256,10 +257,10 @@ mod tests {
     }
 
     #[test]
-    fn files_are_private_hold_the_orders_and_go_away() {
-        let wishes = Wishes { orders: vec![order()], ..Wishes::default() };
-        let files = Files::create(&wishes).expect("files");
-        let second = Files::create(&wishes).expect("a second launch of this process");
+    fn files_are_private_and_deleted_on_drop() {
+        let wishes = LaunchOptions { orders: vec![order()], ..LaunchOptions::default() };
+        let files = LaunchFiles::create(&wishes).expect("files");
+        let second = LaunchFiles::create(&wishes).expect("a second launch of this process");
         assert_ne!(files.mark(), second.mark());
         let orders = files.orders.as_ref().expect("there are orders").0.clone();
         let text = std::fs::read_to_string(&orders).expect("readable");
@@ -273,30 +274,30 @@ mod tests {
         let mark = files.mark().to_owned();
         drop(files);
         assert!(!orders.exists() && !mark.exists());
-        assert!(Files::create(&Wishes::default()).expect("files").orders.is_none());
+        assert!(LaunchFiles::create(&LaunchOptions::default()).expect("files").orders.is_none());
     }
 
     #[test]
     fn marks_are_whole_lines() {
         assert_eq!(
             marks("loaded 12 777\ninert REDIAL_DISABLE is set\nnonsense\nloaded 13 7"),
-            [Mark::Loaded(ProcessKey { pid: 12, start: 777 }), Mark::Inert("REDIAL_DISABLE is set".into()),]
+            [MarkEntry::Loaded(ProcessKey { pid: 12, start: 777 }), MarkEntry::Inert("REDIAL_DISABLE is set".into()),]
         );
         assert!(marks("").is_empty() && marks("loaded 1 2").is_empty());
     }
 
     #[test]
-    fn what_is_noted_of_orders_is_read_from_whole_lines() {
+    fn notes_about_orders_are_whole_lines() {
         let text = "loaded 12 777\nmatched 0\nnear 1 Shop.Cart.Add\nnear 1 Shop.Cart.*\nnear 1 Shop.Cart.Add\n\
                     matched x\nnear 2\nmatched 3";
         let near = vec!["Shop.Cart.Add".to_owned(), "Shop.Cart.*".to_owned()];
-        let expected = Noted { matched: BTreeSet::from([0]), near: BTreeMap::from([(1, near)]) };
+        let expected = LaunchNotes { matched: BTreeSet::from([0]), near: BTreeMap::from([(1, near)]) };
         assert_eq!(noted(text), expected);
         assert_eq!(marks(text).len(), 1, "marks are other lines");
     }
 
     #[test]
-    fn only_another_profiler_that_is_on_counts() {
+    fn reports_only_another_enabled_profiler() {
         let look = |pairs: &[(&str, &str)]| {
             let pairs: HashMap<String, OsString> =
                 pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();

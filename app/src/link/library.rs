@@ -1,4 +1,4 @@
-//! Where the agent library is, and whether it fits this machine.
+//! Finds the agent library and checks that it fits this machine.
 #![forbid(unsafe_code)]
 
 use std::io::Read;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 /// File name of the agent library.
 pub const FILE: &str = if cfg!(windows) { "redial_agent.dll" } else { "libredial_agent.so" };
-/// The variable that names it.
+/// The variable that overrides its path.
 pub const VARIABLE: &str = "REDIAL_AGENT";
 
 /// The library was not found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LibraryError {
-    /// The variable names something that is not there.
+    /// The variable names a missing file.
     #[error("{VARIABLE} names {0}, which is not a file")]
     Named(PathBuf),
-    /// It is in none of the places.
+    /// No searched folder has it; holds the folders.
     #[error("the agent library {FILE} was not found (looked in {}); set {VARIABLE} to its path", listed(.0))]
     NotFound(Vec<PathBuf>),
 }
@@ -25,8 +25,8 @@ fn listed(folders: &[PathBuf]) -> String {
     if folders.is_empty() { "no folder".to_owned() } else { folders.join(", ") }
 }
 
-/// Finds the library: `named` (the value of `REDIAL_AGENT`) and nothing else if it is given, else beside the
-/// program, else in the build folder the program lies in. The path is absolute.
+/// Finds the library. Uses only `named` (the value of `REDIAL_AGENT`) if given; otherwise looks beside the
+/// program and in its build folder. Returns an absolute path.
 pub fn find(named: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf, LibraryError> {
     if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
         return match path.is_file() {
@@ -39,7 +39,7 @@ pub fn find(named: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf, L
     found.ok_or(LibraryError::NotFound(folders))
 }
 
-/// Finds it from this process's own environment and place.
+/// Finds the library from this process's environment and location.
 pub fn find_here() -> Result<PathBuf, LibraryError> {
     let program = std::env::current_exe().ok();
     find(std::env::var_os(VARIABLE).map(PathBuf::from), program.as_deref())
@@ -48,7 +48,7 @@ pub fn find_here() -> Result<PathBuf, LibraryError> {
 fn folders(program: Option<&Path>) -> Vec<PathBuf> {
     let Some(beside) = program.and_then(Path::parent) else { return Vec::new() };
     let mut folders = vec![beside.to_owned()];
-    // A test's own program lies in target/PROFILE/deps.
+    // A test program lies in target/PROFILE/deps.
     if beside.file_name().is_some_and(|name| name == "deps") {
         folders.extend(beside.parent().map(Path::to_owned));
     } else {
@@ -57,7 +57,8 @@ fn folders(program: Option<&Path>) -> Vec<PathBuf> {
     folders
 }
 
-/// Checks that a file is a shared library for this machine, by its header. The sentence says what it is instead.
+/// Checks by its header that a file is a shared library for this machine. The error is a sentence about the
+/// file.
 pub fn check(path: &Path) -> Result<(), String> {
     let mut head = Vec::new();
     let file =
@@ -75,13 +76,14 @@ pub fn check(path: &Path) -> Result<(), String> {
     }
 }
 
-/// e_machine of a shared object (System V ABI: e_type 3 at 16, e_machine at 18).
+/// Reads e_machine of a shared object (System V ABI: e_type 3 at 16, e_machine at 18).
 fn elf_machine(head: &[u8]) -> Option<u16> {
     let shared = head.starts_with(b"\x7fELF\x02\x01") && head.get(16..18)? == [3, 0];
     shared.then(|| u16_at(head, 18))?
 }
 
-/// Machine of a DLL (PE format: e_lfanew at 0x3c, "PE\0\0", Machine, and IMAGE_FILE_DLL 0x2000 at 18 after it).
+/// Reads Machine of a DLL (PE format: e_lfanew at 0x3c, "PE\0\0", Machine, and IMAGE_FILE_DLL 0x2000 at 18
+/// after it).
 fn pe_machine(head: &[u8]) -> Option<u16> {
     let at = usize::from(u16_at(head, 0x3c)?);
     let library =
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_wins_and_is_not_guessed_around() {
+    fn the_variable_overrides_all_folders() {
         let folder = folder("named");
         std::fs::write(folder.join(FILE), "").expect("file");
         let program = folder.join("redial");
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_the_program_else_in_the_build_folder_else_a_sentence() {
+    fn searches_beside_the_program_and_in_build_folder() {
         let folder = folder("places");
         let program = folder.join("redial");
         let error = find(None, Some(&program)).expect_err("nothing is there");
@@ -144,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn headers_tell_libraries_of_this_machine() {
+    fn recognizes_libraries_by_their_headers() {
         let mut elf = vec![0u8; 64];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
         (elf[16], elf[18]) = (3, 62);
         assert_eq!(elf_machine(&elf), Some(62));
         elf[16] = 2;
-        assert_eq!(elf_machine(&elf), None, "a program is no library");
+        assert_eq!(elf_machine(&elf), None, "a program is not a library");
         let mut pe = vec![0u8; 0x80];
         pe[..2].copy_from_slice(b"MZ");
         pe[0x3c] = 0x40;

@@ -1,18 +1,19 @@
-//! The way to processes and their agents: which there are, how to connect, how to start one with the agent.
-//! It must not know how anything is printed, nor keep state between commands (that is `model`'s).
+//! Finds processes and their agents, connects to them, and starts programs with the agent. Must not know how
+//! anything is printed, nor keep state between commands (`model` does that).
 
 pub mod attach;
 pub mod backoff;
 pub mod checkout;
 pub mod connect;
 pub mod discover;
-pub mod early;
+pub mod unmatched_monitor;
 pub mod error;
 mod ipc;
 pub mod launch;
 pub mod library;
-pub mod look;
+pub mod process_status;
 mod reader;
+mod silent;
 pub mod session;
 pub mod unmatched;
 mod wire;

@@ -1,35 +1,35 @@
-//! The thread that reads what an agent sends. It hands over whole packets; the bound of the channel makes a slow
-//! consumer slow the reading, so that the agent drops (and counts) updates instead of us growing.
+//! The thread that reads packets from an agent. Its channel is bounded: a slow consumer slows reading, so
+//! that the agent drops (and counts) events instead of this process growing.
 #![forbid(unsafe_code)]
 
 use redial_protocol::frame::FrameReader;
-use redial_protocol::packet::FromAgent;
+use redial_protocol::packet::AgentPacket;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Packets waiting to be taken; a packet is at most `MAX_FRAME`, usually some hundred bytes.
+/// Packets waiting in the channel. A packet is at most `MAX_FRAME`, usually some hundred bytes.
 const WAITING: usize = 64;
 const READ_AT_ONCE: usize = 64 << 10;
 
-/// What arrives in the channel.
+/// A message in the channel.
 #[derive(Debug)]
 pub enum Incoming {
     /// A packet.
-    Packet(Box<FromAgent>),
+    Packet(Box<AgentPacket>),
     /// The connection ended; nothing follows.
     Closed {
-        /// What the operating system said, if it said anything.
+        /// The operating system's reason, if any.
         why: Option<String>,
     },
-    /// Bytes that are no packet; the connection was given up.
+    /// The peer sent an invalid packet; the connection is given up.
     Garbled(String),
-    /// The user asked to stop.
+    /// The user interrupted the command.
     Interrupted,
-    /// Somebody has something to do for whoever waits here.
+    /// Another thread wants the receiver's attention.
     Woken,
 }
 
-/// Starts reading. The thread ends with the connection, or when the receiver is gone.
+/// Starts reading. The thread ends with the connection or when the receiver is gone.
 pub fn start(
     mut from: impl Read + Send + 'static,
 ) -> std::io::Result<(SyncSender<Incoming>, Receiver<Incoming>)> {
@@ -62,7 +62,7 @@ fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
                 Ok(None) => break,
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
-            let packet = match FromAgent::from_body(&body) {
+            let packet = match AgentPacket::from_body(&body) {
                 Ok(packet) => Box::new(packet),
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
@@ -73,7 +73,8 @@ fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
     }
 }
 
-/// A reset is how the end of a process looks when it left bytes unread.
+/// Returns the reason for a failed read. A process that ended with unread data causes a reset, which needs no
+/// reason.
 fn reason(error: &std::io::Error) -> Option<String> {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset, NotConnected, UnexpectedEof};
     match error.kind() {

@@ -1,4 +1,4 @@
-//! The session against a real endpoint of this process.
+//! Tests sessions against a real endpoint of this process.
 
 use super::super::connect;
 use super::*;
@@ -17,21 +17,21 @@ fn wait_for_end(mut agent: AgentEnd) {
     while agent.receive().is_some() {}
 }
 
-fn fold(t_ms: u64) -> Event {
+fn counters(t_ms: u64) -> Event {
     Event::Counters { delta: CounterDelta { t_ms, ..CounterDelta::default() }, dropped: 0 }
 }
 
 #[test]
-fn hello_says_who_is_there_on_both_sides() {
+fn hello_identifies_both_sides() {
     serve(
         |mut agent| {
-            let Some(FromController::Hello(hello)) = agent.receive() else { panic!("a hello comes first") };
+            let Some(ControllerPacket::Hello(hello)) = agent.receive() else { panic!("a hello comes first") };
             assert_eq!((hello.program.as_str(), hello.pid), (PROGRAM, std::process::id()));
             assert_eq!(
                 (hello.protocol, hello.version.as_str()),
                 (PROTOCOL_VERSION, env!("CARGO_PKG_VERSION"))
             );
-            agent.send(&FromAgent::Hello(facts(0)));
+            agent.send(&AgentPacket::Hello(facts(0)));
         },
         |pid| {
             let session = open(pid);
@@ -42,43 +42,43 @@ fn hello_says_who_is_there_on_both_sides() {
 }
 
 #[test]
-fn pages_of_a_request_come_before_its_reply_and_events_wait() {
+fn pages_precede_the_reply_and_events_are_queued() {
     let page = |token| MethodPage { token: vec![token], ..MethodPage::default() };
     serve(
         |mut agent| {
             agent.hello(facts(0));
             let Request { id, command } = agent.request();
-            assert_eq!(command, Command::Methods { pattern: None, limit: 5 });
-            agent.event(fold(1));
+            assert_eq!(command, WireCommand::Methods { pattern: None, limit: 5 });
+            agent.event(counters(1));
             agent.event(Event::Methods { id, page: page(1) });
             agent.event(Event::Methods { id: id + 100, page: page(99) });
             agent.event(Event::Rows { id: None, rows: vec![] });
             agent.event(Event::Methods { id, page: page(2) });
             agent.reply(id, Reply::Methods { matched: 2, suggestions: vec![] });
-            agent.event(fold(2));
+            agent.event(counters(2));
             wait_for_end(agent);
         },
         |pid| {
             let mut session = open(pid);
             let mut tokens = Vec::new();
-            let command = Command::Methods { pattern: None, limit: 5 };
+            let command = WireCommand::Methods { pattern: None, limit: 5 };
             let reply = session.ask(command, &mut |page| match page {
-                Page::Methods(page) => tokens.extend(page.token),
-                Page::Rows(_) | Page::Times(_) | Page::Il(_) => panic!("only methods were asked for"),
+                ReplyPage::Methods(page) => tokens.extend(page.token),
+                ReplyPage::Rows(_) | ReplyPage::Times(_) | ReplyPage::Il(_) => panic!("only methods were asked for"),
             });
             assert_eq!(reply.expect("a reply"), Reply::Methods { matched: 2, suggestions: vec![] });
             assert_eq!(tokens, [1, 2]);
             let mut events = (0..4).map(|_| session.next(None).expect("an event").expect("no deadline"));
-            assert_eq!(events.next(), Some(fold(1)));
+            assert_eq!(events.next(), Some(counters(1)));
             assert!(matches!(events.next(), Some(Event::Methods { .. })));
             assert!(matches!(events.next(), Some(Event::Rows { id: None, .. })));
-            assert_eq!(events.next(), Some(fold(2)));
+            assert_eq!(events.next(), Some(counters(2)));
         },
     );
 }
 
 #[test]
-fn a_refusal_is_an_error_with_its_code_and_the_session_goes_on() {
+fn a_refusal_is_an_error_and_the_session_continues() {
     let holder = Holder { pid: 99, program: "redial app".into() };
     serve(
         |mut agent| {
@@ -92,42 +92,42 @@ fn a_refusal_is_an_error_with_its_code_and_the_session_goes_on() {
         },
         |pid| {
             let mut session = open(pid);
-            let error = session.tell(Command::ReleaseControl).expect_err("it is refused");
+            let error = session.execute(WireCommand::ReleaseControl).expect_err("it is refused");
             assert_eq!(error.exit(), Exit::ControlHeld);
             assert!(error.to_string().contains("redial app (pid 99)"), "{error}");
-            session.tell(Command::ReleaseControl).expect("it is done");
+            session.execute(WireCommand::ReleaseControl).expect("it is done");
         },
     );
 }
 
 #[test]
-fn an_agent_of_another_version_is_named_and_can_still_be_turned_off() {
+fn all_off_works_with_another_version() {
     serve(
         |mut agent| {
             agent.hello(facts(1));
-            assert_eq!(agent.receive(), Some(FromController::AllOff), "no request is sent to it");
-            agent.event(fold(1));
-            agent.send(&FromAgent::AllOffDone { reverted: 12, remaining: 1, change: 3 });
+            assert_eq!(agent.receive(), Some(ControllerPacket::AllOff), "no request is sent to it");
+            agent.event(counters(1));
+            agent.send(&AgentPacket::AllOffDone { reverted: 12, remaining: 1, change: 3 });
             wait_for_end(agent);
         },
         |pid| {
             let mut session = open(pid);
-            let error = session.tell(Command::Modules).expect_err("it speaks another protocol");
+            let error = session.execute(WireCommand::Modules).expect_err("it speaks another protocol");
             assert_eq!(error.exit(), Exit::Failed);
             let text = error.to_string();
             assert!(text.contains("7.8.9") && text.contains(env!("CARGO_PKG_VERSION")), "{text}");
-            assert_eq!(session.all_off().expect("frozen"), AllOff { reverted: 12, remaining: 1, change: 3 });
+            assert_eq!(session.all_off().expect("frozen"), AllOffResult { reverted: 12, remaining: 1, change: 3 });
         },
     );
 }
 
 #[test]
-fn an_agent_that_refuses_this_version_is_named() {
+fn reports_an_agent_that_refuses_this_version() {
     serve(
         |mut agent| {
             agent.hello(facts(0));
             agent.request();
-            agent.send(&FromAgent::VersionRefused {
+            agent.send(&AgentPacket::VersionRefused {
                 agent_protocol: 55,
                 agent_version: "5.5.5".into(),
                 message: "no".into(),
@@ -135,7 +135,7 @@ fn an_agent_that_refuses_this_version_is_named() {
             wait_for_end(agent);
         },
         |pid| {
-            let error = open(pid).tell(Command::Modules).expect_err("refused");
+            let error = open(pid).execute(WireCommand::Modules).expect_err("refused");
             assert!(
                 error.to_string().contains("5.5.5") && error.to_string().contains("protocol 55"),
                 "{error}"
@@ -145,7 +145,7 @@ fn an_agent_that_refuses_this_version_is_named() {
 }
 
 #[test]
-fn garbage_instead_of_frames_is_a_sentence() {
+fn reports_garbage_instead_of_frames() {
     for garbage in [&b"\xff\xff\xff\xff"[..], b"\x00\x00\x00\x00", b"\x03\x00\x00\x00abc"] {
         serve(
             |mut agent| {
@@ -155,7 +155,7 @@ fn garbage_instead_of_frames_is_a_sentence() {
                 wait_for_end(agent);
             },
             |pid| {
-                let error = open(pid).tell(Command::Modules).expect_err("garbage");
+                let error = open(pid).execute(WireCommand::Modules).expect_err("garbage");
                 assert!(matches!(error, LinkError::Garbled { .. }), "{error}");
                 assert_eq!(error.exit(), Exit::Failed);
             },
@@ -164,7 +164,7 @@ fn garbage_instead_of_frames_is_a_sentence() {
 }
 
 #[test]
-fn something_that_does_not_say_hello_is_not_believed() {
+fn rejects_a_peer_without_hello() {
     serve(
         |mut agent| {
             agent.receive();
@@ -173,13 +173,13 @@ fn something_that_does_not_say_hello_is_not_believed() {
         },
         |pid| {
             let error = connect::open(pid, PROGRAM).err().expect("no hello");
-            assert!(error.to_string().contains("no hello"), "{error}");
+            assert!(error.to_string().contains("not a hello"), "{error}");
         },
     );
 }
 
 #[test]
-fn an_agent_that_says_nothing_is_not_waited_for_long() {
+fn gives_up_on_an_agent_without_hello() {
     serve(wait_for_end, |pid| {
         let connection = redial_protocol::transport::connect(pid).expect("connected");
         let session = Session::open_within(Duration::from_millis(50), pid, connection, PROGRAM);
@@ -188,7 +188,7 @@ fn an_agent_that_says_nothing_is_not_waited_for_long() {
 }
 
 #[test]
-fn a_connection_closed_in_a_running_process_says_so() {
+fn reports_a_connection_closed_by_a_running_process() {
     for half in [&b""[..], b"\x10\x00\x00"] {
         serve(
             |mut agent| {
@@ -198,7 +198,7 @@ fn a_connection_closed_in_a_running_process_says_so() {
                 agent.close();
             },
             |pid| {
-                let error = open(pid).tell(Command::Modules).expect_err("closed");
+                let error = open(pid).execute(WireCommand::Modules).expect_err("closed");
                 assert!(matches!(error, LinkError::Closed { .. }), "{error}");
                 assert_eq!(
                     error.to_string().contains("in the middle of a message"),
@@ -211,7 +211,7 @@ fn a_connection_closed_in_a_running_process_says_so() {
 }
 
 #[test]
-fn an_interrupt_wakes_whoever_waits() {
+fn an_interrupt_ends_waiting() {
     serve(
         |mut agent| {
             agent.hello(facts(0));
@@ -239,22 +239,22 @@ fn a_deadline_passes_without_an_event() {
 }
 
 #[test]
-fn a_session_that_holds_dials_pings_and_nobody_sees_the_replies() {
+fn a_session_pings_and_hides_the_replies() {
     serve(
         |mut agent| {
             agent.hello(facts(0));
             for _ in 0..3 {
                 let Request { id, command } = agent.request();
-                assert_eq!((id, command), (PING_ID, Command::Ping));
+                assert_eq!((id, command), (PING_ID, WireCommand::Ping));
                 agent.reply(id, Reply::Done);
             }
-            agent.event(fold(1));
+            agent.event(counters(1));
             wait_for_end(agent);
         },
         |pid| {
             let mut session = open(pid);
             session.keep_alive(Duration::from_millis(1)).expect("pinging");
-            assert_eq!(session.next(None).expect("an event"), Some(fold(1)));
+            assert_eq!(session.next(None).expect("an event"), Some(counters(1)));
         },
     );
 }

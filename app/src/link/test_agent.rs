@@ -1,11 +1,11 @@
-//! The agent's side of the pipe for tests of the link: a real endpoint of this very process, and a script.
+//! A scripted agent for tests of the link, on a real endpoint of this process.
 
 use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, Request};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{Closer, Listener, ReadHalf, WriteHalf};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A process has one endpoint, so that tests which make it take turns.
+/// Serializes tests that use the process's only endpoint.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -33,7 +33,7 @@ pub fn serve(script: impl FnOnce(AgentEnd) + Send, controller: impl FnOnce(u32))
     });
 }
 
-/// Serves every connection with `script`, each in a thread of its own and told which it is (0, 1, …), while
+/// Serves every connection with `script`, each in its own thread and with its index (0, 1, …), while
 /// `controller` runs against this process's own pid.
 pub fn serve_many(script: impl Fn(usize, AgentEnd) + Sync, controller: impl FnOnce(u32)) {
     let _alone = alone();
@@ -52,13 +52,13 @@ pub fn serve_many(script: impl Fn(usize, AgentEnd) + Sync, controller: impl FnOn
                 });
             }
         });
-        // A controller that panics must end the accepting thread too, or nobody ever sees why.
+        // If the controller panics, the accepting thread must end, or the panic never surfaces.
         let _last = LastConnection(&over);
         controller(std::process::id());
     });
 }
 
-/// Ends the accepting thread of `serve_many` when dropped.
+/// Ends the accepting thread of `serve_many` on drop.
 struct LastConnection<'a>(&'a AtomicBool);
 
 impl Drop for LastConnection<'_> {
@@ -77,12 +77,12 @@ pub struct AgentEnd {
 }
 
 impl AgentEnd {
-    /// The next packet; None at the end.
-    pub fn receive(&mut self) -> Option<FromController> {
+    /// Returns the next packet; `None` at the end.
+    pub fn receive(&mut self) -> Option<ControllerPacket> {
         let mut buffer = [0u8; 1024];
         loop {
             if let Some(body) = self.frames.next().expect("frames") {
-                return Some(FromController::from_body(&body).expect("a packet"));
+                return Some(ControllerPacket::from_body(&body).expect("a packet"));
             }
             match self.read.read(&mut buffer) {
                 Ok(length) if length > 0 => self.frames.push(&buffer[..length]),
@@ -91,33 +91,33 @@ impl AgentEnd {
         }
     }
 
-    /// The next request.
+    /// Returns the next request.
     pub fn request(&mut self) -> Request {
         match self.receive() {
-            Some(FromController::Request(request)) => request,
+            Some(ControllerPacket::Request(request)) => request,
             other => panic!("not a request: {other:?}"),
         }
     }
 
     /// Answers the hello with these facts.
     pub fn hello(&mut self, facts: AgentFacts) {
-        assert!(matches!(self.receive(), Some(FromController::Hello(_))));
-        self.send(&FromAgent::Hello(facts));
+        assert!(matches!(self.receive(), Some(ControllerPacket::Hello(_))));
+        self.send(&AgentPacket::Hello(facts));
     }
 
     /// Sends a packet.
-    pub fn send(&mut self, packet: &FromAgent) {
+    pub fn send(&mut self, packet: &AgentPacket) {
         self.raw(&packet.to_frame().expect("a frame"));
     }
 
-    /// Sends a packet to a controller that may have gone; whether it had not.
-    pub fn offer(&mut self, packet: &FromAgent) -> bool {
+    /// Sends a packet to a controller that may be gone; returns whether it was sent.
+    pub fn offer(&mut self, packet: &AgentPacket) -> bool {
         self.write.write_all(&packet.to_frame().expect("a frame")).is_ok()
     }
 
     /// Sends an event.
     pub fn event(&mut self, event: Event) {
-        self.send(&FromAgent::Event(event));
+        self.send(&AgentPacket::Event(event));
     }
 
     /// Sends a reply.
@@ -136,7 +136,7 @@ impl AgentEnd {
     }
 }
 
-/// An agent's facts at this protocol version plus `newer`.
+/// Returns an agent's facts at this protocol version plus `newer`.
 pub fn facts(newer: u32) -> AgentFacts {
     AgentFacts {
         protocol: PROTOCOL_VERSION + newer,

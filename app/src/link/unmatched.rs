@@ -1,24 +1,24 @@
-//! Which dials of a launch never matched anything, by what its agents noted.
+//! Finds the dials of a launch that matched nothing, from its agents' notes.
 #![forbid(unsafe_code)]
 
 use super::error::case_matters;
-use super::launch::{Mark, Noted};
-use crate::output::table::printable;
-use crate::output::words;
+use super::launch::{MarkEntry, LaunchNotes};
+use crate::text::words::printable;
+use crate::text::words;
 use serde::Serialize;
 
 /// A dial that matched nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unmatched {
-    /// As given.
+    /// As the user gave it.
     dial: String,
     /// Patterns that would have matched.
     suggestions: Vec<String>,
 }
 
-/// Those of `dials` that nothing matched in any process the agent was loaded into; none where it was in none.
-pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatched> {
-    if !marks.iter().any(|mark| matches!(mark, Mark::Loaded(_))) {
+/// Returns the dials that matched nothing in any process with the agent; none if no process has it.
+pub fn unmatched(dials: &[String], marks: &[MarkEntry], noted: &LaunchNotes) -> Vec<Unmatched> {
+    if !marks.iter().any(|mark| matches!(mark, MarkEntry::Loaded(_))) {
         return Vec::new();
     }
     let left = dials.iter().enumerate().filter(|(index, _)| !noted.matched.contains(index));
@@ -30,14 +30,14 @@ pub fn unmatched(dials: &[String], marks: &[Mark], noted: &Noted) -> Vec<Unmatch
 }
 
 impl Unmatched {
-    /// A sentence about it once the program has ended; `what` is what the dial was given as: `--dial`.
+    /// Returns a sentence for after the program's end; `what` is how the user gave the dial: `--dial`.
     pub fn sentence(&self, what: &str) -> String {
         self.words(what, "matched nothing", "")
     }
 
-    /// The same while it runs, which stays true whatever loads later.
-    pub fn so_far(&self, what: &str) -> String {
-        self.words(what, "matched nothing at the start", ", and stands for what loads later")
+    /// Returns a sentence for while the program runs, which stays true whatever loads later.
+    pub fn sentence_while_running(&self, what: &str) -> String {
+        self.words(what, "matched nothing at startup", " but still applies to code that loads later")
     }
 
     fn words(&self, what: &str, verb: &str, then: &str) -> String {
@@ -61,24 +61,24 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
-    fn what_no_process_matched_is_told() {
+    fn reports_dials_that_no_process_matched() {
         let dials = ["A.B=count", "A.C=count", "A.D=off"].map(String::from);
         let near = BTreeMap::from([(1, vec!["A.Cc".to_owned(), "A.*".to_owned()])]);
-        let noted = Noted { matched: BTreeSet::from([0]), near };
-        let loaded = [Mark::Loaded(ProcessKey { pid: 1, start: 1 })];
+        let noted = LaunchNotes { matched: BTreeSet::from([0]), near };
+        let loaded = [MarkEntry::Loaded(ProcessKey { pid: 1, start: 1 })];
         let unmatched_now = unmatched(&dials, &loaded, &noted);
-        let told: Vec<String> = unmatched_now.iter().map(|one| one.sentence("--dial")).collect();
+        let sentences: Vec<String> = unmatched_now.iter().map(|one| one.sentence("--dial")).collect();
         assert_eq!(
-            told,
+            sentences,
             [
                 "--dial 'A.C=count' matched nothing; did you mean 'A.Cc' or 'A.*'?",
                 "--dial 'A.D=off' matched nothing"
             ]
         );
         assert_eq!(
-            unmatched_now[1].so_far("the dial"),
-            "the dial 'A.D=off' matched nothing at the start, and stands for what loads later"
+            unmatched_now[1].sentence_while_running("the dial"),
+            "the dial 'A.D=off' matched nothing at startup but still applies to code that loads later"
         );
-        assert_eq!(unmatched(&dials, &[Mark::Inert("so".into())], &noted), [], "nobody looked");
+        assert_eq!(unmatched(&dials, &[MarkEntry::Inert("so".into())], &noted), [], "nobody looked");
     }
 }

@@ -1,23 +1,24 @@
-//! The two directions of one connection: packets out, packets in with a deadline, and what the end of it means.
+//! Both directions of one connection: sends packets, receives packets with a deadline, and explains the
+//! connection's end.
 #![forbid(unsafe_code)]
 
 use super::discover;
 use super::error::LinkError;
 use super::reader::{self, Incoming};
-use redial_protocol::message::{Command, Request};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{WireCommand, Request};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{Closer, Connection, WriteHalf};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A connection ends a moment before the process that is ending counts as ended.
+/// A connection may end this long before the system counts its process as ended.
 const ENDING_PATIENCE: Duration = Duration::from_millis(500);
-/// Request id of pings, whose replies nobody waits for.
+/// The request id of pings; their replies are ignored.
 pub const PING_ID: u32 = 0;
 
-/// One connection. Dropping it closes both directions.
+/// One connection; dropping it closes both directions.
 pub struct Wire {
     pid: u32,
     writer: Arc<Mutex<WriteHalf>>,
@@ -26,22 +27,22 @@ pub struct Wire {
     closer: Closer,
     /// Dropping it ends the pinging thread.
     pinging: Option<Sender<()>>,
-    /// A wake-up arrived that nobody was told of yet.
+    /// Whether a wake-up has arrived that `next_or_wake` has not returned.
     woken: bool,
 }
 
-/// What a wait ended with.
-pub enum Heard {
+/// The outcome of a wait.
+pub enum WireEvent {
     /// A packet.
-    Packet(Box<FromAgent>),
+    Packet(Box<AgentPacket>),
     /// The deadline passed.
     Nothing,
-    /// A `waker` was called.
+    /// A waker was called.
     Woken,
 }
 
 impl Wire {
-    /// Starts reading from a fresh connection to process `pid`.
+    /// Starts reading from a new connection to process `pid`.
     pub fn new(pid: u32, connection: Connection) -> Result<Wire, LinkError> {
         let (read, write, closer) = connection.split();
         let (interrupt, incoming) =
@@ -57,72 +58,72 @@ impl Wire {
         })
     }
 
-    /// The process at the other end.
+    /// Returns the process at the other end.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
     /// Sends a packet.
-    pub fn send(&mut self, packet: &FromController) -> Result<(), LinkError> {
+    pub fn send(&mut self, packet: &ControllerPacket) -> Result<(), LinkError> {
         let frame = packet.to_frame().map_err(|error| LinkError::Connect {
             pid: self.pid,
             why: format!("the command cannot be sent: {error}"),
         })?;
         let written = lock(&self.writer).write_all(&frame);
-        // A failed write means that the other side is gone; the reader knows how it went.
+        // A failed write means that the peer is gone; the reader knows why.
         if written.is_err() { self.last_words() } else { Ok(()) }
     }
 
     fn last_words(&mut self) -> Result<(), LinkError> {
         let deadline = Instant::now() + ENDING_PATIENCE;
         while self.packet(Some(deadline))?.is_some() {}
-        Err(LinkError::Closed { pid: self.pid, why: Some("it takes no more commands".into()) })
+        Err(LinkError::Closed { pid: self.pid, why: Some("it accepts no more commands".into()) })
     }
 
-    /// The next packet, or None at the deadline. Wake-ups are kept for `hear`.
-    pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<FromAgent>, LinkError> {
+    /// Returns the next packet, or `None` at the deadline. Keeps wake-ups for `next_or_wake`.
+    pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<AgentPacket>, LinkError> {
         loop {
             match self.wait(deadline)? {
-                Heard::Packet(packet) => return Ok(Some(*packet)),
-                Heard::Nothing => return Ok(None),
-                Heard::Woken => self.woken = true,
+                WireEvent::Packet(packet) => return Ok(Some(*packet)),
+                WireEvent::Nothing => return Ok(None),
+                WireEvent::Woken => self.woken = true,
             }
         }
     }
 
-    /// The next packet or wake-up, or nothing at the deadline.
-    pub fn hear(&mut self, deadline: Option<Instant>) -> Result<Heard, LinkError> {
+    /// Returns the next packet or wake-up, or `Nothing` at the deadline.
+    pub fn next_or_wake(&mut self, deadline: Option<Instant>) -> Result<WireEvent, LinkError> {
         if std::mem::take(&mut self.woken) {
-            return Ok(Heard::Woken);
+            return Ok(WireEvent::Woken);
         }
         self.wait(deadline)
     }
 
-    fn wait(&mut self, deadline: Option<Instant>) -> Result<Heard, LinkError> {
+    fn wait(&mut self, deadline: Option<Instant>) -> Result<WireEvent, LinkError> {
         let incoming = match deadline {
             Some(deadline) => {
                 match self.incoming.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                     Ok(incoming) => incoming,
-                    Err(RecvTimeoutError::Timeout) => return Ok(Heard::Nothing),
+                    Err(RecvTimeoutError::Timeout) => return Ok(WireEvent::Nothing),
                     Err(RecvTimeoutError::Disconnected) => Incoming::Closed { why: None },
                 }
             }
             None => self.incoming.recv().unwrap_or(Incoming::Closed { why: None }),
         };
         match incoming {
-            Incoming::Packet(packet) => Ok(Heard::Packet(packet)),
-            Incoming::Woken => Ok(Heard::Woken),
+            Incoming::Packet(packet) => Ok(WireEvent::Packet(packet)),
+            Incoming::Woken => Ok(WireEvent::Woken),
             Incoming::Interrupted => Err(LinkError::Interrupted),
             Incoming::Garbled(why) => Err(self.garbled(&why)),
             Incoming::Closed { why } => Err(self.closed(why)),
         }
     }
 
-    /// Pings from now on, so that the agent does not take a silent session for dead and revert its held dials.
+    /// Starts pinging, so that the agent does not take a silent session for dead and revert its held dials.
     pub fn keep_alive(&mut self, every: Duration) -> Result<(), LinkError> {
         let (stop, stopped) = channel::<()>();
         let writer = Arc::clone(&self.writer);
-        let ping = FromController::Request(Request { id: PING_ID, command: Command::Ping });
+        let ping = ControllerPacket::Request(Request { id: PING_ID, command: WireCommand::Ping });
         let frame = ping.to_frame().map_err(|error| self.garbled(&error.to_string()))?;
         std::thread::Builder::new()
             .name("link pings".into())
@@ -138,7 +139,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Something that makes a waiting `packet` end with `Interrupted`, callable from any thread.
+    /// Returns a function that ends a waiting `packet` with `Interrupted`. Any thread may call it.
     pub fn interrupter(&self) -> impl Fn() + Send + 'static {
         let interrupt = self.interrupt.clone();
         move || {
@@ -146,16 +147,17 @@ impl Wire {
         }
     }
 
-    /// Something that makes a waiting `hear` end with `Woken`, callable from any thread; it never waits.
+    /// Returns a function that ends a waiting `next_or_wake` with `Woken`. Any thread may call it; it never blocks.
     pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
         let interrupt = self.interrupt.clone();
         move || {
-            // Full: then packets wait already, and whoever takes them looks at everything else between them.
+            // If the channel is full, packets are waiting anyway, and the receiver checks for other work
+            // between them.
             let _ = interrupt.try_send(Incoming::Woken);
         }
     }
 
-    /// The error for something that makes no sense.
+    /// Returns the error for invalid data.
     pub fn garbled(&self, why: &str) -> LinkError {
         LinkError::Garbled { pid: self.pid, why: why.to_owned() }
     }
@@ -179,7 +181,7 @@ impl Drop for Wire {
     }
 }
 
-/// A poisoned lock only means that another thread of ours panicked between frames.
+/// Ignores poisoning: it only means that another of our threads panicked between frames.
 fn lock(writer: &Mutex<WriteHalf>) -> MutexGuard<'_, WriteHalf> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,24 @@
-//! What a connection shows after what it was told.
+//! What a connection shows after notifications of its worker.
 
 use super::*;
+use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::tests::{method, small};
 use crate::model::connection::Step;
-use crate::model::ids::MethodIx;
-use crate::model::log::{Kind, Log};
-use crate::model::update::{CataloguePart, Told};
+use crate::model::ids::{MethodIx, Node};
+use crate::model::list::{Filter, Sort};
+use crate::model::log::{Log, LogKind};
+use crate::model::method_table::Shape;
+use crate::model::selection::SelectionMode;
+use crate::model::update::{CataloguePart, ConnectionUpdate};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::RuntimeKind;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::message::{Event, Holder, StatusRow, Transition};
 use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
 /// What an agent of this version says of itself.
 pub fn facts() -> AgentFacts {
@@ -47,24 +51,24 @@ pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
     let mut log = Log::default();
     assert!(connection.obstacle().is_some());
-    connection.apply(vec![Told::Connecting, Told::Connected(Box::new(facts()))], &mut log, now(0));
-    connection.catalogue = catalogue;
-    connection.live.place(&connection.catalogue);
+    connection.apply(vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))], &mut log, now(0));
+    connection.table.catalogue = catalogue;
+    connection.table.live.place(&connection.table.catalogue);
     connection.settle(now(0));
     assert_eq!(connection.obstacle(), None);
     (connection, log)
 }
 
-fn texts(log: &Log, kind: Kind) -> Vec<&str> {
+fn texts(log: &Log, kind: LogKind) -> Vec<&str> {
     log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
 }
 
 /// A row of the agent's.
-pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> StatusRow {
-    let full = connection.catalogue.full_name(method);
+pub fn row(connection: &Connection, id: u32, method: MethodIx, state: CopyState) -> StatusRow {
+    let full = connection.table.catalogue.full_name(method);
     StatusRow {
         row: RowId(id),
-        copy: connection.catalogue.copy_of(method).expect("a copy"),
+        copy: connection.table.catalogue.copy_of(method).expect("a copy"),
         method: format!("{}.{}", full.part(&full.type_name), full.part(&full.method)),
         signature: full.part(&full.signature).into(),
         module: full.part(&full.module).into(),
@@ -73,20 +77,20 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: State) -> 
         state,
         version: None,
         instances: vec![],
-        note: (state == State::Refused).then(|| Reason::NoBody.sentence().to_owned()),
+        note: (state == CopyState::Refused).then(|| Reason::NoBody.sentence().to_owned()),
         times_note: None,
         options: TimeOptions::default(),
         calls: 0,
     }
 }
 
-pub(crate) fn transition(id: u32, state: State) -> Told {
-    Told::Event(Event::Transition(Transition {
+pub(crate) fn transition(id: u32, state: CopyState) -> ConnectionUpdate {
+    ConnectionUpdate::Event(Event::Transition(Transition {
         row: RowId(id),
         t_ms: 0,
         wanted: Level::Count,
         state,
-        version: (state == State::Live).then_some(1),
+        version: (state == CopyState::Live).then_some(1),
         instances: Vec::new(),
         note: None,
         times_note: None,
@@ -97,142 +101,142 @@ pub(crate) fn transition(id: u32, state: State) -> Told {
 #[test]
 fn a_turn_is_pending_then_asked_then_live() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let turn = connection
-        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
     assert_eq!((turn.orders.len(), turn.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
-    let dial = connection.dial(add);
+    let dial = connection.table.dial(add);
     assert_eq!(
         (dial.wanted, dial.pending, dial.actual, dial.state),
-        (Level::Count, true, Level::Off, State::Off)
+        (Level::Count, true, Level::Off, CopyState::Off)
     );
     let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
-    let asked = row(&connection, 0, add, State::Asked);
+    let asked = row(&connection, 0, add, CopyState::Asked);
     let told = vec![
-        Told::Dialled(turn.ticket, Ok(report)),
-        Told::Event(Event::Rows { id: None, rows: vec![asked] }),
+        ConnectionUpdate::Dialled(turn.ticket, Ok(report)),
+        ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![asked] }),
     ];
     connection.apply(told, &mut log, now(2));
-    let dial = connection.dial(add);
-    assert_eq!((dial.pending, dial.actual, dial.state), (false, Level::Off, State::Asked));
-    connection.apply(vec![transition(0, State::Live)], &mut log, now(3));
-    let dial = connection.dial(add);
+    let dial = connection.table.dial(add);
+    assert_eq!((dial.pending, dial.actual, dial.state), (false, Level::Off, CopyState::Asked));
+    connection.apply(vec![transition(0, CopyState::Live)], &mut log, now(3));
+    let dial = connection.table.dial(add);
     assert_eq!(
         (dial.actual, dial.state, dial.row.and_then(|row| row.version)),
-        (Level::Count, State::Live, Some(1))
+        (Level::Count, CopyState::Live, Some(1))
     );
-    assert_eq!(texts(&log, Kind::Request), ["count on Shop!Shop.Cart.Add(int)"]);
-    assert_eq!(texts(&log, Kind::Answer), ["count on Shop!Shop.Cart.Add(int): 1 of 1 accepted"]);
-    assert_eq!(texts(&log, Kind::Transition), ["Shop!Shop.Cart.Add(int): asked → live"]);
+    assert_eq!(texts(&log, LogKind::Request), ["count on Shop!Shop.Cart.Add(int)"]);
+    assert_eq!(texts(&log, LogKind::Answer), ["count on Shop!Shop.Cart.Add(int): 1 of 1 accepted"]);
+    assert_eq!(texts(&log, LogKind::Transition), ["Shop!Shop.Cart.Add(int): pending → live"]);
 }
 
 #[test]
 fn refusals_say_why() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let set = MethodSet::one(add);
     let why = connection
-        .turn(&connection.reaching(&set), Level::Trace, false, &mut log, now(1))
+        .turn(&connection.table.reaching(&set), Level::Trace, false, &mut log, now(1))
         .expect_err("not offered");
-    assert_eq!(why, "trace is to come in a later version");
-    connection.facts.as_mut().expect("connected").levels = vec![Level::Off];
+    assert_eq!(why, "trace is planned for a later version");
+    connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off];
     let why = connection
-        .turn(&connection.reaching(&set), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(1))
         .expect_err("capped");
     assert!(why.contains("up to off (see REDIAL_MAX_LEVEL)"), "{why}");
-    connection.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
+    connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
     let why = connection
-        .turn(&connection.reaching(&MethodSet::default()), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.reaching(&MethodSet::default()), Level::Count, false, &mut log, now(1))
         .expect_err("nothing");
     assert_eq!(why, "no method is selected");
     let turn =
-        connection.turn(&connection.reaching(&set), Level::Count, false, &mut log, now(1)).expect("possible");
+        connection.turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(1)).expect("possible");
     let holder = Holder { pid: 5, program: "redial dial".into() };
-    let refused = Refused { why: "the dials are controlled by another".into(), holder: Some(holder) };
-    connection.apply(vec![Told::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
-    assert_eq!(connection.last_refused(), Some(&(turn.ticket, refused)));
-    assert!(!connection.dial(add).pending, "the ring goes back");
+    let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: Some(holder) };
+    connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
+    assert_eq!(connection.last_refusal(), Some(&(turn.ticket, refused)));
+    assert!(!connection.table.dial(add).pending, "the ring goes back");
     let turn =
-        connection.turn(&connection.reaching(&set), Level::Count, false, &mut log, now(3)).expect("possible");
+        connection.turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(3)).expect("possible");
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::NoBody, 1)],
         refused: vec![RefusedMethod { method: "Shop!A.B()".into(), reason: Reason::NoBody, hresult: 0 }],
         ..DialReport::default()
     };
-    let rows = vec![row(&connection, 0, add, State::Refused)];
-    let told = vec![Told::Dialled(turn.ticket, Ok(report)), Told::Event(Event::Rows { id: None, rows })];
+    let rows = vec![row(&connection, 0, add, CopyState::Refused)];
+    let told = vec![ConnectionUpdate::Dialled(turn.ticket, Ok(report)), ConnectionUpdate::Event(Event::Rows { id: None, rows })];
     connection.apply(told, &mut log, now(4));
     assert!(
-        texts(&log, Kind::Refusal).iter().any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
+        texts(&log, LogKind::Refusal).iter().any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
     );
-    assert!(texts(&log, Kind::Transition).iter().any(|text| text.contains("off → refused: it has no IL")));
+    assert!(texts(&log, LogKind::Transition).iter().any(|text| text.contains("off → refused: it has no IL")));
     assert!(connection.undo(true, &mut log, now(5)).is_err_and(|why| why.contains("nothing to redo")));
 }
 
 #[test]
 fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     connection
-        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
-    connection.apply(vec![Told::Latency(Duration::from_micros(80))], &mut log, now(1));
-    let lost = |retry| Told::Lost { why: "the agent closed the connection".into(), retry };
+    connection.apply(vec![ConnectionUpdate::Latency(Duration::from_micros(80))], &mut log, now(1));
+    let lost = |retry| ConnectionUpdate::Lost { why: "the agent closed the connection".into(), retry };
     connection.apply(vec![lost(Retry::After(Duration::from_secs(2)))], &mut log, now(1_000));
     let expected = Status::Lost {
         why: "the agent closed the connection".into(),
         retry: Retry::After(Duration::from_secs(2)),
         since: Duration::from_secs(1),
     };
-    assert_eq!((&connection.status, connection.latency), (&expected, None));
-    assert_eq!(connection.status.retry_at(), Some(Duration::from_secs(3)));
-    assert!(!connection.dial(add).pending);
-    assert!(texts(&log, Kind::NoAnswer)[0].contains("was not answered"));
+    assert_eq!((&connection.session.status, connection.session.latency), (&expected, None));
+    assert_eq!(connection.session.status.retry_at(), Some(Duration::from_secs(3)));
+    assert!(!connection.table.dial(add).pending);
+    assert!(texts(&log, LogKind::NoAnswer)[0].contains("was not answered"));
     let why = connection
-        .turn(&connection.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
+        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
         .expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
-    let said = texts(&log, Kind::Connection).len();
-    connection.apply(vec![Told::Connecting, lost(Retry::Asked)], &mut log, now(3_000));
+    let said = texts(&log, LogKind::Connection).len();
+    connection.apply(vec![ConnectionUpdate::Connecting, lost(Retry::Asked)], &mut log, now(3_000));
     connection.apply(vec![lost(Retry::Asked)], &mut log, now(3_000));
-    assert!(texts(&log, Kind::Connection).len() <= said + 1, "not the same again and again");
-    assert_eq!(connection.catalogue.len(), 8, "what was seen stays to look at");
+    assert!(texts(&log, LogKind::Connection).len() <= said + 1, "not the same again and again");
+    assert_eq!(connection.table.catalogue.len(), 8, "what was seen stays to look at");
 }
 
 #[test]
 fn groups_show_what_is_mixed_and_only_what_is_visible() {
     let (mut connection, mut log) = connected();
     let (add, clear) = (
-        method(&connection.catalogue, "Shop!Shop.Cart.Add(int)"),
-        method(&connection.catalogue, "Shop!Shop.Cart.Clear()"),
+        method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)"),
+        method(&connection.table.catalogue, "Shop!Shop.Cart.Clear()"),
     );
-    let cart = Node::Type(connection.catalogue.type_of(add));
-    let group = connection.group(cart);
+    let cart = Node::Type(connection.table.catalogue.type_of(add));
+    let group = connection.table.group(cart);
     assert_eq!((group.methods, group.wanted, group.pending), (2, Some(Level::Off), false));
-    let rows = vec![row(&connection, 0, add, State::Live)];
-    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let rows = vec![row(&connection, 0, add, CopyState::Live)];
+    connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     let counters = |t_ms, calls| {
         let delta = CounterDelta { t_ms, rows: vec![RowId(0)], calls: vec![calls] };
-        Told::Event(Event::Counters { delta, dropped: 0 })
+        ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })
     };
     connection.apply(vec![counters(1_000, 5), counters(2_000, 7)], &mut log, now(1));
-    let group = connection.group(cart);
+    let group = connection.table.group(cart);
     assert_eq!((group.wanted, group.by_level), (None, [1, 1, 0, 0]));
     assert_eq!((group.sums.calls, group.sums.rate), (12, 7.0));
-    connection.set_filter(Filter { text: "cart.add".into(), ..Filter::default() });
+    connection.table.set_filter(Filter { text: "cart.add".into(), ..Filter::default() });
     connection.settle(now(1));
-    let group = connection.group(cart);
+    let group = connection.table.group(cart);
     assert_eq!((group.methods, group.wanted), (1, Some(Level::Count)));
-    assert_eq!(connection.targets_of(cart), MethodSet::one(add), "a knob turns what is seen");
-    connection.set_filter(Filter::default());
+    assert_eq!(connection.table.targets_of(cart), MethodSet::one(add), "a knob turns what is seen");
+    connection.table.set_filter(Filter::default());
     connection.settle(now(1));
-    let turn = connection.turn(&connection.turned_by(cart), Level::Count, false, &mut log, now(2));
+    let turn = connection.turn(&connection.table.turned_by(cart), Level::Count, false, &mut log, now(2));
     assert_eq!(turn.expect("possible").orders[0].pattern, "Shop!Shop.Cart.*");
-    let group = connection.group(cart);
+    let group = connection.table.group(cart);
     assert_eq!((group.wanted, group.pending), (Some(Level::Count), true));
-    assert!(connection.dial(clear).pending);
+    assert!(connection.table.dial(clear).pending);
     assert!(connection.update_rate() > 0.0);
     connection.settle(now(60_000));
     assert_eq!(connection.update_rate(), 0.0);
@@ -241,78 +245,78 @@ fn groups_show_what_is_mixed_and_only_what_is_visible() {
 #[test]
 fn what_is_paused_has_no_rate_and_what_was_quiet_before_goes_on_to_be() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let cart = Node::Type(connection.catalogue.type_of(add));
-    let rows = vec![row(&connection, 0, add, State::Live)];
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
+    let cart = Node::Type(connection.table.catalogue.type_of(add));
+    let rows = vec![row(&connection, 0, add, CopyState::Live)];
     let counters = |t_ms, calls: &[u64]| {
         let rows = calls.iter().map(|_| RowId(0)).collect();
         let delta = CounterDelta { t_ms, rows, calls: calls.to_vec() };
-        Told::Event(Event::Counters { delta, dropped: 0 })
+        ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })
     };
     let told =
-        vec![Told::Event(Event::Rows { id: None, rows }), counters(1_000, &[5]), counters(2_000, &[7])];
+        vec![ConnectionUpdate::Event(Event::Rows { id: None, rows }), counters(1_000, &[5]), counters(2_000, &[7])];
     connection.apply(told, &mut log, now(1));
-    assert_eq!(connection.group(cart).sums.rate, 7.0);
-    let paused = || vec![Told::Paused(Some("it is stopped by a signal".into()))];
+    assert_eq!(connection.table.group(cart).sums.rate, 7.0);
+    let paused = || vec![ConnectionUpdate::Paused(Some("it is stopped by a signal".into()))];
     connection.apply(paused(), &mut log, now(2_000));
-    assert_eq!((connection.group(cart).sums.rate, connection.group(cart).sums.calls), (0.0, 12));
-    connection.apply(vec![Told::Paused(None), counters(6_000, &[8])], &mut log, now(6_000));
-    assert_eq!(connection.group(cart).sums.rate, 2.0, "in the four seconds since");
+    assert_eq!((connection.table.group(cart).sums.rate, connection.table.group(cart).sums.calls), (0.0, 12));
+    connection.apply(vec![ConnectionUpdate::Paused(None), counters(6_000, &[8])], &mut log, now(6_000));
+    assert_eq!(connection.table.group(cart).sums.rate, 2.0, "in the four seconds since");
     // Nothing is called for a minute, which is told once; then it is stopped.
     connection.apply(vec![counters(7_000, &[])], &mut log, now(7_000));
-    connection.live.pass_to(now(67_000).mono);
-    let tick = connection.live.tick();
+    connection.table.live.pass_to(now(67_000).mono);
+    let tick = connection.table.live.tick();
     connection.apply(paused(), &mut log, now(67_000));
-    assert_eq!(connection.live.tick(), tick, "its curves go on from where they are");
+    assert_eq!(connection.table.live.tick(), tick, "its curves go on from where they are");
 }
 
 #[test]
 fn selection_survives_filters_sorting_and_updates() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    connection.click(Node::Method(add), Mode::Replace);
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
+    connection.table.click(Node::Method(add), SelectionMode::Replace);
     for text in ["zzz", "plugin", ""] {
-        connection.set_filter(Filter { text: text.into(), ..Filter::default() });
+        connection.table.set_filter(Filter { text: text.into(), ..Filter::default() });
         connection.settle(now(1));
-        assert_eq!(connection.selection.focus(), Some(Node::Method(add)));
-        assert_eq!(connection.focus_place().is_some(), text.is_empty());
-        assert_eq!(connection.targets().is_empty(), !text.is_empty(), "nobody turns what he does not see");
+        assert_eq!(connection.table.selection.focus(), Some(Node::Method(add)));
+        assert_eq!(connection.table.focus_place().is_some(), text.is_empty());
+        assert_eq!(connection.table.targets().is_empty(), !text.is_empty(), "nobody turns what he does not see");
     }
-    for key in [super::super::list::Key::Calls, super::super::list::Key::Name] {
-        connection.set_sort(Sort { key, descending: true });
-        let rows = vec![row(&connection, 0, add, State::Live)];
-        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    for key in [super::super::list::SortKey::Calls, super::super::list::SortKey::Name] {
+        connection.table.set_sort(Sort { key, descending: true });
+        let rows = vec![row(&connection, 0, add, CopyState::Live)];
+        connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
         connection.settle(now(1));
-        let place = connection.focus_place().expect("it is shown");
-        assert_eq!(connection.row_at(place), Some(Node::Method(add)));
+        let place = connection.table.focus_place().expect("it is shown");
+        assert_eq!(connection.table.row_at(place), Some(Node::Method(add)));
     }
-    connection.shape = Shape::Tree;
-    connection.tree.reveal(Node::Method(add), &connection.catalogue);
+    connection.table.shape = Shape::Tree;
+    connection.table.tree.reveal(Node::Method(add), &connection.table.catalogue);
     connection.settle(now(1));
-    let place = connection.focus_place().expect("it is shown");
-    assert_eq!(connection.row_at(place), Some(Node::Method(add)));
-    connection.select_all();
-    assert_eq!(connection.targets().len(), 8);
-    connection.step(-1, false);
-    assert_eq!(connection.row_count(), connection.tree.rows().len());
+    let place = connection.table.focus_place().expect("it is shown");
+    assert_eq!(connection.table.row_at(place), Some(Node::Method(add)));
+    connection.table.select_all();
+    assert_eq!(connection.table.targets().len(), 8);
+    connection.table.step(-1, false);
+    assert_eq!(connection.table.row_count(), connection.table.tree.rows().len());
 }
 
 #[test]
 fn all_off_marks_what_is_on_and_tells_the_outcome() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let rows = vec![row(&connection, 0, add, State::Live)];
-    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
+    let rows = vec![row(&connection, 0, add, CopyState::Live)];
+    connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     for (result, kind, part) in [
-        (Ok((0, 0)), Kind::AllOff, "no dial was on"),
-        (Ok((1, 0)), Kind::AllOff, "every dial is off in shop (7), 1 reverted"),
-        (Ok((1, 2)), Kind::Failure, "2 not"),
-        (Err("no process 7".to_owned()), Kind::Failure, "all off failed: no process 7"),
+        (Ok((0, 0)), LogKind::AllOff, "no dial was on"),
+        (Ok((1, 0)), LogKind::AllOff, "every dial is off in shop (7), 1 reverted"),
+        (Ok((1, 2)), LogKind::Failure, "2 not"),
+        (Err("no process 7".to_owned()), LogKind::Failure, "all off failed: no process 7"),
     ] {
         let ticket = connection.all_off(&mut log, now(2));
-        let dial = connection.dial(add);
+        let dial = connection.table.dial(add);
         assert_eq!((dial.wanted, dial.pending), (Level::Off, true));
-        connection.apply(vec![Told::AllOff(ticket, result)], &mut log, now(3));
+        connection.apply(vec![ConnectionUpdate::AllOff(ticket, result)], &mut log, now(3));
         assert!(texts(&log, kind).last().is_some_and(|text| text.contains(part)), "{part}");
     }
 }
@@ -320,23 +324,23 @@ fn all_off_marks_what_is_on_and_tells_the_outcome() {
 #[test]
 fn a_flood_of_transitions_is_summed_up() {
     let (mut connection, mut log) = connected();
-    let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), State::Asked)).collect();
-    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
-    let states = [State::Live, State::Asked];
+    let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), CopyState::Asked)).collect();
+    connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    let states = [CopyState::Live, CopyState::Asked];
     let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
     connection.apply(flood, &mut log, now(2));
-    assert_eq!(texts(&log, Kind::Transition).len(), 12);
+    assert_eq!(texts(&log, LogKind::Transition).len(), 12);
     // More messages of the same second are no reason to say more; after it there is one line for each state.
-    connection.apply(vec![transition(3, State::Asked), transition(4, State::Live)], &mut log, now(900));
-    assert_eq!(connection.sum_due(), Some(Duration::from_millis(1_002)));
-    connection.sum_up(&mut log, now(1_001));
-    assert_eq!(texts(&log, Kind::Transition).len(), 12);
-    connection.sum_up(&mut log, now(1_002));
-    let told = texts(&log, Kind::Transition);
+    connection.apply(vec![transition(3, CopyState::Asked), transition(4, CopyState::Live)], &mut log, now(900));
+    assert_eq!(connection.summary_due(), Some(Duration::from_millis(1_002)));
+    connection.summarize_transitions(&mut log, now(1_001));
+    assert_eq!(texts(&log, LogKind::Transition).len(), 12);
+    connection.summarize_transitions(&mut log, now(1_002));
+    let told = texts(&log, LogKind::Transition);
     assert_eq!(told[12..], ["… and 1 more method: asked now", "… and 7 more methods: live now"]);
-    assert_eq!(connection.sum_due(), None);
-    connection.apply(vec![transition(3, State::Live)], &mut log, now(1_500));
-    assert_eq!(texts(&log, Kind::Transition).len(), 15, "and so on");
+    assert_eq!(connection.summary_due(), None);
+    connection.apply(vec![transition(3, CopyState::Live)], &mut log, now(1_500));
+    assert_eq!(texts(&log, LogKind::Transition).len(), 15, "and so on");
 }
 
 /// Some names, and how many more a second later, would look like all that went.
@@ -346,25 +350,25 @@ fn many_that_go_the_same_way_at_once_are_a_number() {
     let (batches, _) = crate::model::catalogue::synthetic::batches(1, 100);
     batches.into_iter().for_each(|batch| assert!(catalogue.append(batch)));
     let (mut connection, mut log) = connected_to(catalogue);
-    let rows = (0..80).map(|id| row(&connection, id, MethodIx(id), State::Live)).collect();
-    connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], &mut log, now(1));
-    connection.sum_up(&mut log, now(1_001));
-    let before = texts(&log, Kind::Transition).len();
-    let off = (0..13).map(|id| transition(id, State::Off)).chain([transition(79, State::Failed)]);
+    let rows = (0..80).map(|id| row(&connection, id, MethodIx(id), CopyState::Live)).collect();
+    connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
+    connection.summarize_transitions(&mut log, now(1_001));
+    let before = texts(&log, LogKind::Transition).len();
+    let off = (0..13).map(|id| transition(id, CopyState::Off)).chain([transition(79, CopyState::Failed)]);
     connection.apply(off.collect(), &mut log, now(2_000));
     for more in [13..33, 33..60] {
-        let off = more.map(|id| transition(id, State::Off));
+        let off = more.map(|id| transition(id, CopyState::Off));
         connection.apply(off.collect(), &mut log, now(2_100));
     }
     // They go on again: no line says first what was last, and none is counted twice.
-    connection.apply((30..60).map(|id| transition(id, State::Live)).collect(), &mut log, now(2_200));
+    connection.apply((30..60).map(|id| transition(id, CopyState::Live)).collect(), &mut log, now(2_200));
     let told = |log: &Log| -> Vec<String> {
-        texts(log, Kind::Transition).iter().skip(before).map(|text| (*text).to_owned()).collect()
+        texts(log, LogKind::Transition).iter().skip(before).map(|text| (*text).to_owned()).collect()
     };
     let now_told = told(&log);
     assert_eq!([&now_told[0], &now_told[2]], ["13 methods: live → off", "30 methods: off → live"]);
     assert!(now_told.len() == 3 && now_told[1].contains("live → failed"), "{now_told:?}");
-    connection.sum_up(&mut log, now(3_001));
+    connection.summarize_transitions(&mut log, now(3_001));
     assert_eq!(told(&log)[3..], ["… and 17 more methods: off now"]);
 }
 
@@ -374,20 +378,20 @@ fn a_batch_that_does_not_fit_is_told() {
     let (mut batches, _) = crate::model::catalogue::synthetic::batches(1, 20);
     let mut torn = batches.remove(0);
     torn.tokens.clear();
-    let told = vec![Told::Catalogue(CataloguePart::Batch(Box::new(torn)))];
+    let told = vec![ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(torn)))];
     connection.apply(told, &mut log, now(1));
-    assert_eq!(texts(&log, Kind::Notice).len(), 1);
+    assert_eq!(texts(&log, LogKind::Notice).len(), 1);
 }
 
 /// What was done is taken back by the agent, which knows what stood before; what was taken back is a turn again.
 #[test]
 fn undo_names_the_turn_that_made_it_last() {
     let (mut connection, mut log) = connected();
-    let add = method(&connection.catalogue, "Shop!Shop.Cart.Add(int)");
-    let targets = connection.reaching(&MethodSet::one(add));
+    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
+    let targets = connection.table.reaching(&MethodSet::one(add));
     let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
     let done = |connection: &mut Connection, ticket| {
-        let told = vec![Told::Dialled(ticket, Ok(DialReport::default()))];
+        let told = vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))];
         connection.apply(told, &mut Log::default(), now(2));
     };
     done(&mut connection, turn.ticket);
@@ -395,25 +399,25 @@ fn undo_names_the_turn_that_made_it_last() {
         panic!("a step")
     };
     assert_eq!(of, turn.ticket);
-    assert_eq!((connection.dial(add).wanted, connection.dial(add).pending), (Level::Off, true));
+    assert_eq!((connection.table.dial(add).wanted, connection.table.dial(add).pending), (Level::Off, true));
     done(&mut connection, ticket);
     let Ok(Step::Turn(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
     assert_eq!(again.orders, turn.orders);
-    assert!(connection.dial(add).pending);
+    assert!(connection.table.dial(add).pending);
     done(&mut connection, again.ticket);
     let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
         panic!("a step")
     };
     assert_eq!(of, again.ticket, "it was done again by another turn");
     // Refused, it can be tried again; forgotten, it cannot.
-    let refused = Refused { why: "the dials are controlled by another".into(), holder: None };
-    connection.apply(vec![Told::Dialled(ticket, Err(refused))], &mut log, now(6));
+    let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: None };
+    connection.apply(vec![ConnectionUpdate::Dialled(ticket, Err(refused))], &mut log, now(6));
     let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
         panic!("a step")
     };
     assert_eq!(of, again.ticket);
-    connection.apply(vec![Told::Forgotten(ticket)], &mut log, now(8));
-    assert!(texts(&log, Kind::Refusal).last().is_some_and(|text| text.contains("does not remember")));
+    connection.apply(vec![ConnectionUpdate::Forgotten(ticket)], &mut log, now(8));
+    assert!(texts(&log, LogKind::Refusal).last().is_some_and(|text| text.contains("does not remember")));
     assert!(
         connection.undo(false, &mut log, now(9)).is_err() && connection.undo(true, &mut log, now(9)).is_err()
     );
@@ -429,7 +433,7 @@ fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
     use crate::model::catalogue::builder::Builder;
     use crate::model::catalogue::builder::tests::{module, page};
     let (mut connection, mut log) = connected();
-    let catalogue = |part| Told::Catalogue(part);
+    let catalogue = |part| ConnectionUpdate::Catalogue(part);
     let mut builder = Builder::default();
     let mut load = |connection: &mut Connection, log: &mut Log, index: u64| {
         let row = module(index, "Plugin", "/opt/shop/Plugin.dll");
@@ -448,29 +452,29 @@ fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
     load(&mut connection, &mut log, 100);
     // Behind what is forgotten: it moves up each time.
     load(&mut connection, &mut log, 1_000);
-    let last = connection.catalogue.modules().len() - 1;
+    let last = connection.table.catalogue.modules().len() - 1;
     let first_of = |connection: &Connection, module: usize| {
-        MethodIx(connection.catalogue.modules()[module].methods.start)
+        MethodIx(connection.table.catalogue.modules()[module].methods.start)
     };
-    let kept = connection.catalogue.copy_of(first_of(&connection, last)).expect("there");
+    let kept = connection.table.catalogue.copy_of(first_of(&connection, last)).expect("there");
     let mut id = 0;
     let mut rows_of = |connection: &mut Connection, log: &mut Log, method: MethodIx| {
         id += 1;
-        let rows = vec![row(connection, id, method, State::Live)];
-        connection.apply(vec![Told::Event(Event::Rows { id: None, rows })], log, now(1));
+        let rows = vec![row(connection, id, method, CopyState::Live)];
+        connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], log, now(1));
     };
-    let method = connection.catalogue.find(kept).expect("there");
+    let method = connection.table.catalogue.find(kept).expect("there");
     rows_of(&mut connection, &mut log, method);
     connection.settle(now(1));
-    connection.click(Node::Method(method), Mode::Replace);
-    let reach = connection.reaching(&MethodSet::one(method));
+    connection.table.click(Node::Method(method), SelectionMode::Replace);
+    let reach = connection.table.reaching(&MethodSet::one(method));
     let turn = connection.turn(&reach, Level::Off, false, &mut log, now(1)).expect("possible");
-    connection.apply(vec![Told::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
-    let mut unloaded = vec![connection.catalogue.modules()[last - 1].key];
+    connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
+    let mut unloaded = vec![connection.table.catalogue.modules()[last - 1].key];
     let mut sizes = Vec::new();
     for round in 0..200 {
         let key = load(&mut connection, &mut log, 2_000 + round);
-        let module = connection.catalogue.modules().len() - 1;
+        let module = connection.table.catalogue.modules().len() - 1;
         let method = first_of(&connection, module);
         rows_of(&mut connection, &mut log, method);
         unloaded.push(key);
@@ -479,14 +483,14 @@ fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
             let old: Vec<_> = unloaded.drain(..unloaded.len() - 16).collect();
             connection.apply(vec![catalogue(CataloguePart::Forgotten(old))], &mut log, now(1));
             connection.settle(now(1));
-            sizes.push((connection.catalogue.len(), connection.live.rows().count()));
+            sizes.push((connection.table.catalogue.len(), connection.table.live.rows().count()));
         }
-        let method = connection.catalogue.find(kept).expect("it stays");
-        assert_eq!(connection.live.of_method(method).map(|row| row.copy), Some(kept));
-        assert_eq!(connection.targets(), MethodSet::one(method), "the selection follows");
+        let method = connection.table.catalogue.find(kept).expect("it stays");
+        assert_eq!(connection.table.live.of_method(method).map(|row| row.copy), Some(kept));
+        assert_eq!(connection.table.targets(), MethodSet::one(method), "the selection follows");
     }
     assert!(sizes.len() > 5 && sizes.iter().all(|size| size == sizes.last().expect("some")), "{sizes:?}");
-    let method = connection.catalogue.find(kept).expect("it stays");
+    let method = connection.table.catalogue.find(kept).expect("it stays");
     let undo = connection.undo(false, &mut log, now(9)).expect("to be undone");
-    assert!(connection.turns.touches(&[method.0..method.0 + 1]), "{undo:?}");
+    assert!(connection.table.changes.touches(&[method.0..method.0 + 1]), "{undo:?}");
 }

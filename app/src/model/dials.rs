@@ -1,45 +1,46 @@
-//! The dialled copies of one process: rows, transitions and counters folded into one table.
+//! The dialled copies of one process: a table built from rows, transitions and counters.
 
-use super::cost::{self, Foreseen, Load};
-use redial_protocol::calls::RowCalls;
+use super::cost::{self, CostEstimate, DialLoad};
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, Transition};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use std::collections::BTreeMap;
 
-/// One dialled copy with its rate.
+/// A dialled copy with its rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Dial {
-    /// The row as the agent last said it; `calls` is kept up to date by counter deltas.
+pub struct DialledCopy {
+    /// The agent's last row; counter deltas keep `calls` up to date.
     pub row: StatusRow,
-    /// Calls a second over the last fold; None until one fold has a predecessor to be measured from.
+    /// Calls per second in the last interval; `None` until there are two counter snapshots.
     pub rate: Option<f64>,
-    /// How long its calls take; None while none was timed.
+    /// Durations of its calls; `None` if none was timed.
     pub times: Option<Times>,
-    /// Its worst calls; None where it has no condition for them, or nobody asked.
-    pub calls: Option<RowCalls>,
+    /// Its slowest calls; `None` without a condition for them, or if nobody requested them.
+    pub calls: Option<RowSlowestCalls>,
 }
 
-impl Dial {
-    /// Whether it was dialled and is no more: nothing is wanted of it, nothing of ours runs, and nobody calls what did.
+impl DialledCopy {
+    /// Returns whether it was dialled and is off: level off is wanted, no instrumented body is active, and it
+    /// has no calls.
     pub fn is_over(&self) -> bool {
-        let rests = matches!(self.row.state, State::Off | State::Refused | State::Lost);
+        let rests = matches!(self.row.state, CopyState::Off | CopyState::Refused | CopyState::Lost);
         self.row.wanted == Level::Off && rests && !self.rate.is_some_and(|rate| rate > 0.0)
     }
 }
 
-/// All rows of one agent, in the order of its ledger.
+/// All rows of one agent in ledger order.
 #[derive(Clone, Debug, Default)]
-pub struct Dials {
-    rows: BTreeMap<RowId, Dial>,
-    /// Agent time, ms, up to which the counters are folded; None before anything is known of its clock.
-    folded_to: Option<u64>,
-    /// Milliseconds the first fold covers, by the reader's clock.
-    first_fold: Option<u64>,
+pub struct DialledCopies {
+    rows: BTreeMap<RowId, DialledCopy>,
+    /// Agent time of the last counter snapshot in milliseconds; `None` until its clock is known.
+    snapshot_ms: Option<u64>,
+    /// Milliseconds covered by the first snapshot, by the reader's clock.
+    first_interval: Option<u64>,
     dropped: u64,
     late: bool,
     ended: bool,
@@ -48,71 +49,71 @@ pub struct Dials {
     budget: Option<CostBudget>,
 }
 
-/// What an event changed.
+/// The effect of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Nothing that is shown.
+pub enum DialsUpdate {
+    /// Nothing that is shown changed.
     None,
-    /// Rows or their states.
+    /// Rows or their states changed.
     Rows,
-    /// A fold of the counters: numbers and rates.
+    /// A counter snapshot changed numbers and rates.
     Fold,
     /// The process is ending; these are its last numbers.
     Ended,
 }
 
-impl Dials {
-    /// Takes an event in.
-    pub fn apply(&mut self, event: Event) -> Change {
+impl DialledCopies {
+    /// Applies an event.
+    pub fn apply(&mut self, event: Event) -> DialsUpdate {
         match event {
             Event::Rows { rows, .. } => {
                 self.rows(rows);
-                Change::Rows
+                DialsUpdate::Rows
             }
             Event::Transition(transition) => self.transition(transition),
             Event::Counters { delta, dropped } => {
                 self.late = dropped > self.dropped;
                 self.dropped = dropped;
                 self.fold(&delta);
-                Change::Fold
+                DialsUpdate::Fold
             }
             Event::Times { times, .. } => {
                 self.times(times);
-                // A fold of the counters follows.
-                Change::None
+                // A counter snapshot follows.
+                DialsUpdate::None
             }
             Event::Goodbye { missed_deadlines } => {
                 self.ended = true;
                 self.missed_deadlines = missed_deadlines;
-                Change::Ended
+                DialsUpdate::Ended
             }
             Event::Budget(budget) => {
                 self.budget = Some(budget);
-                Change::None
+                DialsUpdate::None
             }
             Event::Reply { .. }
             | Event::Methods { .. }
             | Event::Control(_)
             | Event::Progress { .. }
             | Event::Catalogue { .. }
-            | Event::Il { .. } => Change::None,
+            | Event::Il { .. } => DialsUpdate::None,
         }
     }
 
-    /// Takes a page of rows in; a row that is known keeps its rate.
+    /// Applies a page of rows; known rows keep their rates.
     pub fn rows(&mut self, rows: Vec<StatusRow>) {
         for row in rows {
             match self.rows.entry(row.row) {
                 std::collections::btree_map::Entry::Vacant(vacant) => {
-                    vacant.insert(Dial { row, rate: None, times: None, calls: None });
+                    vacant.insert(DialledCopy { row, rate: None, times: None, calls: None });
                 }
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
             }
         }
     }
 
-    /// Takes the worst calls of rows in.
-    pub fn calls(&mut self, calls: Vec<RowCalls>) {
+    /// Applies the slowest calls of rows.
+    pub fn calls(&mut self, calls: Vec<RowSlowestCalls>) {
         for one in calls {
             if let Some(dial) = self.rows.get_mut(&one.row) {
                 dial.calls = Some(one);
@@ -120,7 +121,7 @@ impl Dials {
         }
     }
 
-    /// Takes a page of times in.
+    /// Applies a page of times.
     pub fn times(&mut self, times: Vec<Times>) {
         for one in times {
             if let Some(dial) = self.rows.get_mut(&one.row) {
@@ -129,8 +130,8 @@ impl Dials {
         }
     }
 
-    fn transition(&mut self, transition: Transition) -> Change {
-        let Some(dial) = self.rows.get_mut(&transition.row) else { return Change::None };
+    fn transition(&mut self, transition: Transition) -> DialsUpdate {
+        let Some(dial) = self.rows.get_mut(&transition.row) else { return DialsUpdate::None };
         dial.row.wanted = transition.wanted;
         dial.row.state = transition.state;
         dial.row.version = transition.version;
@@ -138,16 +139,16 @@ impl Dials {
         dial.row.note = transition.note;
         dial.row.times_note = transition.times_note;
         dial.row.options = transition.options;
-        Change::Rows
+        DialsUpdate::Rows
     }
 
     fn fold(&mut self, delta: &CounterDelta) {
-        let elapsed = match self.folded_to {
+        let elapsed = match self.snapshot_ms {
             Some(before) => delta.t_ms.checked_sub(before),
-            None => self.first_fold,
+            None => self.first_interval,
         };
         let elapsed = elapsed.filter(|ms| *ms > 0);
-        self.folded_to = Some(delta.t_ms);
+        self.snapshot_ms = Some(delta.t_ms);
         self.zero_rates(elapsed.is_some());
         for (row, calls) in delta.rows.iter().zip(&delta.calls) {
             let Some(dial) = self.rows.get_mut(row) else { continue };
@@ -156,16 +157,15 @@ impl Dials {
         }
     }
 
-    /// Says how long ago the rows were taken in, should the next fold be the first: nothing else can tell what
-    /// time it covers.
-    pub fn first_fold_covers(&mut self, ms: u64) {
-        self.first_fold = Some(ms);
+    /// Sets how long ago the rows arrived, which is the time that the first counter snapshot covers.
+    pub fn first_interval_covers(&mut self, ms: u64) {
+        self.first_interval = Some(ms);
     }
 
-    /// Notes that `ms` of agent time passed without a fold: nothing was called.
+    /// Records that `ms` of agent time passed without a snapshot, so nothing was called.
     pub fn silence(&mut self, ms: u64) {
-        if let Some(folded_to) = &mut self.folded_to {
-            *folded_to = folded_to.saturating_add(ms);
+        if let Some(snapshot_ms) = &mut self.snapshot_ms {
+            *snapshot_ms = snapshot_ms.saturating_add(ms);
             self.zero_rates(true);
         }
     }
@@ -176,68 +176,75 @@ impl Dials {
         }
     }
 
-    /// Says what calls cost in this process.
+    /// Sets the costs of calls in this process.
     pub fn calls_cost(&mut self, costs: Vec<Cost>) {
         self.costs = costs;
     }
 
-    /// What the dials may cost; None until the agent said.
+    /// Returns the overhead budget; `None` until the agent reported it.
     pub fn budget(&self) -> Option<&CostBudget> {
         self.budget.as_ref()
     }
 
-    /// A row.
-    pub fn get(&self, row: RowId) -> Option<&Dial> {
+    /// Returns a row.
+    pub fn get(&self, row: RowId) -> Option<&DialledCopy> {
         self.rows.get(&row)
     }
 
-    /// Percent of one processor that the dials cost; None while that is not known.
+    /// Returns the cost of the dials in percent of one processor; `None` if unknown.
     pub fn cost_percent(&self) -> Option<f64> {
-        cost::of_all(&self.costs, self.iter().map(Load::from))
+        cost::of_all(&self.costs, self.iter().map(DialLoad::from))
     }
 
-    /// What the dials would cost at a level, by their present rates; None while that is not known.
-    pub fn foresee(&self, level: Level) -> Option<Foreseen> {
-        cost::foresee(&self.costs, self.iter().map(Load::from), level)
+    /// Estimates the cost of the dials at a level from their current rates; `None` if unknown.
+    pub fn estimate_cost(&self, level: Level) -> Option<CostEstimate> {
+        cost::estimate(&self.costs, self.iter().map(DialLoad::from), level)
     }
 
-    /// The rows in ledger order.
-    pub fn iter(&self) -> impl Iterator<Item = &Dial> {
+    /// Returns the rows in ledger order.
+    pub fn iter(&self) -> impl Iterator<Item = &DialledCopy> {
         self.rows.values()
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Updates the agent merged with later ones because this reader was slow; no number is lost by that.
+    /// Returns the number of updates that the agent merged with later ones because this reader was slow; no
+    /// calls are lost.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether the last fold came late because this reader was slow.
+    /// Returns whether the last snapshot was late because this reader was slow.
     pub fn late(&self) -> bool {
         self.late
     }
 
-    /// Whether the agent said goodbye, so that the numbers are the last ones.
+    /// Returns whether the agent said goodbye, so that the numbers are final.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Modules whose first calls may have been missed, as the goodbye said.
+    /// Returns the goodbye's number of modules whose first calls may have been missed.
     pub fn missed_deadlines(&self) -> u64 {
         self.missed_deadlines
     }
 }
 
-/// Tests, and rows for others.
+/// Tests, with rows for other tests.
+impl From<&DialledCopy> for DialLoad {
+    fn from(dial: &DialledCopy) -> DialLoad {
+        DialLoad::of((dial.row.wanted, dial.row.state), dial.times.is_some(), dial.rate)
+    }
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -245,7 +252,7 @@ pub mod tests {
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
     use redial_protocol::order::TimeOptions;
-    use redial_protocol::state::State;
+    use redial_protocol::state::CopyState;
     use redial_protocol::times::Percentiles;
 
     const ID: InstanceId = InstanceId { function_id: 0x7f00_2000, rejit_id: 1 };
@@ -266,7 +273,7 @@ pub mod tests {
         }
     }
 
-    /// A row with so many calls.
+    /// A row with a number of calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
         StatusRow {
             row: RowId(index),
@@ -279,7 +286,7 @@ pub mod tests {
             module: "Shop".to_owned(),
             domain: "clrhost".to_owned(),
             wanted: Level::Count,
-            state: State::Asked,
+            state: CopyState::Asked,
             version: None,
             instances: Vec::new(),
             note: None,
@@ -289,7 +296,7 @@ pub mod tests {
         }
     }
 
-    /// A fold at `t_ms` with the calls of rows.
+    /// A counter snapshot at `t_ms` with the calls of rows.
     pub fn counters(t_ms: u64, rows: &[(u32, u64)]) -> Event {
         Event::Counters {
             delta: CounterDelta {
@@ -301,13 +308,13 @@ pub mod tests {
         }
     }
 
-    fn table(rows: Vec<StatusRow>) -> Dials {
-        let mut dials = Dials::default();
-        assert_eq!(dials.apply(Event::Rows { id: None, rows }), Change::Rows);
+    fn table(rows: Vec<StatusRow>) -> DialledCopies {
+        let mut dials = DialledCopies::default();
+        assert_eq!(dials.apply(Event::Rows { id: None, rows }), DialsUpdate::Rows);
         dials
     }
 
-    fn numbers(dials: &Dials) -> Vec<(u64, Option<f64>)> {
+    fn numbers(dials: &DialledCopies) -> Vec<(u64, Option<f64>)> {
         dials.iter().map(|dial| (dial.row.calls, dial.rate)).collect()
     }
 
@@ -319,7 +326,7 @@ pub mod tests {
         assert_eq!(
             numbers(&dials),
             [(15, None), (0, None)],
-            "the first fold has nothing to be measured from"
+            "the first snapshot has no predecessor"
         );
         dials.apply(counters(1_500, &[(0, 100)]));
         assert_eq!(numbers(&dials), [(115, Some(200.0)), (0, Some(0.0))]);
@@ -328,18 +335,18 @@ pub mod tests {
     }
 
     #[test]
-    fn the_first_fold_is_measured_by_the_readers_clock() {
+    fn the_readers_clock_measures_the_first_interval() {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", 5)]);
-        dials.first_fold_covers(500);
+        dials.first_interval_covers(500);
         dials.apply(counters(77_000, &[(0, 10)]));
         assert_eq!(numbers(&dials), [(15, Some(20.0))]);
-        dials.first_fold_covers(9_000);
+        dials.first_interval_covers(9_000);
         dials.apply(counters(78_000, &[(0, 10)]));
-        assert_eq!(numbers(&dials), [(25, Some(10.0))], "from then on the agent's clock rules");
+        assert_eq!(numbers(&dials), [(25, Some(10.0))], "from then on the agent's clock counts");
     }
 
     #[test]
-    fn silence_is_a_rate_of_zero_and_is_not_counted_twice() {
+    fn silence_is_a_rate_of_zero() {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", 0)]);
         dials.apply(counters(1_000, &[(0, 10)]));
         dials.silence(3_000);
@@ -349,7 +356,7 @@ pub mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_or_runs_back_gives_no_rate() {
+    fn a_stopped_or_reversed_clock_gives_no_rate() {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", 0)]);
         for t_ms in [1_000, 1_000, 10] {
             dials.apply(counters(t_ms, &[(0, 1)]));
@@ -364,24 +371,24 @@ pub mod tests {
             row: RowId(row),
             t_ms: 3,
             wanted: Level::Count,
-            state: State::Live,
+            state: CopyState::Live,
             version: Some(1),
-            instances: vec![Instance { id: ID, state: State::Live }],
+            instances: vec![Instance { id: ID, state: CopyState::Live }],
             note: Some("inlined in 2 callers".into()),
             times_note: Some("it is only counted".into()),
             options: TimeOptions::default(),
         };
-        assert_eq!(dials.apply(Event::Transition(transition(0))), Change::Rows);
-        assert_eq!(dials.apply(Event::Transition(transition(9))), Change::None, "an unknown row is ignored");
+        assert_eq!(dials.apply(Event::Transition(transition(0))), DialsUpdate::Rows);
+        assert_eq!(dials.apply(Event::Transition(transition(9))), DialsUpdate::None, "an unknown row is ignored");
         let dial = dials.iter().next().expect("one row");
-        assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (State::Live, Some(1), 7));
+        assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (CopyState::Live, Some(1), 7));
         assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));
         assert_eq!(dial.row.times_note.as_deref(), Some("it is only counted"));
-        assert_eq!(dial.row.instances, [Instance { id: ID, state: State::Live }]);
+        assert_eq!(dial.row.instances, [Instance { id: ID, state: CopyState::Live }]);
     }
 
     #[test]
-    fn columns_of_unequal_length_and_unknown_rows_are_harmless() {
+    fn tolerates_unequal_columns_and_unknown_rows() {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", u64::MAX - 1)]);
         let delta = CounterDelta { t_ms: 1, rows: vec![RowId(0), RowId(5), RowId(6)], calls: vec![10, 1] };
         dials.apply(Event::Counters { delta, dropped: 3 });
@@ -391,9 +398,9 @@ pub mod tests {
 
     #[test]
     fn goodbye_ends_it() {
-        let mut dials = Dials::default();
+        let mut dials = DialledCopies::default();
         assert!(!dials.ended());
-        assert_eq!(dials.apply(Event::Goodbye { missed_deadlines: 0 }), Change::Ended);
+        assert_eq!(dials.apply(Event::Goodbye { missed_deadlines: 0 }), DialsUpdate::Ended);
         assert!(dials.ended());
     }
 }

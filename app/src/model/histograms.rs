@@ -1,72 +1,72 @@
-//! Histograms of single methods: asked for while one is looked at, and kept where the user marked one, so that what came
-//! after can be compared with what was before.
+//! Histograms of single methods: requested while one is visible, and kept when the user sets a mark, to
+//! compare later calls with earlier ones.
 
 pub mod chart;
 
-use super::looked_at::{self, Ask, LookedAt};
-use redial_protocol::calls::RowCalls;
+use super::row_poll::{self, PollTime, RowPoll};
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Marks kept, of one connection: whoever sets more forgets the oldest. Each is some 18 KiB at most.
+/// Marks kept per connection, at most some 18 KiB each; setting more drops the oldest.
 const MARKS: usize = 32;
 
-/// What is known of a row's histogram.
-pub type Answer = looked_at::Answer<RowHistogram>;
+/// The agent's answer about a row's histogram.
+pub type HistogramAnswer = row_poll::RowAnswer<RowHistogram>;
 
 /// The histograms of one connection.
 #[derive(Debug, Default)]
 pub struct Histograms {
-    last: LookedAt<RowHistogram>,
-    /// The worst calls of the row looked at; told with its histogram.
-    calls: Option<Box<RowCalls>>,
-    /// Oldest first, one a row.
+    last: RowPoll<RowHistogram>,
+    /// The slowest calls of the visible row; reported with its histogram.
+    calls: Option<Box<RowSlowestCalls>>,
+    /// One per row, oldest first.
     marks: VecDeque<RowHistogram>,
 }
 
 impl Histograms {
-    /// Whether the histogram of a row that is looked at is to be asked for, given how many of its calls have ended.
-    pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> Ask {
-        let is_old = |known: &Answer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
+    /// Returns whether to request the histogram of a visible row, given how many of its calls have ended.
+    pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> PollTime {
+        let is_old = |known: &HistogramAnswer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
         self.last.ask(row, is_old, now)
     }
 
-    /// Takes an answer in.
-    pub fn take(&mut self, row: RowId, answer: Answer) {
+    /// Applies an answer.
+    pub fn take(&mut self, row: RowId, answer: HistogramAnswer) {
         self.last.take(row, answer);
     }
 
-    /// Takes the worst calls of a row in.
-    pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowCalls>>) {
+    /// Applies the slowest calls of a row.
+    pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowSlowestCalls>>) {
         if self.last.is_about(row) {
             self.calls = calls;
         }
     }
 
-    /// The worst calls of a row, as far as they are known.
-    pub fn calls(&self, row: RowId) -> Option<&RowCalls> {
+    /// Returns the slowest calls of a row, if known.
+    pub fn calls(&self, row: RowId) -> Option<&RowSlowestCalls> {
         self.calls.as_deref().filter(|calls| calls.row == row)
     }
 
-    /// Other calls are kept of a row from now on.
+    /// Forgets a row's slowest calls, because other calls will be kept from now on.
     pub fn forget_calls(&mut self, row: RowId) {
         self.calls.take_if(|calls| calls.row == row);
     }
 
-    /// A new session begins.
+    /// Begins a new session.
     pub fn begin_session(&mut self) {
         self.calls = None;
         self.last.begin_session();
     }
 
-    /// What is known of a row's histogram.
-    pub fn of(&self, row: RowId) -> Option<&Answer> {
+    /// Returns the last answer about a row's histogram.
+    pub fn of(&self, row: RowId) -> Option<&HistogramAnswer> {
         self.last.of(row)
     }
 
-    /// Keeps the present histogram of a row, to compare later ones with.
+    /// Keeps the current histogram of a row for comparison.
     pub fn mark(&mut self, row: RowId) {
         let Some(Ok(now)) = self.of(row) else { return };
         let now = now.as_ref().clone();
@@ -77,24 +77,24 @@ impl Histograms {
         }
     }
 
-    /// Forgets it.
+    /// Forgets the mark of a row.
     pub fn clear_mark(&mut self, row: RowId) {
         self.marks.retain(|mark| mark.times.row != row);
     }
 
-    /// The histogram of a row as it was when it was marked.
+    /// Returns the histogram of a row at its mark.
     pub fn marked(&self, row: RowId) -> Option<&RowHistogram> {
         self.marks.iter().find(|mark| mark.times.row == row)
     }
 }
 
-/// Tests, and histograms for others.
+/// Tests, with histograms for other tests.
 #[cfg(test)]
 pub mod tests {
     use super::*;
     use redial_protocol::times::{Percentiles, Times};
 
-    /// A histogram of a row with calls in these buckets, a nanosecond a tick.
+    /// A histogram of a row with calls in these buckets; a tick is a nanosecond.
     pub fn histogram(row: u32, counts: &[(u16, u64)]) -> RowHistogram {
         let (buckets, calls): (Vec<u16>, Vec<u64>) = counts.iter().copied().unzip();
         let exits = calls.iter().sum();
@@ -128,27 +128,27 @@ pub mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const ROW: RowId = RowId(7);
 
-    fn answer(calls: u64) -> Answer {
+    fn answer(calls: u64) -> HistogramAnswer {
         Ok(Box::new(histogram(ROW.0, &[(100, calls)])))
     }
 
     #[test]
-    fn it_is_asked_for_once_a_second_while_calls_end() {
+    fn requests_once_a_second_while_calls_end() {
         let mut histograms = Histograms::default();
-        assert_eq!(histograms.ask(ROW, 5, SECOND), Ask::Now);
-        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), Ask::No, "the answer is awaited");
+        assert_eq!(histograms.ask(ROW, 5, SECOND), PollTime::Now);
+        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), PollTime::No, "the answer is pending");
         histograms.take(ROW, answer(6));
-        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), Ask::No, "nothing has ended since");
-        assert_eq!(histograms.ask(ROW, 7, SECOND), Ask::At(2 * SECOND));
-        assert_eq!(histograms.ask(ROW, 7, 2 * SECOND), Ask::Now);
-        assert_eq!(histograms.ask(RowId(8), 1, 2 * SECOND), Ask::Now, "another is looked at");
+        assert_eq!(histograms.ask(ROW, 6, 9 * SECOND), PollTime::No, "nothing has ended since");
+        assert_eq!(histograms.ask(ROW, 7, SECOND), PollTime::At(2 * SECOND));
+        assert_eq!(histograms.ask(ROW, 7, 2 * SECOND), PollTime::Now);
+        assert_eq!(histograms.ask(RowId(8), 1, 2 * SECOND), PollTime::Now, "another row is visible");
         histograms.take(ROW, answer(7));
-        assert!(histograms.of(RowId(8)).is_none(), "that was the answer for the one before");
+        assert!(histograms.of(RowId(8)).is_none(), "that answer was for the previous row");
         histograms.begin_session();
         assert_eq!(
             histograms.ask(RowId(8), 1, 2 * SECOND),
-            Ask::Now,
-            "nobody will answer what was asked before"
+            PollTime::Now,
+            "earlier requests are never answered"
         );
     }
 
@@ -158,9 +158,9 @@ pub mod tests {
         histograms.ask(ROW, 5, SECOND);
         histograms.take(ROW, Err("its module was unloaded".into()));
         assert!(histograms.of(ROW).is_some_and(Result::is_err));
-        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), Ask::No);
+        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), PollTime::No);
         histograms.begin_session();
-        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), Ask::Now);
+        assert_eq!(histograms.ask(ROW, 9, 99 * SECOND), PollTime::Now);
     }
 
     #[test]

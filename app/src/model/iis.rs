@@ -1,20 +1,20 @@
-//! The names IIS gives its AppDomains, read into site and application.
+//! Reads site and application from the names that IIS gives its AppDomains.
 
-/// What the name of an IIS AppDomain says. IIS names it `/LM/W3SVC/SITE/ROOT[APPLICATION]-COUNT-TIME` and counts on at
-/// each recycle, so that only the part before `COUNT` names the application for longer.
+/// The parts of an IIS AppDomain's name, `/LM/W3SVC/SITE/ROOT[APPLICATION]-COUNT-TIME`. IIS increments COUNT
+/// at each recycle, so only the part before it identifies the application permanently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IisName<'a> {
     /// The site's number, from 1.
     pub site: u32,
-    /// The path of the application, `/` at the site's root.
+    /// The path of the application; `/` at the site's root.
     pub application: &'a str,
-    /// What the names of all its lives begin with, the hyphen included. (An application `/Shop-2` has a name that
-    /// begins with the prefix of `/Shop`, too.)
+    /// The common prefix of the names across recycles, including the hyphen. (Names of an application
+    /// `/Shop-2` also start with the prefix of `/Shop`.)
     pub prefix: &'a str,
 }
 
 impl<'a> IisName<'a> {
-    /// Reads a name; None for one that IIS did not give.
+    /// Parses a name; `None` if IIS did not give it.
     pub fn read(name: &'a str) -> Option<Self> {
         let rest = after(name, "/LM/W3SVC/")?;
         let (site, rest) = rest.split_once('/')?;
@@ -33,13 +33,13 @@ impl<'a> IisName<'a> {
     }
 }
 
-/// What follows a beginning; its letters count as the same in either case.
+/// Returns the text after a beginning, ignoring case.
 fn after<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
     let (start, rest) = text.split_at_checked(beginning.len())?;
     start.eq_ignore_ascii_case(beginning).then_some(rest)
 }
 
-/// Parts `TEXT-NUMBER` at the last hyphen.
+/// Splits `TEXT-NUMBER` at the last hyphen.
 fn before_number(text: &str) -> Option<(&str, &str)> {
     let (before, digits) = text.rsplit_once('-')?;
     Some((before, number(digits)?))
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn site_and_application_are_read() {
+    fn reads_site_and_application() {
         assert_eq!(read("/LM/W3SVC/1/ROOT-2-133012345678901234"), Some((1, "/", "/LM/W3SVC/1/ROOT-")));
         assert_eq!(
             read("/LM/W3SVC/1/ROOT/Shop-2-133012345678901234"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_left_alone() {
+    fn rejects_other_names() {
         for name in [
             "",
             "clrhost",

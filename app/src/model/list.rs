@@ -1,22 +1,22 @@
-//! The flat table: which methods it shows, in which order. Only methods with a row of the agent's have numbers, so
-//! that sorting by a number sorts those and leaves the rest, a million perhaps, in the order of names.
+//! The flat table: which methods it shows, and in which order. Only methods in the agent's ledger have
+//! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
-mod asked;
-pub mod renumber;
-mod which;
+mod view_options;
+pub mod renumbering;
+mod membership;
 
-pub use asked::{Filter, Key, Sort};
+pub use view_options::{Filter, SortKey, Sort};
 
-use super::by_name::ByName;
+use super::name_order::NameOrderedSet;
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
+use super::catalogue::bit_set::BitSet;
 use super::catalogue::search::Searcher;
 use super::ids::{MethodIx, Node};
 use super::live::Live;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
-use super::selection::Rows;
-use which::{all, off_again, over, with_row};
+use super::selection::OrderedRows;
+use membership::{methods_with_row, methods_turned_off, row_count, rowless_methods};
 
 /// The table.
 #[derive(Debug, Default)]
@@ -25,41 +25,42 @@ pub struct List {
     query: Query,
     sort: Sort,
     hold: bool,
-    still: bool,
+    frozen: bool,
     searcher: Searcher,
-    /// What the words leave.
-    matching: Bits,
-    /// What the whole filter leaves.
-    visible: Bits,
+    /// The methods with the filter's words.
+    matching: BitSet,
+    /// The methods that pass the whole filter.
+    visible: BitSet,
     count: usize,
-    /// Methods left out because they are off again.
+    /// Methods hidden because their dials are off again.
     off_again: usize,
-    /// Some that are off again are shown for the moment: for they are still, or one of them is picked.
-    lingers: Option<(bool, Option<MethodIx>)>,
-    /// The method that is picked.
-    picked: Option<MethodIx>,
-    /// Rows that there would be without any filter.
+    /// Some methods whose dials are off are still shown, because rows keep their places or the method is
+    /// selected.
+    exempted_at: Option<(bool, Option<MethodIx>)>,
+    /// The selected method.
+    selected: Option<MethodIx>,
+    /// The number of rows without any filter.
     all: usize,
     ranking: Ranking,
-    /// Visible methods with a row, in their order; none when sorted by name.
+    /// Visible methods with a row, in order; empty if sorted by name.
     ranked: Vec<u32>,
-    /// The others, by name; and whether no `settle` came since they were put in order.
-    rest: ByName,
-    is_new: bool,
-    in_parts: bool,
+    /// The other methods in name order, and whether `settle` has not run since they were ordered.
+    rest: NameOrderedSet,
+    is_fresh: bool,
+    allows_partial_order: bool,
     matched_at: Option<(u64, String)>,
-    filtered_at: Option<Filtered>,
-    arranged_at: Option<Arranged>,
-    /// New numbers came, and are not in order yet.
-    owes: bool,
-    /// Something is typed or clicked in this frame.
+    filtered_at: Option<FilterInputs>,
+    arranged_at: Option<OrderInputs>,
+    /// New numbers arrived that are not yet sorted.
+    has_unsorted_numbers: bool,
+    /// The user is typing or clicking in this frame.
     busy: bool,
     edition: u64,
 }
 
-/// What the filter was carried out on.
+/// The state that the filter was applied to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Filtered {
+struct FilterInputs {
     edition: u64,
     modules: u64,
     filter: Filter,
@@ -67,23 +68,23 @@ struct Filtered {
     states: u64,
 }
 
-/// What an arrangement was made from.
+/// The state that an arrangement was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Arranged {
+struct OrderInputs {
     edition: u64,
     sort: Sort,
     rows: u64,
     numbers: u64,
-    stays: Option<MethodIx>,
+    pinned: Option<MethodIx>,
 }
 
 impl List {
-    /// The filter.
+    /// Returns the filter.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Sets the filter; `settle` carries it out.
+    /// Sets the filter; `settle` applies it.
     pub fn set_filter(&mut self, filter: Filter) {
         if self.filter.text != filter.text {
             self.query = Query::parse(&filter.text);
@@ -91,105 +92,104 @@ impl List {
         self.filter = filter;
     }
 
-    /// The filter's words, for highlighting.
+    /// Returns the filter's words, for highlighting.
     pub fn query(&self) -> &Query {
         &self.query
     }
 
-    /// The order.
+    /// Returns the sort order.
     pub fn sort(&self) -> Sort {
         self.sort
     }
 
-    /// Sets the order; `settle` carries it out.
+    /// Sets the sort order; `settle` applies it.
     pub fn set_sort(&mut self, sort: Sort) {
         self.sort = sort;
     }
 
-    /// Whether the order is held while numbers change.
+    /// Returns whether the order is held while numbers change.
     pub fn hold(&self) -> bool {
         self.hold
     }
 
-    /// Holds the order while numbers change, or lets it go.
+    /// Holds the order while numbers change, or releases it.
     pub fn set_hold(&mut self, hold: bool) {
         self.hold = hold;
     }
 
-    /// Whether numbers that change are to move no row, for a moment or until told otherwise.
+    /// Returns whether changing numbers move no rows, for a moment or until further notice.
     pub fn is_held(&self) -> bool {
-        self.hold || self.still
+        self.hold || self.frozen
     }
 
-    /// Whether the order is held and is that of earlier numbers.
+    /// Returns whether the order is held and based on earlier numbers.
     pub fn is_behind(&self, live: &Live) -> bool {
         let now = numbers(self.sort.key, live);
-        // Of one there is no order.
+        // A single row has no order.
         self.ranked.len() > 1
             && self.is_held()
             && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
     }
 
-    /// Whether a later `settle` will put new numbers in order, or rows at places farther down, which this one left.
-    pub fn owes(&self) -> bool {
-        self.owes || !self.rest.is_whole()
+    /// Returns whether a later `settle` will sort new numbers, or rows farther down that this one skipped.
+    pub fn has_pending_work(&self) -> bool {
+        self.has_unsorted_numbers || !self.rest.is_materialized()
     }
 
-    /// Whether rows far from those looked at may be missing for some frames after others are shown: only where nobody has
-    /// picked one, which would have to be found.
-    pub fn set_in_parts(&mut self, in_parts: bool) {
-        self.in_parts = in_parts;
+    /// Allows rows far from the visible ones to be missing for some frames after the filter changed; only if
+    /// no row is selected, which would have to be found.
+    pub fn allow_partial_order(&mut self, allows_partial_order: bool) {
+        self.allows_partial_order = allows_partial_order;
     }
 
-    /// Finds the rows at all places, before something is done with them.
+    /// Finds all rows before an operation on them.
     pub fn complete(&mut self, catalogue: &Catalogue) {
-        if !self.rest.is_whole() {
+        if !self.rest.is_materialized() {
             self.rest.complete(catalogue);
         }
     }
 
-    /// In a frame in which something is typed or clicked, new numbers are not put in order: the next one does that.
+    /// Marks a frame in which the user types or clicks; it leaves new numbers to the next frame.
     pub fn set_busy(&mut self, busy: bool) {
         self.busy = busy;
     }
 
-    /// Puts the rows in the order of the numbers that there are now, once, though the order is held; `settle` carries it
-    /// out.
+    /// Sorts the rows once by the current numbers, even if the order is held; `settle` carries it out.
     pub fn sort_again(&mut self) {
         self.arranged_at = None;
         self.ranking.forget_order();
     }
 
-    /// While it is still, every row keeps its place: also those whose dial is turned for the first time. It is meant
-    /// for moments; what the filter shows changes all the same.
-    pub fn set_still(&mut self, still: bool) {
-        self.still = still;
+    /// Keeps every row in its place, even those dialled for the first time. Meant for short moments; the set
+    /// of rows still changes.
+    pub fn set_frozen(&mut self, frozen: bool) {
+        self.frozen = frozen;
     }
 
-    /// What is picked stays where only dialled methods are shown, though it be off again.
-    pub fn set_picked(&mut self, picked: Option<MethodIx>) {
-        self.picked = picked;
+    /// Keeps the selected method visible among only dialled methods even if its dial is off again.
+    pub fn set_selected(&mut self, selected: Option<MethodIx>) {
+        self.selected = selected;
     }
 
-    /// Shows what another list leaves of the same methods, `visible` in this one's numbers. It has no rows of its own then:
-    /// they stand where the other's do.
-    pub fn follow(&mut self, other: &List, visible: Bits) {
+    /// Shows the rows of another list; `visible` has the same methods in this list's numbers. This list then
+    /// has no order of its own.
+    pub fn follow(&mut self, other: &List, visible: BitSet) {
         self.set_filter(other.filter.clone());
         self.count = visible.count();
         self.visible = visible;
         self.ranked.clear();
-        self.rest = ByName::default();
+        self.rest = NameOrderedSet::default();
         (self.filtered_at, self.arranged_at) = (None, None);
         self.edition += 1;
     }
 
-    /// Brings it up to date; whether anything it shows changed its place.
+    /// Brings the list up to date; returns whether any visible row moved.
     pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         self.settle_filter(catalogue, live);
         self.arrange(catalogue, live)
     }
 
-    /// Brings up to date which methods are shown, and puts them in no order: who looks at the tree needs none.
+    /// Updates the set of visible methods without ordering them, as the tree needs no order.
     pub fn settle_filter(&mut self, catalogue: &Catalogue, live: &Live) {
         let matched = (catalogue.modules_edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
@@ -197,44 +197,44 @@ impl List {
             self.matched_at = Some((catalogue.modules_edition(), self.filter.text.clone()));
             self.filtered_at = None;
         }
-        // Rows make methods of unloaded modules visible, so that they count even when not only they are shown.
-        let concerned = self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
-        let leaves_out = self.filter.only_dialled && !self.filter.off_again;
-        let now = Filtered {
+        // Rows make methods of unloaded modules visible, so they matter even if others are shown too.
+        let depends_on_rows = self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
+        let hides_off = self.filter.only_dialled && !self.filter.off_again;
+        let now = FilterInputs {
             edition: catalogue.edition(),
             modules: catalogue.modules_edition(),
             filter: self.filter.clone(),
-            rows: if concerned { live.rows_edition() } else { 0 },
-            states: if leaves_out { live.states_edition() } else { 0 },
+            rows: if depends_on_rows { live.rows_edition() } else { 0 },
+            states: if hides_off { live.states_edition() } else { 0 },
         };
-        let lingering = (self.still, self.picked);
-        if self.filtered_at.as_ref() == Some(&now) && self.lingers.is_none_or(|before| before == lingering) {
+        let exemptions = (self.frozen, self.selected);
+        if self.filtered_at.as_ref() == Some(&now) && self.exempted_at.is_none_or(|before| before == exemptions) {
             return;
         }
         let before = self.filtered_at.replace(now);
         let now = self.filtered_at.as_ref();
-        let asked = |at: &Filtered| (at.modules, at.filter.clone());
-        let same_question = before.as_ref().map(asked) == now.map(asked);
+        let filter_of = |at: &FilterInputs| (at.modules, at.filter.clone());
+        let same_filter = before.as_ref().map(filter_of) == now.map(filter_of);
         let mut visible = self.filtered(&self.filter, catalogue, live);
-        self.all = all(catalogue);
-        (self.off_again, self.lingers) = (0, None);
-        if leaves_out {
-            let mut over = off_again(catalogue, live);
-            over.intersect(&visible);
-            let all = over.count();
-            // Who has just turned one off sees it, and can turn it on again.
-            if self.still && same_question {
-                over.subtract(&self.visible);
-            } else if let Some(picked) =
-                self.picked.filter(|picked| same_question && self.visible.get(picked.0))
+        self.all = row_count(catalogue);
+        (self.off_again, self.exempted_at) = (0, None);
+        if hides_off {
+            let mut hidden = methods_turned_off(catalogue, live);
+            hidden.intersect(&visible);
+            let all = hidden.count();
+            // After turning a dial off, the user still sees it and can turn it on again.
+            if self.frozen && same_filter {
+                hidden.subtract(&self.visible);
+            } else if let Some(selected) =
+                self.selected.filter(|selected| same_filter && self.visible.get(selected.0))
             {
-                over.set(picked.0, false);
+                hidden.set(selected.0, false);
             }
-            self.off_again = over.count();
-            self.lingers = (self.off_again < all).then_some(lingering);
-            visible.subtract(&over);
+            self.off_again = hidden.count();
+            self.exempted_at = (self.off_again < all).then_some(exemptions);
+            visible.subtract(&hidden);
         }
-        if same_question && self.visible == visible {
+        if same_filter && self.visible == visible {
             return;
         }
         self.visible = visible;
@@ -242,9 +242,9 @@ impl List {
         self.edition += 1;
     }
 
-    fn filtered(&self, filter: &Filter, catalogue: &Catalogue, live: &Live) -> Bits {
+    fn filtered(&self, filter: &Filter, catalogue: &Catalogue, live: &Live) -> BitSet {
         let mut visible = self.matching.clone();
-        let known = with_row(catalogue, live);
+        let known = methods_with_row(catalogue, live);
         if filter.only_dialled {
             visible.intersect(&known);
         }
@@ -258,109 +258,109 @@ impl List {
             }
         }
         catalogue.merged_away().into_iter().for_each(|(copy, _)| visible.set_range(copy, false));
-        over(catalogue).for_each(|range| visible.set_range(range, false));
+        rowless_methods(catalogue).for_each(|range| visible.set_range(range, false));
         visible
     }
 
     fn arrange(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
-        // From the end nothing can be found before all of them are there.
-        let in_parts = self.in_parts && self.sort != Sort { key: Key::Name, descending: true };
+        // In reverse order nothing can be found before all rows are.
+        let allows_partial_order = self.allows_partial_order && self.sort != Sort { key: SortKey::Name, descending: true };
         // The frame that shows them first has enough to do.
-        let wait = std::mem::take(&mut self.is_new) || self.busy;
-        if self.arranged_at.is_some_and(|at| at.edition == self.edition) && !(wait && in_parts) {
+        let wait = std::mem::take(&mut self.is_fresh) || self.busy;
+        if self.arranged_at.is_some_and(|at| at.edition == self.edition) && !(wait && allows_partial_order) {
             self.complete(catalogue);
         }
         let numbers = numbers(self.sort.key, live);
-        let rows = if self.sort.key == Key::Name { 0 } else { live.rows_edition() };
-        let by_rate = self.sort.key == Key::Rate;
-        let stays = if by_rate { self.ranking.stays(self.picked, catalogue, live) } else { None };
-        let mut now = Arranged { edition: self.edition, sort: self.sort, rows, numbers, stays };
+        let rows = if self.sort.key == SortKey::Name { 0 } else { live.rows_edition() };
+        let by_rate = self.sort.key == SortKey::Rate;
+        let pinned = if by_rate { self.ranking.pinned(self.selected, catalogue, live) } else { None };
+        let mut now = OrderInputs { edition: self.edition, sort: self.sort, rows, numbers, pinned };
         let before = self.arranged_at;
         let same_rows = before.is_some_and(|before| {
-            (before.edition, before.rows, before.sort.key == Key::Name)
-                == (now.edition, rows, self.sort.key == Key::Name)
+            (before.edition, before.rows, before.sort.key == SortKey::Name)
+                == (now.edition, rows, self.sort.key == SortKey::Name)
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
-        let owed = std::mem::take(&mut self.owes);
+        let was_unsorted = std::mem::take(&mut self.has_unsorted_numbers);
         if same_rows && same_order && (self.hold || before == Some(now)) {
             return false;
         }
-        if self.still && same_order && before.is_some_and(|before| before.edition == self.edition) {
+        if self.frozen && same_order && before.is_some_and(|before| before.edition == self.edition) {
             return false;
         }
-        // A frame that takes numbers in, or a letter, has enough to do.
-        if same_rows && same_order && (self.busy || !owed) {
-            self.owes = true;
+        // A frame that receives numbers or a typed letter has enough to do.
+        if same_rows && same_order && (self.busy || !was_unsorted) {
+            self.has_unsorted_numbers = true;
             return false;
         }
         if !same_rows {
             let mut rest = self.visible.clone();
-            if self.sort.key != Key::Name {
-                rest.subtract(&with_row(catalogue, live));
+            if self.sort.key != SortKey::Name {
+                rest.subtract(&methods_with_row(catalogue, live));
             }
-            self.rest = match in_parts {
-                true => self.rest.instead(rest, catalogue),
-                false => ByName::new(rest, catalogue),
+            self.rest = match allows_partial_order {
+                true => self.rest.rebuilt(rest, catalogue),
+                false => NameOrderedSet::new(rest, catalogue),
             };
-            self.is_new = true;
+            self.is_fresh = true;
         }
-        self.rank(!same_rows && same_order, stays, catalogue, live);
-        // While the order is held, it is that of earlier numbers.
-        now.numbers = self.ranking.numbers().filter(|_| self.sort.key != Key::Name).unwrap_or(numbers);
+        self.rank(!same_rows && same_order, pinned, catalogue, live);
+        // While the order is held, it is based on earlier numbers.
+        now.numbers = self.ranking.numbers().filter(|_| self.sort.key != SortKey::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
-        self.owes = !self.is_held() && now.numbers != numbers;
+        self.has_unsorted_numbers = !self.is_held() && now.numbers != numbers;
         true
     }
 
-    fn rank(&mut self, as_it_was: bool, stays: Option<MethodIx>, catalogue: &Catalogue, live: &Live) {
+    fn rank(&mut self, as_it_was: bool, pinned: Option<MethodIx>, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
-        if self.sort.key != Key::Name {
-            self.ranking.settle((self.sort, stays), self.hold || as_it_was, catalogue, live);
+        if self.sort.key != SortKey::Name {
+            self.ranking.settle((self.sort, pinned), self.hold || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }
 
-    /// Methods the filter leaves, in an order or not.
+    /// Returns the number of methods that pass the filter, sorted or not.
     pub fn shown(&self) -> usize {
         self.count
     }
 
-    /// Methods that have the filter's words, whatever else leaves them out.
+    /// Returns the number of methods with the filter's words, whatever else hides them.
     pub fn matches(&self) -> usize {
         self.matching.count()
     }
 
-    /// Methods that would be shown with other switches: of those that fit them, none that would be left out as off again.
+    /// Returns the number of methods that other switches would show, excluding those hidden as off again.
     pub fn would_show(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
         let mut visible = self.filtered(switches, catalogue, live);
         if switches.only_dialled && !switches.off_again {
-            visible.subtract(&off_again(catalogue, live));
+            visible.subtract(&methods_turned_off(catalogue, live));
         }
         visible.count()
     }
 
-    /// Methods that are left out because they were dialled and are off again.
+    /// Returns the number of methods hidden because their dials are off again.
     pub fn off_again(&self) -> usize {
         self.off_again
     }
 
-    /// Methods there would be without any filter: merged copies count once.
+    /// Returns the number of methods without any filter; merged copies count once.
     pub fn all(&self) -> usize {
         self.all
     }
 
-    /// Methods shown, as they were last put in order.
+    /// Returns the number of methods shown, as last sorted.
     pub fn len(&self) -> usize {
         self.ranked.len() + self.rest.len()
     }
 
-    /// Whether none is shown.
+    /// Returns whether no method is shown.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Methods shown, as bits.
-    pub fn visible(&self) -> &Bits {
+    /// Returns the methods shown, as bits.
+    pub fn visible(&self) -> &BitSet {
         &self.visible
     }
 
@@ -369,11 +369,11 @@ impl List {
         self.edition
     }
 
-    /// The method at a place.
+    /// Returns the method at a place.
     pub fn at(&self, place: usize) -> Option<MethodIx> {
         let found = match self.sort {
-            Sort { key: Key::Name, descending: false } => self.rest.get(place),
-            Sort { key: Key::Name, descending: true } => {
+            Sort { key: SortKey::Name, descending: false } => self.rest.get(place),
+            Sort { key: SortKey::Name, descending: true } => {
                 self.rest.len().checked_sub(place + 1).and_then(|from_end| self.rest.get(from_end))
             }
             Sort { descending: true, .. } => match place.checked_sub(self.ranked.len()) {
@@ -388,19 +388,19 @@ impl List {
         found.map(MethodIx)
     }
 
-    /// Where a method stands; None when it is not shown.
+    /// Returns the place of a method; `None` if it is not shown.
     pub fn position(&self, method: MethodIx, catalogue: &Catalogue) -> Option<usize> {
         let place = self.place_near(method, catalogue);
         (self.at(place) == Some(method)).then_some(place)
     }
 
-    /// Where a method stands, or would stand by its name if it were shown.
+    /// Returns the place of a method, or the one it would have by name.
     pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
         let ranked = self.ranked.iter().position(|one| *one == method.0);
         let by_name = || self.rest.place_near(method, catalogue);
         match self.sort {
-            Sort { key: Key::Name, descending: false } => by_name(),
-            Sort { key: Key::Name, descending: true } => {
+            Sort { key: SortKey::Name, descending: false } => by_name(),
+            Sort { key: SortKey::Name, descending: true } => {
                 let place = by_name();
                 self.rest.len().saturating_sub(place + usize::from(self.rest.get(place) == Some(method.0)))
             }
@@ -409,7 +409,7 @@ impl List {
         }
     }
 
-    /// Bytes it occupies, about.
+    /// Returns the approximate memory used in bytes.
     pub fn bytes(&self) -> usize {
         self.ranked.capacity() * size_of::<u32>()
             + (self.matching.len() + self.visible.len()) / 8
@@ -428,8 +428,8 @@ pub struct ListRows<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-impl Rows for ListRows<'_> {
-    fn methods(&self) -> Option<&Bits> {
+impl OrderedRows for ListRows<'_> {
+    fn methods(&self) -> Option<&BitSet> {
         Some(&self.list.visible)
     }
 

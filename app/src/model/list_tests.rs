@@ -1,18 +1,18 @@
-//! The table against a plain sort of a plain filter.
+//! Compares the table with a plain sort of a plain filter.
 
 use super::*;
-use crate::model::catalogue::synthetic::Chance;
+use crate::model::catalogue::synthetic::PseudoRandom;
 use crate::model::catalogue::tests::{large, method, small};
 use crate::model::dials::tests::times;
 use crate::model::live::tests::turned_off;
 use crate::model::ranking::number;
-use crate::output::times::TimeColumn;
+use crate::text::times::TimeColumn;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::order::TimeOptions;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 
 /// A live table with rows for these methods; row `n` has `calls(n)` calls.
@@ -27,7 +27,7 @@ pub fn live(catalogue: &Catalogue, methods: &[u32], calls: impl Fn(u32) -> u64) 
         module: String::new(),
         domain: String::new(),
         wanted: if id % 4 == 0 { Level::Off } else { Level::Count },
-        state: if id % 3 == 0 { State::Asked } else { State::Live },
+        state: if id % 3 == 0 { CopyState::Asked } else { CopyState::Live },
         version: None,
         instances: vec![],
         note: None,
@@ -51,7 +51,7 @@ fn names(list: &List, catalogue: &Catalogue) -> Vec<String> {
 }
 
 #[test]
-fn the_filter_leaves_what_it_says_in_the_order_of_names() {
+fn filters_methods_in_name_order() {
     let catalogue = small();
     let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;
     let live = live(&catalogue, &[add], |_| 1);
@@ -73,9 +73,9 @@ fn the_filter_leaves_what_it_says_in_the_order_of_names() {
 }
 
 #[test]
-fn every_order_is_the_plain_one_and_places_are_found_again() {
+fn every_order_agrees_with_a_plain_sort() {
     let catalogue = large(6, 400);
-    let mut chance = Chance::new(11);
+    let mut chance = PseudoRandom::new(11);
     let mut methods: Vec<u32> = (0..400).collect();
     methods.retain(|_| chance.below(4) == 0);
     let mut live = live(&catalogue, &methods, |id| u64::from(id * 7 % 13));
@@ -93,24 +93,25 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
     });
     live.take_times(timed.collect());
     let mut list = List::default();
-    let (longest, median) = (Key::Time(TimeColumn::Max), Key::Time(TimeColumn::P50));
+    let (longest, median) = (SortKey::Time(TimeColumn::Max), SortKey::Time(TimeColumn::P50));
     for text in ["", "order", "get cache"] {
-        for key in [Key::Name, Key::Wanted, Key::State, Key::Calls, Key::Rate, longest, median] {
+        for key in [SortKey::Name, SortKey::Wanted, SortKey::State, SortKey::Calls, SortKey::Rate, longest, median] {
             for descending in [false, true] {
                 list.set_filter(Filter { text: text.into(), ..Filter::default() });
                 list.set_sort(Sort { key, descending });
                 list.settle(&catalogue, &live);
                 let mut expected: Vec<u32> = list.visible().iter_in(0..u32::MAX).collect();
                 let number = |method: &u32| {
-                    // Those without a row come after (before, ascending) even a zero; of one rate, those of fewer calls do.
-                    let calls = |row| if key == Key::Rate { number(Key::Calls, row) } else { 0 };
+                    // Methods without a row follow (or precede, if ascending) even zero; equal rates sort by
+                    // call count.
+                    let calls = |row| if key == SortKey::Rate { number(SortKey::Calls, row) } else { 0 };
                     live.of_method(MethodIx(*method)).map(|row| (number(key, row), calls(row)))
                 };
                 expected.sort_by(|a, b| {
                     let by_name = catalogue.name_place(MethodIx(*a)).cmp(&catalogue.name_place(MethodIx(*b)));
                     match (key, descending) {
-                        (Key::Name, false) => by_name,
-                        (Key::Name, true) => by_name.reverse(),
+                        (SortKey::Name, false) => by_name,
+                        (SortKey::Name, true) => by_name.reverse(),
                         (_, false) => number(a).cmp(&number(b)).then(by_name),
                         (_, true) => number(b).cmp(&number(a)).then(by_name),
                     }
@@ -128,18 +129,18 @@ fn every_order_is_the_plain_one_and_places_are_found_again() {
 }
 
 #[test]
-fn a_held_order_stays_until_it_is_let_go() {
+fn a_held_order_stays_until_released() {
     let catalogue = small();
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
-    list.set_sort(Sort { key: Key::Calls, descending: true });
+    list.set_sort(Sort { key: SortKey::Calls, descending: true });
     list.settle(&catalogue, &live);
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
     list.set_hold(true);
     live.take_counters(&CounterDelta { t_ms: 1, rows: vec![RowId(0)], calls: vec![100] }, 0);
     assert!(!list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    // What a filter leaves keeps the order too.
+    // Filtered rows keep the held order, too.
     let name = catalogue.full_name(MethodIx(1)).text;
     for (text, left) in [(name.as_str(), &[1][..]), ("", &[2, 1, 0])] {
         list.set_filter(Filter { text: text.into(), ..Filter::default() });
@@ -153,36 +154,36 @@ fn a_held_order_stays_until_it_is_let_go() {
 }
 
 #[test]
-fn new_numbers_are_put_in_order_in_a_frame_of_their_own() {
+fn sorts_new_numbers_in_a_separate_frame() {
     let catalogue = small();
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
-    list.set_sort(Sort { key: Key::Calls, descending: true });
+    list.set_sort(Sort { key: SortKey::Calls, descending: true });
     list.settle(&catalogue, &live);
-    assert!(!list.owes());
+    assert!(!list.has_pending_work());
     let called = |t_ms, row| CounterDelta { t_ms, rows: vec![RowId(row)], calls: vec![100 * t_ms] };
     live.take_counters(&called(1, 0), 0);
-    assert!(!list.settle(&catalogue, &live) && list.owes());
-    assert_eq!(shown(&list)[..3], [2, 1, 0], "this frame took them in");
+    assert!(!list.settle(&catalogue, &live) && list.has_pending_work());
+    assert_eq!(shown(&list)[..3], [2, 1, 0], "this frame received them");
     list.set_busy(true);
-    assert!(!list.settle(&catalogue, &live) && list.owes(), "this one has a letter to filter by");
+    assert!(!list.settle(&catalogue, &live) && list.has_pending_work(), "this one has a typed letter to apply");
     list.set_busy(false);
-    // Numbers that come with every frame do not put it off for ever.
+    // Numbers that arrive with every frame do not delay sorting forever.
     live.take_counters(&called(2, 1), 0);
-    assert!(list.settle(&catalogue, &live) && !list.owes());
+    assert!(list.settle(&catalogue, &live) && !list.has_pending_work());
     assert_eq!(shown(&list)[..3], [1, 0, 2]);
-    // A filter that changes shows the order that there is, and the numbers follow.
+    // A changed filter shows the old order first; the new numbers follow.
     live.take_counters(&called(3, 2), 0);
     list.set_filter(Filter { only_dialled: true, ..Filter::default() });
-    assert!(list.settle(&catalogue, &live) && list.owes());
+    assert!(list.settle(&catalogue, &live) && list.has_pending_work());
     assert_eq!(shown(&list)[..3], [1, 0, 2]);
-    assert!(list.settle(&catalogue, &live) && !list.owes());
+    assert!(list.settle(&catalogue, &live) && !list.has_pending_work());
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
     assert!(!list.settle(&catalogue, &live), "nothing is new");
 }
 
 #[test]
-fn of_dialled_methods_those_that_are_off_again_are_a_number() {
+fn hides_and_counts_methods_whose_dials_are_off() {
     let catalogue = small();
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
@@ -193,43 +194,43 @@ fn of_dialled_methods_those_that_are_off_again_are_a_number() {
     let off = |live: &mut Live, row| {
         live.take_transition(turned_off(row));
     };
-    // Who has just turned it off still sees it.
-    list.set_still(true);
+    // After turning it off, the user still sees it.
+    list.set_frozen(true);
     off(&mut live, 1);
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
-    list.set_still(false);
+    list.set_frozen(false);
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again(), shown(&list).contains(&1)), (2, 1, false));
-    list.set_still(true);
+    list.set_frozen(true);
     list.set_filter(Filter { off_again: true, ..only.clone() });
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
     list.set_filter(only);
     list.settle(&catalogue, &live);
-    assert_eq!((list.len(), list.off_again()), (2, 1), "it is folded at once where that is asked for");
+    assert_eq!((list.len(), list.off_again()), (2, 1), "a new filter hides it at once");
 }
 
 #[test]
-fn what_is_picked_stays_though_it_is_off_again() {
+fn a_selected_method_stays_when_turned_off() {
     let catalogue = small();
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
     list.set_filter(Filter { only_dialled: true, ..Filter::default() });
     let picks = |list: &mut List, method, live: &Live| {
-        list.set_picked(Some(MethodIx(method)));
+        list.set_selected(Some(MethodIx(method)));
         list.settle(&catalogue, live);
         (list.len(), list.off_again(), shown(list).contains(&1))
     };
     assert_eq!(picks(&mut list, 1, &live), (3, 0, true));
     live.take_transition(turned_off(1));
     assert_eq!(picks(&mut list, 1, &live), (3, 0, true));
-    assert_eq!(picks(&mut list, 0, &live), (2, 1, false), "another is picked");
-    assert_eq!(picks(&mut list, 1, &live), (2, 1, false), "what is out of sight stays so");
+    assert_eq!(picks(&mut list, 0, &live), (2, 1, false), "another method is selected");
+    assert_eq!(picks(&mut list, 1, &live), (2, 1, false), "a hidden method stays hidden");
 }
 
 #[test]
-fn unloaded_modules_go_but_for_what_was_dialled() {
+fn unloaded_modules_keep_only_dialled_methods() {
     let mut catalogue = small();
     let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;
     let live = live(&catalogue, &[add], |_| 1);
@@ -242,12 +243,12 @@ fn unloaded_modules_go_but_for_what_was_dialled() {
 }
 
 #[test]
-fn rows_far_down_are_found_when_there_is_time_or_something_is_done_with_them() {
+fn finds_distant_rows_later_or_on_demand() {
     let catalogue = large(10, 12_000);
     let live = Live::default();
     let fresh = |sort: Sort| {
         let mut list = List::default();
-        list.set_in_parts(true);
+        list.allow_partial_order(true);
         list.set_sort(sort);
         assert!(list.settle(&catalogue, &live));
         list
@@ -255,27 +256,27 @@ fn rows_far_down_are_found_when_there_is_time_or_something_is_done_with_them() {
     let by_name = Sort::default();
     let last = 11_999;
     let mut list = fresh(by_name);
-    assert!(list.len() == 12_000 && list.at(4_000).is_some() && list.at(last).is_none() && list.owes());
+    assert!(list.len() == 12_000 && list.at(4_000).is_some() && list.at(last).is_none() && list.has_pending_work());
     list.set_busy(true);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "something is typed");
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "the user is typing");
     list.set_busy(false);
-    // Rows that keep still owe nobody anything for ever.
-    list.set_still(true);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some() && !list.owes());
+    // Rows that keep their places never request more frames.
+    list.set_frozen(true);
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some() && !list.has_pending_work());
 
     let mut list = fresh(by_name);
     list.complete(&catalogue);
-    assert!(list.at(last).is_some() && !list.owes());
+    assert!(list.at(last).is_some() && !list.has_pending_work());
 
     let mut list = fresh(by_name);
-    list.set_in_parts(false);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some(), "a row was picked");
+    list.allow_partial_order(false);
+    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some(), "a row was selected");
 
     let from_the_end = Sort { descending: true, ..by_name };
     let list = fresh(from_the_end);
-    assert!(list.at(0).is_some() && list.at(last).is_some() && !list.owes());
+    assert!(list.at(0).is_some() && list.at(last).is_some() && !list.has_pending_work());
     let mut list = fresh(by_name);
     list.set_sort(from_the_end);
     list.settle(&catalogue, &live);
-    assert!(list.at(0).is_some() && !list.owes(), "turned round");
+    assert!(list.at(0).is_some() && !list.has_pending_work(), "reversed");
 }

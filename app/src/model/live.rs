@@ -1,154 +1,69 @@
-//! The agent's rows of one process, kept up to date: what is wanted, what the runtime does, calls, rates,
-//! sparklines. Only what the agent said is in here; what the user asked for and is not answered yet is `turns`'s.
+//! The agent's rows of one process, kept up to date: wanted and actual levels, calls, rates, sparklines.
+//! Contains only the agent's reports; unanswered requests are in `changes`.
 
-pub mod curves;
-mod forget;
+pub mod sparkline_clock;
+mod row_removal;
 pub mod mirror;
 pub mod times;
+pub(super) mod row;
+pub mod time_sums;
 
+pub use row::LiveRow;
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
+use super::catalogue::bit_set::BitSet;
 use super::ids::MethodIx;
-use super::live_index::RowOf;
-use super::live_rows::LiveRows;
-use super::series::Series;
-use crate::output::words;
+use super::row_index::RowIndex;
+use super::row_pages::LiveRows;
+use crate::text::words;
 use redial_protocol::counters::CounterDelta;
-use redial_protocol::ids::{CopyKey, RowId};
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Instance, StatusRow, Transition};
-use redial_protocol::order::TimeOptions;
-use redial_protocol::state::State;
+use redial_protocol::message::{StatusRow, Transition};
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Milliseconds of one tick of the sparklines.
+/// Length of a sparkline tick in milliseconds.
 pub const TICK_MS: u64 = 1000;
-/// Rows an agent may have; more are not kept. (An agent's own budget is below.)
+/// Maximum number of rows kept; an agent's own budget is lower.
 const MAX_ROWS: usize = 4 << 20;
-/// Numbers they may have: they are never used again, so there are more of them than rows.
-const FARTHEST: u32 = 1 << 28;
-
-/// One row of the agent's ledger.
-#[derive(Clone, Debug)]
-pub struct LiveRow {
-    /// Its number.
-    pub id: RowId,
-    /// The copy.
-    pub copy: CopyKey,
-    /// The method, once the catalogue has it.
-    pub method: Option<MethodIx>,
-    /// `Module!Namespace.Type.Method(PARAMS)`, as people read it.
-    pub name: Box<str>,
-    /// The AppDomain's name.
-    pub domain: Box<str>,
-    /// What the agent is to do.
-    pub wanted: Level,
-    /// What it is to tell beyond times.
-    pub options: TimeOptions,
-    /// What the runtime does.
-    pub state: State,
-    /// The number of its live body.
-    pub version: Option<u32>,
-    /// Why refused or failed, or what the number leaves out.
-    pub note: Option<Box<str>>,
-    /// Why it is only counted where times are wanted, or what is missing of them.
-    pub times_note: Option<Box<str>>,
-    /// Calls since it was first dialled.
-    pub calls: u64,
-    /// Calls a second over the last fold; absent before there was one.
-    pub rate: Option<f32>,
-    /// The last rate that was not nothing, of two folds the higher: in the one that ends it, it is that of a part.
-    pub last_rate: f32,
-    /// Rates of the last ticks; absent while it was never called.
-    pub series: Option<Series>,
-    /// Every compiled instance.
-    pub instances: Box<[Instance]>,
-    /// How long its calls take; absent while none was timed.
-    pub times: Option<Box<Times>>,
-    fold: u64,
-}
-
-impl LiveRow {
-    /// Whether calls are counted, or will be at the next one; else its number is the last there was.
-    pub fn counts(&self) -> bool {
-        self.state.counts()
-    }
-
-    /// Whether calls are timed, or will be at the next one; else its times are the last there were.
-    pub fn is_timed(&self) -> bool {
-        self.state.is_timed(self.wanted)
-    }
-
-    /// Calls a second, while it counts: of what is off nobody knows how often it is called.
-    pub fn counted_rate(&self) -> Option<f32> {
-        self.rate.filter(|_| self.counts())
-    }
-
-    /// Whether its sparkline goes on: of what is reverting no call that begins is counted.
-    pub(super) fn goes_on(&self) -> bool {
-        self.counts() && self.state != State::Reverting
-    }
-
-    /// Notes the rate at a tick of the sparklines.
-    fn note_rate(&mut self, tick: u64, rate: f32) {
-        let goes_on = self.goes_on();
-        match &mut self.series {
-            Some(series) if goes_on => series.put(tick, rate),
-            Some(series) => {
-                series.put_last(tick, rate);
-                series.end(tick.saturating_sub(1));
-            }
-            None => self.series = Some(Series::new(tick, rate)),
-        }
-        self.note_counting(tick);
-    }
-
-    /// Notes whether it counts: while it does not, its sparkline is at no height.
-    fn note_counting(&mut self, tick: u64) {
-        let goes_on = self.goes_on();
-        match &mut self.series {
-            Some(series) if goes_on => series.begin(tick),
-            Some(series) => series.end(tick),
-            None => {}
-        }
-    }
-}
+/// Maximum row number. Numbers are never reused, so there can be more of them than rows.
+const MAX_ROW_NUMBER: u32 = 1 << 28;
 
 /// All rows of one agent.
 #[derive(Debug, Default)]
 pub struct Live {
     rows: LiveRows,
-    by_method: RowOf,
-    /// Rows whose module the catalogue does not have yet.
+    by_method: RowIndex,
+    /// Rows whose module is not in the catalogue yet.
     unplaced: Vec<RowId>,
-    /// Rows with a rate that is not zero.
-    busy: Vec<RowId>,
-    /// Methods with a row, and those of each level wanted and each state.
-    known: Bits,
-    by_level: [Bits; Level::ALL.len()],
-    by_state: [Bits; STATES],
-    /// Methods in each state, which every frame asks for.
+    /// Rows with a rate above zero.
+    called_rows: Vec<RowId>,
+    /// Methods with a row, and those of each wanted level and each state.
+    known: BitSet,
+    by_level: [BitSet; Level::ALL.len()],
+    by_state: [BitSet; STATES],
+    /// Number of methods in each state, which every frame needs.
     in_state: [usize; STATES],
-    /// Agent time up to which the counters are folded.
-    folded_to: Option<u64>,
-    /// When the last fold was taken in, on our clock, if nothing was called in it, and how far the sparklines went on
-    /// since, milliseconds.
+    /// Agent time of the last counter snapshot.
+    snapshot_ms: Option<u64>,
+    /// When the last snapshot arrived on our clock if it was empty, and how many milliseconds the sparklines
+    /// have advanced since.
     quiet_since: Option<Duration>,
     ahead_ms: u64,
-    /// Agent time of the last fold in which something was called.
+    /// Agent time of the last snapshot with calls.
     called_ms: Option<u64>,
     folds: u64,
     updates: u64,
-    /// Updates of this session that the agent sent late, merged with later ones, because we took none; and whether
-    /// there were more of them before the last fold.
+    /// Updates that the agent merged with later ones because we were slow, and whether that number grew
+    /// before the last snapshot.
     dropped: u64,
     late: bool,
     ended: bool,
-    /// Rows that changed, while somebody wants to know.
-    changed: Option<Bits>,
-    /// Some row is or was timed.
+    /// Changed rows, while somebody wants to know.
+    changed: Option<BitSet>,
+    /// Whether any row is or was timed.
     timed: bool,
     rows_edition: u64,
     states_edition: u64,
@@ -156,49 +71,49 @@ pub struct Live {
 
 const STATES: usize = 7;
 
-/// What a group of methods amounts to.
+/// Totals of a group of methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sums {
+pub struct RowTotals {
     /// Methods with a row.
     pub known: u32,
-    /// Methods by wanted level, those without a row left out.
+    /// Methods with a row by wanted level.
     pub wanted: [u32; Level::ALL.len()],
-    /// Methods by state (in the order of `State`), those without a row left out.
+    /// Methods with a row by state (in the order of `CopyState`).
     pub states: [u32; STATES],
     /// Calls of all.
     pub calls: u64,
-    /// Calls a second of all.
+    /// Calls per second of all.
     pub rate: f64,
-    /// Times of those that were timed, with percentiles where one alone was: they do not add up.
+    /// Times of all. Percentiles do not add up, so they are present only if a single method was timed.
     pub times: Option<Times>,
-    /// Methods that are timed, so that these times go on.
+    /// Methods being timed, so that these times continue.
     pub timed: u32,
 }
 
 impl Live {
-    /// A new session with the same agent begins: it sends its rows anew, and its clock is not known.
+    /// Begins a new session with the same agent, which sends its rows again and whose clock is not yet known.
     pub fn begin_session(&mut self) {
-        (self.folded_to, self.quiet_since, self.ahead_ms) = (None, None, 0);
-        // Rates that end change numbers as a fold does.
+        (self.snapshot_ms, self.quiet_since, self.ahead_ms) = (None, None, 0);
+        // Ending rates changes numbers like a snapshot.
         self.folds += 1;
         self.ended = false;
         (self.dropped, self.late) = (0, false);
-        for id in std::mem::take(&mut self.busy) {
+        for id in std::mem::take(&mut self.called_rows) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = None;
-                self.note_changed(id);
+                self.record_changed(id);
             }
         }
     }
 
-    /// Everything is forgotten: another process is looked at.
+    /// Forgets everything, because another process is shown.
     pub fn clear(&mut self) {
         let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
-        let changed = self.changed.take().map(|_| Bits::default());
+        let changed = self.changed.take().map(|_| BitSet::default());
         *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
     }
 
-    /// The catalogue grew: rows that waited for their module are placed.
+    /// Places rows whose modules have arrived in the catalogue.
     pub fn place(&mut self, catalogue: &Catalogue) {
         self.known.grow(catalogue.len());
         self.by_level.iter_mut().chain(&mut self.by_state).for_each(|bits| bits.grow(catalogue.len()));
@@ -213,7 +128,7 @@ impl Live {
 
     fn place_one(&mut self, id: RowId, method: MethodIx) {
         let before = self.by_method.insert(method, id);
-        // A method has one row; should there be two, the newer speaks.
+        // A method has one row; if there are two, the newer one counts.
         if let Some(before) = before.filter(|before| *before != id) {
             self.mark(before, false);
             if let Some(row) = self.row_mut(before) {
@@ -227,7 +142,7 @@ impl Live {
         self.mark(id, true);
     }
 
-    /// Enters a row in the bits, or takes it out.
+    /// Adds a row to the bits or removes it.
     fn mark(&mut self, id: RowId, on: bool) {
         let Some((Some(MethodIx(method)), wanted, state)) =
             self.row(id).map(|row| (row.method, row.wanted, row.state))
@@ -246,7 +161,7 @@ impl Live {
         self.states_edition += 1;
     }
 
-    /// Takes a page of rows in.
+    /// Applies a page of rows.
     pub fn take_rows(&mut self, rows: Vec<StatusRow>, catalogue: &Catalogue) {
         self.updates += 1;
         for row in rows {
@@ -256,10 +171,10 @@ impl Live {
 
     fn take_row(&mut self, row: StatusRow, catalogue: &Catalogue) {
         let id = row.row;
-        if id.0 >= FARTHEST || self.rows.len() >= MAX_ROWS && self.row(id).is_none() {
+        if id.0 >= MAX_ROW_NUMBER || self.rows.len() >= MAX_ROWS && self.row(id).is_none() {
             return;
         }
-        self.note_changed(id);
+        self.record_changed(id);
         let known = self.row(id).is_some_and(|known| known.copy == row.copy);
         if !known {
             self.mark(id, false);
@@ -295,12 +210,12 @@ impl Live {
         let Some(mine) = self.row_mut(id) else { return };
         (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
         mine.options = row.options;
-        mine.note_counting(tick);
+        mine.record_counting(tick);
         mine.note = row.note.map(Into::into);
         mine.times_note = row.times_note.map(Into::into);
         mine.calls = row.calls;
         mine.instances = row.instances.into();
-        self.note_timed(row.wanted);
+        self.record_timed(row.wanted);
         if known {
             self.mark(id, true);
             return;
@@ -311,37 +226,37 @@ impl Live {
         }
     }
 
-    /// Takes a transition in: the row as it was before, if it is known.
-    pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, State)> {
+    /// Applies a transition; returns the previous wanted level and state, if the row is known.
+    pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, CopyState)> {
         self.updates += 1;
         let tick = self.tick();
         let row = self.row_mut(transition.row)?;
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.options = transition.options;
-        row.note_counting(tick);
+        row.record_counting(tick);
         row.note = transition.note.map(Into::into);
         row.times_note = transition.times_note.map(Into::into);
         row.instances = transition.instances.into();
-        self.note_timed(transition.wanted);
+        self.record_timed(transition.wanted);
         self.mark(transition.row, true);
-        self.note_changed(transition.row);
+        self.record_changed(transition.row);
         Some(before)
     }
 
-    /// Takes a fold of the counters in.
+    /// Applies a counter snapshot.
     pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
         self.updates += 1;
         self.folds += 1;
         self.late = dropped > self.dropped;
         self.dropped = dropped;
-        let elapsed = self.folded_to.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
-        (self.folded_to, self.ahead_ms) = (Some(delta.t_ms), 0);
+        let elapsed = self.snapshot_ms.and_then(|before| delta.t_ms.checked_sub(before)).filter(|ms| *ms > 0);
+        (self.snapshot_ms, self.ahead_ms) = (Some(delta.t_ms), 0);
         let (fold, tick) = (self.folds, self.tick());
         if !delta.rows.is_empty() {
             self.called_ms = Some(delta.t_ms);
         }
-        let mut busy = Vec::with_capacity(delta.rows.len());
+        let mut called_rows = Vec::with_capacity(delta.rows.len());
         for (id, calls) in delta.rows.iter().zip(&delta.calls) {
             let Some(row) = self.row_mut(*id) else { continue };
             row.calls = row.calls.saturating_add(*calls);
@@ -352,32 +267,32 @@ impl Live {
                 if rate > 0.0 {
                     row.last_rate = rate.max(before);
                 }
-                row.note_rate(tick, rate);
+                row.record_rate(tick, rate);
             }
-            busy.push(*id);
-            self.note_changed(*id);
+            called_rows.push(*id);
+            self.record_changed(*id);
         }
-        for id in std::mem::replace(&mut self.busy, busy) {
+        for id in std::mem::replace(&mut self.called_rows, called_rows) {
             let quiet = self.row_mut(id).filter(|row| row.fold != fold);
             if let Some(row) = quiet {
                 row.rate = elapsed.map(|_| 0.0);
-                self.note_changed(id);
+                self.record_changed(id);
             }
         }
     }
 
-    /// The agent said goodbye: these are the last numbers.
+    /// Records that the agent said goodbye; the numbers are final.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether all rows of this session are here, in their places as far as these are known.
+    /// Returns whether all rows of this session have arrived and been placed as far as possible.
     pub fn is_read(&self, catalogue: &Catalogue) -> bool {
-        // A session's first fold of the counters comes after all its rows.
-        self.folded_to.is_some() && (self.unplaced.is_empty() || catalogue.is_complete())
+        // A session's first counter snapshot follows all its rows.
+        self.snapshot_ms.is_some() && (self.unplaced.is_empty() || catalogue.is_complete())
     }
 
-    /// A row.
+    /// Returns a row.
     pub fn row(&self, id: RowId) -> Option<&LiveRow> {
         self.rows.get(id)
     }
@@ -386,43 +301,43 @@ impl Live {
         self.rows.get_mut(id)
     }
 
-    /// A method's row, if it is or was dialled.
+    /// Returns a method's row, if it is or was dialled.
     pub fn of_method(&self, method: MethodIx) -> Option<&LiveRow> {
         self.row(self.by_method.get(method)?)
     }
 
-    /// All rows, in the order of the agent's ledger.
+    /// Returns all rows in ledger order.
     pub fn rows(&self) -> impl Iterator<Item = &LiveRow> {
         self.rows.iter()
     }
 
-    /// Methods with a row, as bits.
-    pub fn known(&self) -> &Bits {
+    /// Returns the methods with a row, as bits.
+    pub fn known(&self) -> &BitSet {
         &self.known
     }
 
-    /// Methods whose wanted level is this, as bits; those without a row are in none.
-    pub fn wanted(&self, level: Level) -> Option<&Bits> {
+    /// Returns the methods with this wanted level, as bits; excludes those without a row.
+    pub fn wanted(&self, level: Level) -> Option<&BitSet> {
         self.by_level.get(level as usize)
     }
 
-    /// Methods in this state, as bits; those without a row are in none.
-    pub fn in_state(&self, state: State) -> Option<&Bits> {
+    /// Returns the methods in this state, as bits; excludes those without a row.
+    pub fn in_state(&self, state: CopyState) -> Option<&BitSet> {
         self.by_state.get(state as usize)
     }
 
-    /// Rows by state, of all methods.
-    pub fn count(&self, state: State) -> usize {
+    /// Returns the number of methods in a state.
+    pub fn count(&self, state: CopyState) -> usize {
         self.in_state.get(state as usize).copied().unwrap_or(0)
     }
 
-    /// What methods amount to: those of `ranges` that are in `of`, or all of them.
-    pub fn sums(&self, ranges: &[Range<u32>], of: Option<&Bits>) -> Sums {
-        let mut sums = Sums::default();
+    /// Returns the totals of the methods in `ranges`, restricted to `of` if given.
+    pub fn sums(&self, ranges: &[Range<u32>], of: Option<&BitSet>) -> RowTotals {
+        let mut sums = RowTotals::default();
         for range in ranges {
             let methods = self.known.iter_in(range.clone());
             for method in methods.filter(|method| of.is_none_or(|of| of.get(*method))) {
-                // Each row is looked at once: its number, level and state lie together.
+                // Visit each row once: its numbers, level and state are adjacent in memory.
                 let Some(row) = self.of_method(MethodIx(method)) else { continue };
                 sums.known += 1;
                 sums.wanted[row.wanted as usize] += 1;
@@ -431,34 +346,34 @@ impl Live {
                 sums.rate += f64::from(row.rate.unwrap_or(0.0));
                 sums.timed += u32::from(row.is_timed());
                 if let Some(times) = &row.times {
-                    times::add(&mut sums.times, times);
+                    time_sums::add(&mut sums.times, times);
                 }
             }
         }
         sums
     }
 
-    /// Folds taken in: numbers and rates changed with each.
+    /// Returns the number of snapshots applied; each changes numbers and rates.
     pub fn folds(&self) -> u64 {
         self.folds
     }
 
-    /// Messages taken in.
+    /// Returns the number of messages applied.
     pub fn updates(&self) -> u64 {
         self.updates
     }
 
-    /// Whether the last fold came late because we were slow; nothing is lost by that.
+    /// Returns whether the last snapshot was late because we were slow; no calls are lost.
     pub fn late(&self) -> bool {
         self.late
     }
 
-    /// Whether the agent said goodbye.
+    /// Returns whether the agent said goodbye.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Grows when rows come or are placed.
+    /// Grows when rows are added or placed.
     pub fn rows_edition(&self) -> u64 {
         self.rows_edition
     }

@@ -1,10 +1,10 @@
-//! Rows, transitions and counters become what is shown.
+//! Tests how rows, transitions and counters become the displayed state.
 
 use super::*;
 use crate::model::catalogue::tests::{large, small};
 
 /// A row for a method of a catalogue.
-fn row(catalogue: &Catalogue, id: u32, method: u32, state: State, calls: u64) -> StatusRow {
+fn row(catalogue: &Catalogue, id: u32, method: u32, state: CopyState, calls: u64) -> StatusRow {
     let full = catalogue.full_name(MethodIx(method));
     StatusRow {
         row: RowId(id),
@@ -39,13 +39,13 @@ fn live(catalogue: &Catalogue, rows: Vec<StatusRow>) -> Live {
     live
 }
 
-/// That the dial of a row is off.
+/// A transition that turns a row's dial off.
 pub fn turned_off(row: u32) -> Transition {
     Transition {
         row: RowId(row),
         t_ms: 1,
         wanted: Level::Off,
-        state: State::Off,
+        state: CopyState::Off,
         version: None,
         instances: Vec::new(),
         note: None,
@@ -55,13 +55,13 @@ pub fn turned_off(row: u32) -> Transition {
 }
 
 #[test]
-fn numbers_rates_and_sparklines_follow_the_agents_clock() {
+fn rates_and_sparklines_follow_the_agents_clock() {
     let catalogue = small();
     let mut live =
-        live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5), row(&catalogue, 1, 4, State::Asked, 0)]);
+        live(&catalogue, vec![row(&catalogue, 0, 3, CopyState::Live, 5), row(&catalogue, 1, 4, CopyState::Asked, 0)]);
     live.take_counters(&delta(1_000, &[(0, 10)]), 0);
     let seen = |live: &Live, id| live.row(RowId(id)).map(|row| (row.calls, row.rate)).expect("a row");
-    assert_eq!(seen(&live, 0), (15, None), "nothing to measure the first fold from");
+    assert_eq!(seen(&live, 0), (15, None), "the first snapshot has no predecessor");
     live.take_counters(&delta(1_500, &[(0, 100), (1, 1)]), 0);
     assert_eq!((seen(&live, 0), seen(&live, 1)), ((115, Some(200.0)), (1, Some(2.0))));
     live.take_counters(&delta(2_000, &[(0, 50)]), 3);
@@ -72,31 +72,31 @@ fn numbers_rates_and_sparklines_follow_the_agents_clock() {
     assert_eq!(series[series.len() - 2..], [200.0, 100.0]);
     live.begin_session();
     assert_eq!(seen(&live, 0), (165, None));
-    // The agent sends its rows anew; its number is the truth.
-    live.take_rows(vec![row(&catalogue, 0, 3, State::Live, 170)], &catalogue);
+    // The agent sends its rows again; its numbers count.
+    live.take_rows(vec![row(&catalogue, 0, 3, CopyState::Live, 170)], &catalogue);
     live.take_counters(&delta(9_000, &[(0, 1)]), 0);
     assert_eq!(seen(&live, 0), (171, None));
 }
 
-/// Off is not a rate of zero: nobody counts.
+/// Off is a gap, not a rate of zero: nothing is counted.
 #[test]
-fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
+fn a_sparkline_pauses_while_the_dial_is_off() {
     let catalogue = small();
-    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5)]);
+    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, CopyState::Live, 5)]);
     let mut mirrored = Live::default();
     mirrored.place(&catalogue);
     let mut last = |live: &Live, ticks: usize| {
         let from = live.row(RowId(0)).expect("a row");
         let (tick, copy) = (live.tick(), from.copy);
         mirrored.pass(tick * TICK_MS, true);
-        let to = mirror::As { id: RowId(0), copy, place: "Shop (1)", answers: true, tick };
+        let to = mirror::MirrorTarget { id: RowId(0), copy, place: "Shop (1)", answers: true, tick };
         mirrored.mirror(from, to, &catalogue);
         let rates = |live: &Live| -> Vec<f32> {
             let series = live.row(RowId(0)).and_then(|row| row.series.as_ref()).expect("rates");
             let all = series.at(live.tick()).map(|rate| if rate.is_nan() { -1.0 } else { rate });
             all.skip(crate::model::series::LENGTH - ticks).collect()
         };
-        assert_eq!(rates(&mirrored), rates(live), "merged it is the same");
+        assert_eq!(rates(&mirrored), rates(live), "the mirrored row has the same");
         rates(live)
     };
     for t_ms in [1_000, 2_000] {
@@ -104,19 +104,19 @@ fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
     }
     assert_eq!(last(&live, 1), [9.0]);
     live.take_counters(&delta(3_000, &[]), 0);
-    assert_eq!(last(&live, 2), [9.0, 0.0], "it counts, and is not called");
+    assert_eq!(last(&live, 2), [9.0, 0.0], "it counts but is not called");
     let turned = |state| Transition { state, ..turned_off(0) };
-    live.take_transition(turned(State::Off));
+    live.take_transition(turned(CopyState::Off));
     last(&live, 1);
     for t_ms in [4_000, 5_000] {
         live.take_counters(&delta(t_ms, &[]), 0);
         last(&live, 1);
     }
     assert_eq!(last(&live, 4), [9.0, 0.0, -1.0, -1.0]);
-    live.take_transition(turned(State::Live));
+    live.take_transition(turned(CopyState::Live));
     last(&live, 1);
     live.take_counters(&delta(6_000, &[]), 0);
-    assert_eq!(last(&live, 3), [-1.0, 0.0, 0.0], "counted again from the tick on in which it was turned");
+    assert_eq!(last(&live, 3), [-1.0, 0.0, 0.0], "counting resumes with the tick of the change");
     live.take_counters(&delta(7_000, &[(0, 4)]), 0);
     assert_eq!(last(&live, 4), [-1.0, 0.0, 0.0, 4.0]);
 }
@@ -125,7 +125,7 @@ fn a_sparkline_ends_with_the_dial_and_goes_on_with_it() {
 fn rows_wait_for_their_module() {
     let catalogue = small();
     let mut live = Live::default();
-    live.take_rows(vec![row(&catalogue, 0, 3, State::Live, 5)], &Catalogue::default());
+    live.take_rows(vec![row(&catalogue, 0, 3, CopyState::Live, 5)], &Catalogue::default());
     assert_eq!(live.row(RowId(0)).and_then(|row| row.method), None);
     assert_eq!(live.known().count(), 0);
     live.place(&catalogue);
@@ -142,8 +142,8 @@ fn bits_and_sums_always_agree_with_the_rows() {
     let catalogue = large(3, 300);
     let mut live = Live::default();
     live.place(&catalogue);
-    let mut chance = crate::model::catalogue::synthetic::Chance::new(5);
-    let states = [State::Off, State::Asked, State::Live, State::Refused, State::Failed, State::Lost];
+    let mut chance = crate::model::catalogue::synthetic::PseudoRandom::new(5);
+    let states = [CopyState::Off, CopyState::Asked, CopyState::Live, CopyState::Refused, CopyState::Failed, CopyState::Lost];
     let mut t_ms = 0;
     for _ in 0..400 {
         let id = chance.below(60) as u32;
@@ -195,9 +195,9 @@ fn bits_and_sums_always_agree_with_the_rows() {
 }
 
 #[test]
-fn rows_of_nobody_and_rows_too_far_are_harmless() {
+fn ignores_unknown_and_excessive_rows() {
     let catalogue = small();
-    let mut live = live(&catalogue, vec![row(&catalogue, u32::MAX, 1, State::Live, 1)]);
+    let mut live = live(&catalogue, vec![row(&catalogue, u32::MAX, 1, CopyState::Live, 1)]);
     assert_eq!(live.rows().count(), 0);
     live.take_counters(&delta(1, &[(7, 1)]), 0);
     let unknown = turned_off(7);
@@ -207,30 +207,30 @@ fn rows_of_nobody_and_rows_too_far_are_harmless() {
 }
 
 #[test]
-fn sparklines_go_on_where_the_agent_has_nothing_to_say() {
+fn sparklines_advance_while_the_agent_is_quiet() {
     let catalogue = small();
-    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, State::Live, 5)]);
+    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, CopyState::Live, 5)]);
     let at = std::time::Duration::from_millis;
-    let fold = |live: &mut Live, t_ms, calls: &[(u32, u64)]| {
+    let snapshot = |live: &mut Live, t_ms, calls: &[(u32, u64)]| {
         live.take_counters(&delta(t_ms, calls), 0);
-        live.hear(at(t_ms - 49_000), calls.is_empty());
+        live.record_snapshot(at(t_ms - 49_000), calls.is_empty());
     };
-    fold(&mut live, 50_000, &[]);
+    snapshot(&mut live, 50_000, &[]);
     assert_eq!(live.curves_move(), None, "nothing was called");
-    fold(&mut live, 51_000, &[(0, 9)]);
+    snapshot(&mut live, 51_000, &[(0, 9)]);
     live.pass_to(at(9_000));
-    assert_eq!((live.tick(), live.curves_move()), (51, None), "who does not answer may count on");
-    fold(&mut live, 51_250, &[]);
+    assert_eq!((live.tick(), live.curves_move()), (51, None), "a silent agent may still count");
+    snapshot(&mut live, 51_250, &[]);
     live.pass_to(at(3_100));
-    assert_eq!((live.tick(), live.curves_move().is_some()), (51, true), "a fold may be on its way");
+    assert_eq!((live.tick(), live.curves_move().is_some()), (51, true), "a snapshot may be on its way");
     live.pass_to(at(7_250));
     assert_eq!(live.tick(), 55);
-    // Now and then the agent is heard of all the same.
-    fold(&mut live, 90_000, &[]);
+    // The agent is still heard from time to time.
+    snapshot(&mut live, 90_000, &[]);
     live.pass_to(at(61_000));
     assert_eq!((live.tick(), live.curves_move().is_some()), (109, true));
-    fold(&mut live, 120_000, &[]);
+    snapshot(&mut live, 120_000, &[]);
     assert_eq!(live.curves_move(), None, "they are empty by now");
-    fold(&mut live, 151_000, &[(0, 9)]);
-    assert_eq!(live.tick(), 151, "the agent's time is the one");
+    snapshot(&mut live, 151_000, &[(0, 9)]);
+    assert_eq!(live.tick(), 151, "the agent's time counts");
 }

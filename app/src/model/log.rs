@@ -1,65 +1,67 @@
-//! What was asked, answered, refused and what became of it, in words; bounded.
+//! A bounded log of requests, answers, refusals and their results.
 
 use super::ids::ConnectionId;
+use super::ids::SubjectId;
 use super::update::Now;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// Entries kept; older ones go.
+/// Maximum number of entries; older ones are dropped.
 pub const KEPT: usize = 5_000;
 
-/// What kind of thing happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The user asked for something.
+pub enum LogKind {
+    /// The user requested something.
     Request,
-    /// The agent answered that it was done.
+    /// The agent confirmed that a request was carried out.
     Answer,
     /// The agent confirmed that every dial is off.
     AllOff,
-    /// What was turned in this window was taken back, or turned again.
+    /// A change of this window was undone or redone.
     Undone,
-    /// The agent, or the window itself, said no; the text says why.
+    /// The agent or the window refused; the text says why.
     Refusal,
-    /// Nothing was tried: the window says what is needed first.
+    /// Nothing was attempted; the window says what is needed first.
     Hint,
-    /// Nobody said anything: the agent did not answer.
+    /// The agent did not answer.
     NoAnswer,
-    /// It was tried and did not work.
+    /// An attempt failed.
     Failure,
-    /// A method went from one state to another.
+    /// A method changed its state.
     Transition,
-    /// A connection came, went or is tried again.
+    /// A connection was made, lost or is being retried.
     Connection,
     /// Another controller took control from this window.
     Control,
-    /// The budget turned dials down.
+    /// The budget lowered dials.
     Budget,
     /// Something the user should know.
     Notice,
 }
 
-/// One entry.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// Its number: 1, 2, …, never reused.
     pub serial: u64,
-    /// When.
+    /// Its time.
     pub at: Now,
-    /// Which connection it concerns.
-    pub connection: Option<ConnectionId>,
-    /// The process that it concerns, where it is one.
-    pub process: Option<Named>,
-    /// What kind.
-    pub kind: Kind,
+    /// The process or fleet it concerns.
+    pub about: Option<SubjectId>,
+    /// The process it concerns, if it is one.
+    pub process: Option<ProcessName>,
+    /// Its kind.
+    pub kind: LogKind,
     /// One sentence, without a final period.
     pub text: String,
 }
 
-impl Entry {
-    /// What it says to somebody who looks at that connection: of any other process, which one it is about.
-    pub fn told_to(&self, looking_at: Option<ConnectionId>) -> Cow<'_, str> {
-        match self.process.as_ref().filter(|_| looking_at != self.connection) {
+impl LogEntry {
+    /// Returns its text for a view of a process or fleet; if it concerns another process, the text names that
+    /// process.
+    pub fn text_for(&self, viewed: Option<SubjectId>) -> Cow<'_, str> {
+        match self.process.as_ref().filter(|_| viewed != self.about) {
             Some(process) => process.named_in(&self.text),
             None => Cow::Borrowed(&self.text),
         }
@@ -68,22 +70,22 @@ impl Entry {
 
 /// A process as sentences name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// What it is called.
+pub struct ProcessName {
+    /// Its name.
     pub name: String,
     /// Its process id.
     pub pid: u32,
 }
 
-impl Named {
+impl ProcessName {
     /// `Shop.dll (4242)`.
     pub fn title(&self) -> String {
         format!("{} ({})", self.name, self.pid)
     }
 
-    /// A sentence about the process, with its name and pid in it.
+    /// Inserts the process's name and pid into a sentence about it.
     pub fn named_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let (title, Named { name, pid }) = (self.title(), self);
+        let (title, ProcessName { name, pid }) = (self.title(), self);
         if text.contains(&title) || text.contains(&format!("{name} (pid {pid})")) {
             return Cow::Borrowed(text);
         }
@@ -99,54 +101,55 @@ impl Named {
 /// The log.
 #[derive(Debug, Default)]
 pub struct Log {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<LogEntry>,
     last: u64,
-    /// Of each kind the newest, though it be gone from the entries.
-    newest: Vec<Entry>,
+    /// The newest entry of each kind, even if it was dropped from the entries.
+    newest: Vec<LogEntry>,
 }
 
 impl Log {
-    /// Adds an entry that names the processes it is about, if it is about any.
-    pub fn add(&mut self, at: Now, connection: Option<ConnectionId>, kind: Kind, text: impl Into<String>) {
-        self.put(Entry { serial: self.last + 1, at, connection, process: None, kind, text: text.into() });
+    /// Adds an entry with a text that already names the processes it concerns.
+    pub fn add(&mut self, at: Now, about: Option<SubjectId>, kind: LogKind, text: impl Into<String>) {
+        self.put(LogEntry { serial: self.last + 1, at, about, process: None, kind, text: text.into() });
     }
 
     /// Adds an entry about one process.
-    pub fn add_of(&mut self, at: Now, (id, process): (ConnectionId, Named), kind: Kind, text: String) {
-        let (serial, connection, process) = (self.last + 1, Some(id), Some(process));
-        self.put(Entry { serial, at, connection, process, kind, text });
+    pub fn add_of(&mut self, at: Now, (id, process): (ConnectionId, ProcessName), kind: LogKind, text: String) {
+        let (serial, about, process) = (self.last + 1, Some(SubjectId::Process(id)), Some(process));
+        self.put(LogEntry { serial, at, about, process, kind, text });
     }
 
-    fn put(&mut self, entry: Entry) {
+    fn put(&mut self, entry: LogEntry) {
         self.last = entry.serial;
         if self.entries.len() >= KEPT {
             self.entries.pop_front();
         }
         let kind = entry.kind;
-        // Of transitions there are many, and nobody asks for the newest.
-        if kind != Kind::Transition {
+        // There are many transitions, and nobody asks for the newest.
+        if kind != LogKind::Transition {
             self.newest.retain(|one| one.kind != kind);
             self.newest.push(entry.clone());
         }
         self.entries.push_back(entry);
     }
 
-    /// The entries, oldest first.
-    pub fn entries(&self) -> &VecDeque<Entry> {
+    /// Returns the entries, oldest first.
+    pub fn entries(&self) -> &VecDeque<LogEntry> {
         &self.entries
     }
 
-    /// Entries that went because there were too many.
+    /// Returns the number of entries dropped because there were too many.
     pub fn forgotten(&self) -> u64 {
         self.last - self.entries.len() as u64
     }
 
-    /// The newest of a kind other than transitions, for a place where it cannot be overlooked: also one that went.
-    pub fn newest(&self, kind: Kind) -> Option<&Entry> {
+    /// Returns the newest entry of a kind other than transitions, even if it was dropped, for a prominent
+    /// place in the window.
+    pub fn newest(&self, kind: LogKind) -> Option<&LogEntry> {
         self.newest.iter().find(|entry| entry.kind == kind)
     }
 
-    /// Empties it.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.newest.clear();
@@ -158,9 +161,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_its_process_where_another_is_looked_at() {
+    fn entries_name_processes_that_are_not_shown() {
         let mut log = Log::default();
-        let shop = || (ConnectionId(1), Named { name: "Shop.dll".into(), pid: 42 });
+        let shop = || (ConnectionId(1), ProcessName { name: "Shop.dll".into(), pid: 42 });
         for (text, elsewhere) in [
             ("count on Cart.Add", "Shop.dll (42): count on Cart.Add"),
             ("process 42 has ended", "Shop.dll (42) has ended"),
@@ -168,30 +171,30 @@ mod tests {
             ("connected to Shop.dll (pid 42)", "connected to Shop.dll (pid 42)"),
             ("Shop.dll (42): off", "Shop.dll (42): off"),
         ] {
-            log.add_of(Now::default(), shop(), Kind::Answer, text.to_owned());
-            let entry = log.newest(Kind::Answer).expect("it was added");
-            assert_eq!(entry.told_to(Some(ConnectionId(1))), text);
-            assert_eq!(entry.told_to(Some(ConnectionId(2))), elsewhere);
-            assert_eq!(entry.told_to(None), elsewhere);
+            log.add_of(Now::default(), shop(), LogKind::Answer, text.to_owned());
+            let entry = log.newest(LogKind::Answer).expect("it was added");
+            assert_eq!(entry.text_for(Some(ConnectionId(1).into())), text);
+            assert_eq!(entry.text_for(Some(ConnectionId(2).into())), elsewhere);
+            assert_eq!(entry.text_for(None), elsewhere);
         }
-        log.add(Now::default(), None, Kind::Answer, "copied");
-        assert_eq!(log.newest(Kind::Answer).map(|entry| entry.told_to(None)).as_deref(), Some("copied"));
+        log.add(Now::default(), None, LogKind::Answer, "copied");
+        assert_eq!(log.newest(LogKind::Answer).map(|entry| entry.text_for(None)).as_deref(), Some("copied"));
     }
 
     #[test]
-    fn it_is_bounded_and_says_so() {
+    fn drops_old_entries_and_counts_them() {
         let mut log = Log::default();
         for number in 0..KEPT as u64 + 7 {
-            let kind = if number == 3 { Kind::Refusal } else { Kind::Answer };
-            log.add(Now::default(), Some(ConnectionId(1)), kind, format!("entry {number}"));
+            let kind = if number == 3 { LogKind::Refusal } else { LogKind::Answer };
+            log.add(Now::default(), Some(ConnectionId(1).into()), kind, format!("entry {number}"));
         }
         assert_eq!((log.entries().len(), log.forgotten()), (KEPT, 7));
         assert_eq!(log.entries().front().map(|entry| entry.text.as_str()), Some("entry 7"));
-        assert_eq!(log.newest(Kind::Refusal).map(|entry| entry.serial), Some(4), "though it went");
-        log.add(Now::default(), None, Kind::Refusal, "no");
-        assert_eq!(log.newest(Kind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
+        assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(4), "even though it was dropped");
+        log.add(Now::default(), None, LogKind::Refusal, "no");
+        assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
         log.clear();
-        log.add(Now::default(), None, Kind::Notice, "again");
-        assert_eq!(log.newest(Kind::Notice).map(|entry| entry.serial), Some(KEPT as u64 + 9));
+        log.add(Now::default(), None, LogKind::Notice, "again");
+        assert_eq!(log.newest(LogKind::Notice).map(|entry| entry.serial), Some(KEPT as u64 + 9));
     }
 }

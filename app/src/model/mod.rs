@@ -7,7 +7,7 @@
 //! - Worker threads produce [`update::Update`]s; [`Model::apply`] takes one in. [`Model::settle`], once a frame after
 //!   the last update, brings lists, sorting and groups up to date (only what changed costs anything).
 //! - Views read. What a user does goes to the `&mut` methods of [`Model`] and [`connection::Connection`]; those that
-//!   concern an agent answer with a [`turns::Turn`] for the worker to carry out, and mark the dials *pending* at once.
+//!   concern an agent answer with a [`changes::DialChange`] for the worker to carry out, and mark the dials *pending* at once.
 //!
 //! # A connection
 //! - [`catalogue::Catalogue`]: domains → modules → namespaces → types → methods, each level a contiguous range of the
@@ -22,9 +22,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
-mod by_name;
+mod name_order;
 pub mod callers;
 pub mod catalogue;
+mod chosen_processes;
 pub mod connection;
 pub mod cost;
 pub mod dials;
@@ -32,27 +33,31 @@ pub mod fleet;
 pub mod histograms;
 pub mod ids;
 pub mod iis;
-pub mod lines;
+pub mod visible_rows;
+pub mod wanted_level;
 pub mod list;
 pub mod live;
-mod live_index;
-mod live_rows;
+mod row_index;
+mod row_pages;
 pub mod log;
-pub mod looked_at;
-pub mod methodset;
-pub mod near;
+pub mod row_poll;
+pub mod method_set;
+pub mod method_table;
+pub mod missing_reason;
+pub mod suggestions;
 pub mod orders;
-pub mod output;
+pub mod program_output;
 pub mod processes;
 pub mod query;
 mod ranking;
 pub mod selection;
 pub mod series;
-pub mod several;
-mod standing;
+pub mod process_choice;
+mod sort_snapshot;
 pub mod state;
+pub mod subject;
 pub mod tree;
-pub mod turns;
+pub mod changes;
 pub mod update;
 
 pub use state::Model;

@@ -1,12 +1,12 @@
-//! The orders a turn is made of: patterns that turn exactly the methods meant, in the copies meant.
+//! Builds the orders of a change: patterns that match exactly the intended methods and copies.
 
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
-use super::catalogue::copies::EVERY_DOMAIN;
+use super::catalogue::bit_set::BitSet;
+use super::ids::EVERY_DOMAIN;
 use super::ids::{MethodIx, ModuleIx, Node, TypeIx};
-use super::methodset::MethodSet;
-use super::turns::Wish;
-use crate::output::words;
+use super::method_set::MethodSet;
+use super::wanted_level::WantedLevel;
+use crate::text::words;
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_STANDING_ORDERS;
@@ -15,127 +15,128 @@ use redial_protocol::pattern::Pattern;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// How far a turn reaches beyond the copies it names.
+/// The reach of a change beyond the copies it names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
-    /// Those copies and no others. (Where an assembly is loaded once, there are no others: should it be loaded again, the
-    /// dial is for that copy too.)
+pub enum ChangeScope {
+    /// Only those copies. (If an assembly is loaded once and loads again later, the dial applies to that
+    /// copy, too.)
     #[default]
     Copies,
     /// Every copy, now and later.
     Everywhere,
-    /// An AppDomain, by its place in `Catalogue::domains`: also what it loads later, where all of it is meant.
+    /// An AppDomain, by its index in `Catalogue::domains`. If all of it is intended, includes modules that it
+    /// loads later.
     Domain(u32),
 }
 
-/// Which copies of an assembly orders are for.
+/// The copies of an assembly that orders apply to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Scope {
+struct OrderScope {
     domain: Option<String>,
     copy: Option<u64>,
     all_domains: bool,
 }
 
-impl Scope {
+impl OrderScope {
     fn order(&self, pattern: String, level: Level) -> Order {
-        let Scope { domain, copy, all_domains } = self.clone();
+        let OrderScope { domain, copy, all_domains } = self.clone();
         Order { domain, copy, all_domains, ..Order::new(pattern, level) }
     }
 
-    /// The copy of a method in one module, or in the AppDomain it is alone in.
-    fn of(catalogue: &Catalogue, module: ModuleIx, reach: Reach) -> Scope {
-        let Some(one) = catalogue.module(module) else { return Scope::default() };
-        let copy = || Scope { copy: Some(one.key.module_id), ..Scope::default() };
+    /// Returns the scope of a module's copy: by its AppDomain if it is alone there, otherwise by its id.
+    fn of(catalogue: &Catalogue, module: ModuleIx, reach: ChangeScope) -> OrderScope {
+        let Some(one) = catalogue.module(module) else { return OrderScope::default() };
+        let copy = || OrderScope { copy: Some(one.key.module_id), ..OrderScope::default() };
         let in_domain = |domain: u32| {
             let name = catalogue.domain_scope(domain).filter(|_| catalogue.alone_in_domain(module));
-            name.map(|name| Scope { domain: Some(name.to_owned()), ..Scope::default() })
+            name.map(|name| OrderScope { domain: Some(name.to_owned()), ..OrderScope::default() })
         };
         match reach {
-            Reach::Everywhere => Scope::default(),
-            // Who turned it was told that it is one copy for all of them.
-            Reach::Domain(domain) if one.shared => {
-                Scope { all_domains: true, ..in_domain(domain).unwrap_or_default() }
+            ChangeScope::Everywhere => OrderScope::default(),
+            // The user was told that one copy serves all of them.
+            ChangeScope::Domain(domain) if one.shared => {
+                OrderScope { all_domains: true, ..in_domain(domain).unwrap_or_default() }
             }
-            Reach::Domain(domain) => in_domain(domain).unwrap_or_else(copy),
-            Reach::Copies if !catalogue.has_namesake(module) => Scope::default(),
-            Reach::Copies => in_domain(one.domain).filter(|_| !one.shared).unwrap_or_else(copy),
+            ChangeScope::Domain(domain) => in_domain(domain).unwrap_or_else(copy),
+            ChangeScope::Copies if !catalogue.has_namesake(module) => OrderScope::default(),
+            ChangeScope::Copies => in_domain(one.domain).filter(|_| !one.shared).unwrap_or_else(copy),
         }
     }
 }
 
-/// The orders that turn exactly the methods of some wishes: all of several that a module has by one pattern, all of a type by
-/// one, the rest one by one, but for those in `left_out`; where an assembly is loaded more than once, limited to the copies meant.
-/// Orders that come later win.
+/// Returns the orders for exactly the methods of some wishes: one pattern per module with several methods
+/// that is covered completely, one per type, and one per remaining method except those in `left_out`. If an
+/// assembly is loaded more than once, restricts orders to the intended copies. Later orders override earlier
+/// ones.
 ///
 /// # Errors
-/// A sentence when that takes more orders than an agent keeps.
+/// A sentence, if that needs more orders than an agent keeps.
 pub fn orders(
     catalogue: &Catalogue,
-    wishes: &[Wish],
-    reach: Reach,
-    left_out: &Bits,
+    wishes: &[WantedLevel],
+    reach: ChangeScope,
+    left_out: &BitSet,
 ) -> Result<Vec<Order>, String> {
-    let mut made = Made { catalogue, left_out, by_name: false, orders: Vec::new(), known: HashSet::new() };
+    let mut made = OrderBuilder { catalogue, left_out, by_name: false, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
         match reach {
-            Reach::Copies => made.add(*level, set, reach)?,
-            Reach::Domain(domain) => match whole_domain(catalogue, domain, set) {
+            ChangeScope::Copies => made.add(*level, set, reach)?,
+            ChangeScope::Domain(domain) => match whole_domain(catalogue, domain, set) {
                 Some(order) => made.push(Order { level: *level, ..order })?,
                 None => made.add(*level, set, reach)?,
             },
-            Reach::Everywhere => made.add(*level, set, reach)?,
+            ChangeScope::Everywhere => made.add(*level, set, reach)?,
         }
     }
     Ok(made.orders)
 }
 
-/// The same orders, those from level time on with these options.
+/// Adds options to the orders at level time and above.
 pub fn with_options(mut orders: Vec<Order>, options: TimeOptions) -> Vec<Order> {
     orders.iter_mut().filter(|order| order.level >= Level::Time).for_each(|order| order.options = options);
     orders
 }
 
-/// The orders that turn the methods of some wishes in processes that start later, whichever build they run: by their
-/// names.
+/// Returns the orders for processes that start later, whichever build they run: by name.
 ///
 /// # Errors
-/// A sentence when that takes more orders than an agent keeps.
+/// A sentence, if that needs more orders than an agent keeps.
 pub fn orders_for_later(
     catalogue: &Catalogue,
-    wishes: &[Wish],
-    left_out: &Bits,
+    wishes: &[WantedLevel],
+    left_out: &BitSet,
 ) -> Result<Vec<Order>, String> {
-    let mut made = Made { catalogue, left_out, by_name: true, orders: Vec::new(), known: HashSet::new() };
+    let mut made = OrderBuilder { catalogue, left_out, by_name: true, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
-        made.add(*level, set, Reach::Everywhere)?;
+        made.add(*level, set, ChangeScope::Everywhere)?;
     }
     Ok(made.orders)
 }
 
-/// The order for everything in an AppDomain, if everything is meant: what it shares with others too.
+/// Returns the order for a whole AppDomain if all of it is intended, including modules it shares with others.
 fn whole_domain(catalogue: &Catalogue, domain: u32, set: &MethodSet) -> Option<Order> {
     let name = catalogue.domain_scope(domain).filter(|_| domain != EVERY_DOMAIN)?;
     let shared = catalogue.shared_in(domain);
     let methods = catalogue.methods_below(Node::Domain(domain)).into_iter();
     let shared_methods = shared.iter().filter_map(|module| Some(catalogue.module(*module)?.methods.clone()));
     let all = methods.chain(shared_methods).all(|range| set.contains_all(&range));
-    let scope = Scope { domain: Some(name.to_owned()), copy: None, all_domains: !shared.is_empty() };
+    let scope = OrderScope { domain: Some(name.to_owned()), copy: None, all_domains: !shared.is_empty() };
     all.then(|| scope.order("*".to_owned(), Level::Off))
 }
 
-struct Made<'a> {
+struct OrderBuilder<'a> {
     catalogue: &'a Catalogue,
-    /// Methods that no order names alone: without a body there is nothing to turn.
-    left_out: &'a Bits,
-    /// Methods are named, whatever is loaded here: by tokens only those of this build are.
+    /// Methods never named alone, because they have no body to instrument.
+    left_out: &'a BitSet,
+    /// Whether to name methods independently of the loaded build; tokens are valid only for this build.
     by_name: bool,
     orders: Vec<Order>,
     /// Copies of one method give the same order.
     known: HashSet<Order>,
 }
 
-impl Made<'_> {
-    fn add(&mut self, level: Level, set: &MethodSet, reach: Reach) -> Result<(), String> {
+impl OrderBuilder<'_> {
+    fn add(&mut self, level: Level, set: &MethodSet, reach: ChangeScope) -> Result<(), String> {
         let catalogue = self.catalogue;
         for range in set.ranges() {
             let mut at = range.start;
@@ -143,7 +144,7 @@ impl Made<'_> {
                 let module = catalogue.module_of(MethodIx(at));
                 let Some(one) = catalogue.module(module) else { break };
                 let end = one.methods.end.min(range.end);
-                let scope = Scope::of(catalogue, module, reach);
+                let scope = OrderScope::of(catalogue, module, reach);
                 let most = MAX_STANDING_ORDERS + 1;
                 let name = |method| match self.by_name {
                     true => named(catalogue, method),
@@ -164,21 +165,22 @@ impl Made<'_> {
         }
         if self.orders.len() > MAX_STANDING_ORDERS {
             return Err(format!(
-                "this takes more than {MAX_STANDING_ORDERS} orders, which is all an agent keeps; turn whole types or \
-                 modules, or fewer methods"
+                "this needs more than {} orders, the most an agent keeps; select whole types or modules, or fewer \
+                 methods",
+                words::grouped(MAX_STANDING_ORDERS as u64)
             ));
         }
         Ok(())
     }
 }
 
-/// The patterns of a part of one module; `name` is that of one method.
+/// Returns the patterns for a part of one module; `name` returns that of one method.
 fn cover(
     catalogue: &Catalogue,
     range: &Range<u32>,
     most: usize,
     name: impl Fn(MethodIx) -> String,
-    left_out: &Bits,
+    left_out: &BitSet,
 ) -> Vec<String> {
     let mut patterns = Vec::new();
     let mut at = range.start;
@@ -187,7 +189,7 @@ fn cover(
         let Some(module) = catalogue.module(catalogue.module_of(method)) else { break };
         let owner = catalogue.type_of(method);
         let of_type = catalogue.methods_of_type(owner);
-        // One method is meant as itself, though it be all that its type or module has.
+        // A single method gets its own pattern, even if its type or module has no other.
         let covers = |whole: &Range<u32>| whole.start == at && whole.end <= range.end && whole.len() > 1;
         let (pattern, next) = if covers(&module.methods) && !whole_module(&module.name).is_empty() {
             (Some(whole_module(&module.name)), module.methods.end)
@@ -202,7 +204,7 @@ fn cover(
     patterns
 }
 
-/// Empty when no pattern names this assembly.
+/// Empty if no pattern matches this assembly's name.
 fn whole_module(name: &str) -> String {
     let pattern = format!("{name}!*");
     if names_assembly(&pattern, name) { pattern } else { String::new() }
@@ -218,18 +220,18 @@ fn names_assembly(pattern: &str, name: &str) -> bool {
     !name.contains('*') && Pattern::parse(pattern).is_ok_and(|parsed| parsed.matches_assembly(name))
 }
 
-/// The pattern of exactly one method: by its token, unless another loaded assembly of that name is another build, in
-/// which the token may be another method's.
+/// Returns the pattern of exactly one method: by token, unless another build of the assembly is loaded, where
+/// the token may belong to another method.
 pub fn one_method(catalogue: &Catalogue, method: MethodIx) -> String {
     method_pattern(catalogue, method, false)
 }
 
-/// An order in words, with the method's name in place of a token (`Shop!0x06000012`), where one method has that.
+/// Describes an order with method names in place of tokens (`Shop!0x06000012`) that identify one method.
 pub fn readable(catalogue: &Catalogue, order: &str) -> String {
     words::with_names(order, |assembly, token| named_by_token(catalogue, assembly, MethodToken(token)))
 }
 
-/// The method with that token in the assemblies of a name, if it is one and the same in all of them.
+/// Returns the name of the method with a token in the assemblies of a name, if it is the same in all of them.
 fn named_by_token(catalogue: &Catalogue, assembly: &str, token: MethodToken) -> Option<String> {
     let keys = catalogue.namesakes(assembly).filter_map(|module| Some(catalogue.module(module)?.key));
     let methods = keys.filter_map(|module| catalogue.find(CopyKey { module, token }));
@@ -238,7 +240,7 @@ fn named_by_token(catalogue: &Catalogue, assembly: &str, token: MethodToken) -> 
     names.all(|other| other == first).then_some(first)
 }
 
-/// The pattern of a method in one module. `one_copy`: other builds are out of reach, so that a token is a name.
+/// Returns the pattern of a method in one module. `one_copy`: other builds are excluded, so a token suffices.
 fn method_pattern(catalogue: &Catalogue, method: MethodIx, one_copy: bool) -> String {
     let index = catalogue.module_of(method);
     let Some(module) = catalogue.module(index) else { return catalogue.pattern(method) };
@@ -252,7 +254,7 @@ fn method_pattern(catalogue: &Catalogue, method: MethodIx, one_copy: bool) -> St
 fn named(catalogue: &Catalogue, method: MethodIx) -> String {
     let named = catalogue.pattern(method);
     let Some(module) = catalogue.module(catalogue.module_of(method)) else { return named };
-    // An assembly whose name no pattern can say is left out: the method's name still is its own.
+    // If no pattern can name the assembly, omit it; the method's name still identifies it.
     let fits = Pattern::parse(&named).is_ok_and(|parsed| parsed.matches_assembly(&module.name));
     let without_assembly = module.name.len() + 1;
     if fits { named } else { named.get(without_assembly..).unwrap_or_default().to_owned() }

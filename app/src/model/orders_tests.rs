@@ -1,20 +1,20 @@
-//! Orders turn exactly what was meant.
+//! Tests that orders match exactly the intended methods.
 
 use super::*;
 use crate::model::catalogue::builder::Builder;
 use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::catalogue::copies::tests::{contexts, domains};
-use crate::model::catalogue::synthetic::Chance;
+use crate::model::catalogue::synthetic::PseudoRandom;
 use crate::model::catalogue::tests::{large, method, small};
 
 fn patterns(catalogue: &Catalogue, set: MethodSet) -> Vec<String> {
     let orders =
-        orders(catalogue, &[(Level::Count, set)], Reach::Copies, &Bits::default()).expect("not too many");
+        orders(catalogue, &[(Level::Count, set)], ChangeScope::Copies, &BitSet::default()).expect("not too many");
     assert!(orders.iter().all(|order| order.level == Level::Count && order.copy.is_none()));
     orders.into_iter().map(|order| order.pattern).collect()
 }
 
-/// The methods that a pattern names, by the protocol's own matching.
+/// Returns the methods that a pattern matches, using the protocol's own matching.
 fn matched(catalogue: &Catalogue, pattern: &str) -> Vec<u32> {
     let parsed = Pattern::parse(pattern).expect("a pattern");
     let matches = |index: &u32| {
@@ -50,14 +50,14 @@ fn whole_modules_and_types_are_one_pattern_each() {
     assert_eq!(
         patterns(&catalogue, MethodSet::range(0..8)),
         ["System.Private.CoreLib!*", "Shop!*", "Plugin!0x06000001"],
-        "one method is itself, though it is all that there is"
+        "a single method is named by itself"
     );
 }
 
 #[test]
 fn orders_name_exactly_the_methods_meant() {
     let catalogue = large(8, 800);
-    let mut chance = Chance::new(2);
+    let mut chance = PseudoRandom::new(2);
     for _ in 0..60 {
         let mut set = MethodSet::default();
         for _ in 0..=chance.below(6) {
@@ -72,7 +72,7 @@ fn orders_name_exactly_the_methods_meant() {
 }
 
 #[test]
-fn another_build_of_the_same_assembly_is_told_apart_by_names() {
+fn names_distinguish_builds_of_an_assembly() {
     let rows = [module(1, "Shop", "/a/Shop.dll"), module(2, "Shop", "/b/Shop.dll"), module(3, "Od*d", "")];
     let mut builder = Builder::default();
     builder.set_modules(&rows);
@@ -85,13 +85,13 @@ fn another_build_of_the_same_assembly_is_told_apart_by_names() {
     }
     catalogue.append(builder.finish().expect("the last"));
     assert_eq!(one_method(&catalogue, MethodIx(0)), "Shop!N.A.M(int)");
-    // A star is a wildcard in a pattern; by name it still is this method in what it matches.
+    // A star is a wildcard in a pattern, but the method's name still identifies it.
     assert_eq!(one_method(&catalogue, MethodIx(4)), "Od*d!N.A.M(int)");
 }
 
-/// What is read is not what is sent: a pointer's star is no wildcard.
+/// The displayed name differs from the pattern: a pointer's star is no wildcard.
 #[test]
-fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
+fn only_patterns_escape_the_star_of_a_pointer() {
     use crate::model::catalogue::builder::Builder;
     use crate::model::catalogue::builder::tests::{module, page};
     let builds = [module(1, "Shop", "a.dll"), module(2, "Shop", "b.dll")];
@@ -117,82 +117,82 @@ fn a_method_with_a_pointer_is_read_without_a_backslash_and_dialled_with_one() {
 }
 
 #[test]
-fn too_many_orders_are_refused_with_a_sentence() {
+fn refuses_too_many_orders() {
     let catalogue = large(10, 10_000);
     let set: MethodSet = (0..10_000).step_by(2).map(MethodIx).collect();
-    let why = orders(&catalogue, &[(Level::Count, set)], Reach::Copies, &Bits::default())
+    let why = orders(&catalogue, &[(Level::Count, set)], ChangeScope::Copies, &BitSet::default())
         .expect_err("5,000 single methods");
-    assert!(why.contains("4096"), "{why}");
+    assert!(why.contains("4,096"), "{why}");
 }
 
-fn sent(catalogue: &Catalogue, wishes: &[Wish], reach: Reach) -> Vec<String> {
-    let orders = orders(catalogue, wishes, reach, &Bits::default()).expect("not too many");
+fn sent(catalogue: &Catalogue, wishes: &[WantedLevel], reach: ChangeScope) -> Vec<String> {
+    let orders = orders(catalogue, wishes, reach, &BitSet::default()).expect("not too many");
     orders.iter().map(redial_protocol::dialset::print_order).collect()
 }
 
-fn count(set: MethodSet) -> [Wish; 1] {
+fn count(set: MethodSet) -> [WantedLevel; 1] {
     [(Level::Count, set)]
 }
 
 #[test]
-fn a_copy_in_a_domain_of_its_own_is_named_by_the_domain() {
+fn a_domain_scope_selects_its_only_copy() {
     let catalogue = domains();
     let second = catalogue.modules()[2].methods.clone();
     let add = MethodSet::range(second.start + 1..second.start + 2);
     assert_eq!(
-        sent(&catalogue, &count(add.clone()), Reach::Copies),
+        sent(&catalogue, &count(add.clone()), ChangeScope::Copies),
         ["domains!0x06000001 = count domain=Second"]
     );
     assert_eq!(
-        sent(&catalogue, &count(MethodSet::range(second)), Reach::Copies),
+        sent(&catalogue, &count(MethodSet::range(second)), ChangeScope::Copies),
         ["domains!* = count domain=Second"]
     );
-    // Merged: all copies give one order, and that stands for later ones too.
+    // Merged: all copies give one order, which also applies to later ones.
     let all = catalogue.with_copies(&add);
     assert_eq!(all.len(), 3);
-    assert_eq!(sent(&catalogue, &count(all), Reach::Everywhere), ["domains!0x06000001 = count"]);
-    // What is loaded once needs no limit, whatever domains there are.
+    assert_eq!(sent(&catalogue, &count(all), ChangeScope::Everywhere), ["domains!0x06000001 = count"]);
+    // A module that is loaded once needs no restriction, whatever domains there are.
     let core = MethodSet::range(catalogue.modules()[0].methods.clone());
-    assert_eq!(sent(&catalogue, &count(core), Reach::Copies), ["System.Private.CoreLib!* = count"]);
+    assert_eq!(sent(&catalogue, &count(core), ChangeScope::Copies), ["System.Private.CoreLib!* = count"]);
 }
 
 #[test]
-fn a_copy_among_others_of_its_domain_is_named_by_its_module() {
+fn a_module_id_selects_one_of_several_copies() {
     let catalogue = contexts();
     let [first, .., newer] = catalogue.modules() else { panic!("there are four") };
     let add = |module: &crate::model::catalogue::Module| {
         let mut methods = module.methods.clone().map(MethodIx);
         MethodSet::one(methods.find(|method| catalogue.method_name(*method) == "Add").expect("there"))
     };
-    let [one] = &orders(&catalogue, &count(add(first)), Reach::Copies, &Bits::default()).expect("one")[..]
+    let [one] = &orders(&catalogue, &count(add(first)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
     else {
         panic!("one")
     };
     assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000001", Some(first.key.module_id)));
-    let [one] = &orders(&catalogue, &count(add(newer)), Reach::Copies, &Bits::default()).expect("one")[..]
+    let [one] = &orders(&catalogue, &count(add(newer)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
     else {
         panic!("one")
     };
     assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000002", Some(newer.key.module_id)));
     let all = catalogue.with_copies(&add(newer));
     assert_eq!(
-        sent(&catalogue, &count(all), Reach::Everywhere),
+        sent(&catalogue, &count(all), ChangeScope::Everywhere),
         ["Copied!Domains.Work.Add(int) = count"],
-        "by name where builds differ"
+        "by name if builds differ"
     );
 }
 
 #[test]
-fn a_domain_is_one_order_where_all_of_it_is_meant() {
+fn a_whole_domain_is_one_order() {
     let catalogue = domains();
     let core = catalogue.modules()[0].methods.clone();
     let first = catalogue.modules()[1].methods.clone();
     let own = MethodSet::range(first.clone());
-    let reach = Reach::Domain(0);
+    let reach = ChangeScope::Domain(0);
     assert_eq!(
         sent(&catalogue, &count(own.clone()), reach),
         ["domains!* = count domain=First"],
-        "the shared core library is left out"
+        "without the shared core library"
     );
     let mut with_core = own.clone();
     with_core.insert(core.clone());
@@ -209,7 +209,7 @@ fn a_domain_is_one_order_where_all_of_it_is_meant() {
 }
 
 #[test]
-fn tokens_are_told_by_the_names_of_their_methods() {
+fn descriptions_replace_tokens_with_names() {
     let catalogue = small();
     for (order, said) in [
         ("Shop!0x06000002 = off", "Shop!Shop.Cart.Add(int) = off"),

@@ -1,24 +1,24 @@
-//! The processes of the machine, as the panel on the left shows them.
+//! The machine's processes, as the process list shows them.
 
 use super::query::Query;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
 use std::collections::{BTreeMap, HashSet};
 
-/// One process. Rows are told apart by pid and start time.
+/// A process, identified by pid and start time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessRow {
-    /// Pid as this machine sees it, and start time. (A container's process knows itself by another pid.)
+    /// Pid on this machine, and start time. (A containerized process has another pid inside.)
     pub key: ProcessKey,
     /// File name of the program.
     pub name: String,
     /// The user it runs as.
     pub user: Option<String>,
-    /// The service, container or application pool it belongs to.
+    /// Its service, container or application pool.
     pub group: Option<String>,
     /// The command line.
     pub command: Option<String>,
-    /// Its runtime; absent: none, or unknown.
+    /// Its runtime; absent if none or unknown.
     pub runtime: Option<RuntimeRow>,
     /// The agent in it.
     pub agent: AgentState,
@@ -29,46 +29,46 @@ pub struct ProcessRow {
 pub struct RuntimeRow {
     /// `coreclr`, `framework`, `nativeaot`, `mono`.
     pub kind: String,
-    /// `8.0.31`, as far as known.
+    /// `8.0.31`, if known.
     pub version: Option<String>,
     /// Whether Redial is tested on it.
     pub tested: bool,
 }
 
-/// What there is to say of a process without the agent.
+/// The reason shown for a process without the agent.
 const WITHOUT_AGENT: &str = "it runs without the agent";
 
-/// Processes that came and ended while rows were still, and keep a row.
-const PASSERS_BY: usize = 20;
+/// Rows kept of processes that came and ended while rows kept their places.
+const SHORT_LIVED_ROWS: usize = 20;
 
-/// What can be done with a process.
+/// The state of a process, meaning what can be done with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentState {
-    /// Not asked yet.
+    /// Not queried yet.
     Unknown,
-    /// The agent answers: it can be connected to.
+    /// The agent answers and accepts connections.
     Loaded(Box<AgentFacts>),
-    /// It runs without the agent, which can be loaded into it now.
+    /// It runs without the agent, which can be loaded now.
     Attachable,
-    /// It runs without the agent, which can only be there from its start; the sentence says why.
+    /// It runs without the agent, which can be loaded only when the program starts; the sentence says why.
     LaunchOnly(String),
-    /// It is stopped, or paused in a debugger; the sentence says which. Nothing can be asked of it until it goes on.
+    /// It is stopped or paused in a debugger, as the sentence says, and cannot answer until it resumes.
     Stopped(String),
-    /// Whoever may be in it did not answer in time, as the sentence says.
+    /// Its agent, if any, did not answer in time; the sentence says more.
     Silent(String),
-    /// This user may not look, or the agent keeps out of the way; the sentence says why.
+    /// This user has no access, or the agent is inactive; the sentence says why.
     Refused(String),
     /// It can never be dialled; the sentence says why.
     None(String),
 }
 
 impl AgentState {
-    /// Whether connecting makes sense.
+    /// Returns whether connecting makes sense.
     pub fn can_connect(&self) -> bool {
         matches!(self, AgentState::Loaded(_))
     }
 
-    /// One word for a badge.
+    /// Returns a word for a badge.
     pub fn word(&self) -> &'static str {
         match self {
             AgentState::Unknown => "looking…",
@@ -82,23 +82,23 @@ impl AgentState {
         }
     }
 
-    /// What that word says.
+    /// Explains that word.
     pub fn meaning(&self) -> &'static str {
         match self {
-            AgentState::Unknown => "it was not looked at yet",
-            AgentState::Loaded(_) => "the agent is in it; its methods can be dialled",
-            AgentState::Attachable => "it runs without the agent, which can be loaded into it now",
+            AgentState::Unknown => "it has not been checked yet",
+            AgentState::Loaded(_) => "the agent is loaded; methods can be dialled",
+            AgentState::Attachable => "it runs without the agent, which can be loaded now",
             AgentState::LaunchOnly(_) => {
-                "it runs without the agent, which can only be there from a program's start"
+                "it runs without the agent, which can be loaded only when the program starts"
             }
-            AgentState::Silent(_) => "it did not answer in time; it is asked again",
+            AgentState::Silent(_) => "it did not answer in time; Redial keeps trying",
             AgentState::Stopped(_) => "it is stopped, or paused in a debugger",
-            AgentState::Refused(_) => "it cannot be looked at",
+            AgentState::Refused(_) => "it cannot be inspected or dialled",
             AgentState::None(_) => "it can never be dialled",
         }
     }
 
-    /// The sentence to act on, where there is one.
+    /// Returns the sentence to act on, if there is one.
     pub fn reason(&self) -> Option<&str> {
         match self {
             AgentState::Unknown | AgentState::Loaded(_) | AgentState::Attachable => None,
@@ -111,14 +111,14 @@ impl AgentState {
     }
 }
 
-/// What changed since the scanner last spoke.
+/// The changes since the scanner's last report.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessChanges {
-    /// Rows that are new or different.
+    /// New or changed rows.
     pub changed: Vec<ProcessRow>,
     /// Processes that ended.
     pub gone: Vec<ProcessKey>,
-    /// Why the list is not complete, as a sentence; absent: it is.
+    /// Why the list is incomplete, as a sentence; absent if it is complete.
     pub trouble: Option<String>,
 }
 
@@ -129,12 +129,12 @@ pub struct Processes {
     filter: String,
     show_all: bool,
     shown: Vec<ProcessKey>,
-    /// The rows as they stand on screen, where each keeps its place while they are still; and how many stood there before
-    /// those that came meanwhile.
-    standing: Vec<ProcessKey>,
+    /// The rows on screen, which keep their places while `frozen` is set, and how many of them were there
+    /// before newer ones.
+    visible: Vec<ProcessKey>,
     settled: usize,
-    still: bool,
-    /// What ended meanwhile.
+    frozen: bool,
+    /// Processes that ended meanwhile.
     ended: BTreeMap<ProcessKey, ProcessRow>,
     edition: u64,
     scanned: bool,
@@ -143,90 +143,91 @@ pub struct Processes {
 
 /// A row on screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct VisibleProcess<'a> {
     /// The process.
     pub row: &'a ProcessRow,
-    /// It came while rows kept their places, and has no place of its own yet.
+    /// Whether it appeared while rows kept their places and is not sorted yet.
     pub is_new: bool,
-    /// It has ended meanwhile.
+    /// Whether it has ended meanwhile.
     pub has_ended: bool,
 }
 
 impl Processes {
-    /// Takes changes in.
+    /// Applies changes.
     pub fn apply(&mut self, changes: ProcessChanges) {
         for row in changes.changed {
             self.ended.remove(&row.key);
             self.rows.insert(row.key, row);
         }
         for key in &changes.gone {
-            self.ended.extend(self.rows.remove(key).filter(|_| self.still).map(|row| (*key, row)));
+            self.ended.extend(self.rows.remove(key).filter(|_| self.frozen).map(|row| (*key, row)));
         }
         self.trouble = changes.trouble;
         self.scanned = true;
         self.arrange();
     }
 
-    /// While they are still, rows on screen keep their places, whatever comes, ends or changes: what is new stands at the
-    /// end. It is meant for as long as the pointer is among them.
-    pub fn set_still(&mut self, still: bool) {
-        if self.still != still {
-            self.still = still;
+    /// Keeps rows on screen in their places, whatever appears, ends or changes; new rows go to the end. Meant
+    /// for while the pointer is over them.
+    pub fn set_frozen(&mut self, frozen: bool) {
+        if self.frozen != frozen {
+            self.frozen = frozen;
             self.settle();
         }
     }
 
-    /// The rows as they stand on screen: those of [`Processes::shown`] in their order, or in that of earlier ones.
-    pub fn standing(&self) -> impl Iterator<Item = Standing<'_>> {
-        (0..self.places()).filter_map(|place| self.standing_at(place))
+    /// Returns the rows on screen: those of [`Processes::shown`] in their order or an earlier one.
+    pub fn visible(&self) -> impl Iterator<Item = VisibleProcess<'_>> {
+        (0..self.visible_count()).filter_map(|place| self.visible_at(place))
     }
 
-    /// How many rows stand on screen.
-    pub fn places(&self) -> usize {
-        self.standing.len()
+    /// Returns the number of rows on screen.
+    pub fn visible_count(&self) -> usize {
+        self.visible.len()
     }
 
-    /// The row that stands at a place.
-    pub fn standing_at(&self, place: usize) -> Option<Standing<'_>> {
-        let key = self.standing.get(place)?;
+    /// Returns the row at a place.
+    pub fn visible_at(&self, place: usize) -> Option<VisibleProcess<'_>> {
+        let key = self.visible.get(place)?;
         let there = self.rows.get(key);
         let has_ended = there.is_none();
         let row = there.or_else(|| self.ended.get(key))?;
-        Some(Standing { row, is_new: place >= self.settled && !has_ended, has_ended })
+        Some(VisibleProcess { row, is_new: place >= self.settled && !has_ended, has_ended })
     }
 
-    /// Lets each row take its place, unless they are still.
+    /// Sorts the rows on screen unless they must keep their places.
     fn settle(&mut self) {
-        if self.still {
-            let known: HashSet<ProcessKey> = self.standing.iter().copied().collect();
-            self.standing.extend(self.shown.iter().filter(|key| !known.contains(*key)));
-            // What ended before it was ever shown has no row.
+        if self.frozen {
+            let known: HashSet<ProcessKey> = self.visible.iter().copied().collect();
+            self.visible.extend(self.shown.iter().filter(|key| !known.contains(*key)));
+            // Processes that ended before they were ever shown have no row.
             self.ended.retain(|key, _| known.contains(key));
-            self.drop_passers_by();
+            self.drop_short_lived();
             return;
         }
-        self.standing.clone_from(&self.shown);
-        self.settled = self.standing.len();
+        self.visible.clone_from(&self.shown);
+        self.settled = self.visible.len();
         self.ended.clear();
     }
 
-    /// Of what came and ended while rows were still, only the newest stay: a build starts thousands.
-    fn drop_passers_by(&mut self) {
-        let passers_by = self.standing.iter().skip(self.settled).filter(|key| self.ended.contains_key(key));
-        let gone = passers_by.clone().count().saturating_sub(PASSERS_BY);
-        let gone: HashSet<ProcessKey> = passers_by.take(gone).copied().collect();
-        self.standing.retain(|key| !gone.contains(key));
+    /// Of processes that came and ended while rows kept their places, only the newest stay: a build starts
+    /// thousands.
+    fn drop_short_lived(&mut self) {
+        let short_lived = self.visible.iter().skip(self.settled).filter(|key| self.ended.contains_key(key));
+        let gone = short_lived.clone().count().saturating_sub(SHORT_LIVED_ROWS);
+        let gone: HashSet<ProcessKey> = short_lived.take(gone).copied().collect();
+        self.visible.retain(|key| !gone.contains(key));
         self.ended.retain(|key, _| !gone.contains(key));
     }
 
-    /// As [`Processes::settle`]; what was asked for here is shown at once.
-    fn settle_anew(&mut self) {
-        let still = std::mem::take(&mut self.still);
+    /// Like [`Processes::settle`], but applies a change that the user requested at once.
+    fn settle_now(&mut self) {
+        let frozen = std::mem::take(&mut self.frozen);
         self.arrange();
-        self.still = still;
+        self.frozen = frozen;
     }
 
-    /// The agent of a process answered: it is in there, whatever was found when the process was looked at last.
+    /// Records that the agent of a process answered, whatever the last scan found.
     pub fn answered(&mut self, key: ProcessKey, facts: Box<AgentFacts>) {
         if let Some(row) = self.rows.get_mut(&key) {
             row.agent = AgentState::Loaded(facts);
@@ -234,7 +235,7 @@ impl Processes {
         }
     }
 
-    /// A connection found no agent in a process, whatever was found when the process was looked at last.
+    /// Records that a connection found no agent in a process, whatever the last scan found.
     pub fn has_no_agent(&mut self, key: ProcessKey) {
         if let Some(row) = self.rows.get_mut(&key).filter(|row| row.agent.can_connect()) {
             row.agent = AgentState::LaunchOnly(WITHOUT_AGENT.to_owned());
@@ -246,75 +247,75 @@ impl Processes {
     pub fn set_filter(&mut self, text: &str) {
         if self.filter != text {
             text.clone_into(&mut self.filter);
-            self.settle_anew();
+            self.settle_now();
         }
     }
 
-    /// The filter as typed.
+    /// Returns the filter as typed.
     pub fn filter(&self) -> &str {
         &self.filter
     }
 
-    /// Shows processes without a .NET runtime too.
+    /// Sets whether to show processes without a .NET runtime.
     pub fn set_show_all(&mut self, all: bool) {
         if self.show_all != all {
             self.show_all = all;
-            self.settle_anew();
+            self.settle_now();
         }
     }
 
-    /// Whether processes without a .NET runtime are shown.
+    /// Returns whether processes without a .NET runtime are shown.
     pub fn show_all(&self) -> bool {
         self.show_all
     }
 
-    /// The rows to show: those that can be connected to first, then by name and pid.
+    /// Returns the rows to show, sorted by state, name and pid.
     pub fn shown(&self) -> impl ExactSizeIterator<Item = &ProcessRow> {
         self.shown.iter().map(|key| &self.rows[key])
     }
 
-    /// One row.
+    /// Returns a row.
     pub fn get(&self, key: ProcessKey) -> Option<&ProcessRow> {
         self.rows.get(&key)
     }
 
-    /// The row of a pid as this machine sees it.
+    /// Returns the row of a pid on this machine.
     pub fn by_pid(&self, pid: u32) -> Option<&ProcessRow> {
         self.rows.values().find(|row| row.key.pid == pid)
     }
 
-    /// Every process known, .NET or not.
+    /// Returns the number of known processes, .NET or not.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether nothing is known.
+    /// Returns whether no process is known.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Processes that have a .NET runtime, or may have one.
+    /// Returns the number of processes that have or may have a .NET runtime.
     pub fn dotnet(&self) -> usize {
-        self.rows.values().filter(|row| concerns(row)).count()
+        self.rows.values().filter(|row| may_be_dotnet(row)).count()
     }
 
-    /// Whether the first scan is done, so that an empty list means that there is nothing.
+    /// Returns whether the first scan is done, so that an empty list is final.
     pub fn is_scanned(&self) -> bool {
         self.scanned
     }
 
-    /// Why the list is not complete.
+    /// Returns why the list is incomplete.
     pub fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Where a process stands among all, shown or not: to compare; those that have ended come last.
+    /// Returns a process's place among all, for comparison; ended ones come last.
     pub fn place(&self, key: ProcessKey) -> impl Ord + use<> {
         let row = self.rows.get(&key);
         (row.is_none(), row.map(order), key)
     }
 
-    /// Every process, shown or not.
+    /// Returns every process, shown or not.
     pub fn all(&self) -> impl Iterator<Item = &ProcessRow> {
         self.rows.values()
     }
@@ -330,7 +331,7 @@ impl Processes {
         let mut shown: Vec<&ProcessRow> = self
             .rows
             .values()
-            .filter(|row| (self.show_all || concerns(row)) && query.matches_text(&searched(row)))
+            .filter(|row| (self.show_all || may_be_dotnet(row)) && query.matches_text(&searched_text(row)))
             .collect();
         shown.sort_by_cached_key(|row| order(row));
         self.shown = shown.into_iter().map(|row| row.key).collect();
@@ -338,19 +339,19 @@ impl Processes {
     }
 }
 
-/// What a process is called, from the file name of its program and its command line: what `dotnet` runs is called by its
-/// own name.
+/// Returns a process's title from its program's file name and its command line: if `dotnet` runs a program,
+/// the program's name.
 pub fn program_name(file: &str, command: Option<&str>) -> String {
     let host = matches!(file, "dotnet" | "dotnet.exe");
     command.filter(|_| host).and_then(program).unwrap_or_else(|| file.to_owned())
 }
 
-/// What a process is called: of a program that `dotnet` runs, the program.
+/// Returns a process's title: if `dotnet` runs a program, the program's name.
 pub fn title(row: &ProcessRow) -> String {
     program_name(&row.name, row.command.as_deref())
 }
 
-/// A file name without the extension of a program.
+/// Returns a file name without the extension of a program.
 pub fn without_extension(name: &str) -> &str {
     let length = name.len();
     let is_program = |extension: &str| {
@@ -360,19 +361,19 @@ pub fn without_extension(name: &str) -> &str {
     if is_program(".dll") || is_program(".exe") { name.get(..length - 4).unwrap_or(name) } else { name }
 }
 
-/// Whether two names are of one program: with or without the extension.
+/// Returns whether two names are of the same program, with or without the extension.
 pub fn same_program(one: &str, other: &str) -> bool {
     let (one, other) = (without_extension(one), without_extension(other));
     if cfg!(windows) { one.eq_ignore_ascii_case(other) } else { one == other }
 }
 
-/// The program that a command line of `dotnet` runs: `Shop.dll`.
+/// Returns the program that a command line of `dotnet` runs: `Shop.dll`.
 pub fn program(command: &str) -> Option<String> {
     let path = command.split_whitespace().skip(1).find(|word| word.to_ascii_lowercase().ends_with(".dll"))?;
     path.rsplit(['/', '\\']).next().map(str::to_owned)
 }
 
-fn concerns(row: &ProcessRow) -> bool {
+fn may_be_dotnet(row: &ProcessRow) -> bool {
     row.runtime.is_some() || !matches!(row.agent, AgentState::None(_) | AgentState::Unknown)
 }
 
@@ -389,12 +390,12 @@ fn rank(row: &ProcessRow) -> u8 {
     }
 }
 
-/// By what can be done, what it is called, and its pid.
+/// Sorts by state, title and pid.
 fn order(row: &ProcessRow) -> (u8, String, ProcessKey) {
     (rank(row), title(row), row.key)
 }
 
-fn searched(row: &ProcessRow) -> String {
+fn searched_text(row: &ProcessRow) -> String {
     let runtime = row.runtime.as_ref().map(|runtime| (&runtime.kind, runtime.version.as_deref()));
     let (kind, version) = runtime.map_or(("", ""), |(kind, version)| (kind, version.unwrap_or_default()));
     format!(

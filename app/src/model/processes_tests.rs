@@ -1,4 +1,4 @@
-//! The list of processes: what it shows, in which order, and what keeps its place.
+//! Tests the rows, order and stable places of the process list.
 
 use super::*;
 
@@ -35,12 +35,12 @@ fn rows_come_change_and_go() {
         vec![row(2, "shop", launch.clone()), row(1, "zoo", launch), plain(3, "bash")],
         vec![],
     ));
-    assert_eq!(pids(&processes), [2, 1], "by name; what is not .NET is left out");
+    assert_eq!(pids(&processes), [2, 1], "by name, without processes that are not .NET");
     assert!(processes.is_scanned());
     assert_eq!((processes.len(), processes.dotnet()), (3, 2));
     let facts = crate::model::connection::tests::facts();
     processes.apply(changes(vec![row(1, "zoo", AgentState::Loaded(Box::new(facts)))], vec![]));
-    assert_eq!(pids(&processes), [1, 2], "what can be connected to comes first");
+    assert_eq!(pids(&processes), [1, 2], "connectable processes come first");
     processes.apply(changes(vec![], vec![ProcessKey { pid: 1, start: 5 }]));
     assert_eq!(pids(&processes), [2]);
     processes.apply(changes(vec![], vec![ProcessKey { pid: 2, start: 4 }]));
@@ -49,59 +49,59 @@ fn rows_come_change_and_go() {
     assert_eq!(pids(&processes), [2, 3]);
 }
 
-fn standing(processes: &Processes) -> Vec<(u32, &'static str)> {
-    let mark = |one: &Standing<'_>| match (one.is_new, one.has_ended) {
+fn visible(processes: &Processes) -> Vec<(u32, &'static str)> {
+    let mark = |one: &VisibleProcess<'_>| match (one.is_new, one.has_ended) {
         (true, _) => "new",
         (_, true) => "ended",
         _ => "",
     };
-    processes.standing().map(|one| (one.row.key.pid, mark(&one))).collect()
+    processes.visible().map(|one| (one.row.key.pid, mark(&one))).collect()
 }
 
 #[test]
-fn rows_that_are_still_keep_their_places_and_what_is_new_stands_at_the_end() {
+fn rows_keep_their_places_and_new_ones_go_to_the_end() {
     let mut processes = Processes::default();
     let launch = AgentState::LaunchOnly(String::new());
     let rows = [(2, "shop"), (3, "store"), (4, "zoo")];
     processes.apply(changes(rows.map(|(pid, name)| row(pid, name, launch.clone())).into(), vec![]));
-    processes.set_still(true);
+    processes.set_frozen(true);
     let key = |pid| ProcessKey { pid, start: 5 };
     let facts = crate::model::connection::tests::facts();
     let first = row(9, "ant", AgentState::Loaded(Box::new(facts)));
     processes.apply(changes(vec![first], vec![key(3)]));
-    assert_eq!(standing(&processes), [(2, ""), (3, "ended"), (4, ""), (9, "new")]);
-    assert_eq!(pids(&processes), [9, 2, 4], "what there is goes by what is true now");
-    // Who came and went meanwhile, or came back.
+    assert_eq!(visible(&processes), [(2, ""), (3, "ended"), (4, ""), (9, "new")]);
+    assert_eq!(pids(&processes), [9, 2, 4], "the underlying list is current");
+    // Processes that came and went meanwhile, or came back.
     processes.apply(changes(vec![row(3, "store", launch.clone())], vec![key(9), key(77)]));
-    assert_eq!(standing(&processes), [(2, ""), (3, ""), (4, ""), (9, "ended")]);
+    assert_eq!(visible(&processes), [(2, ""), (3, ""), (4, ""), (9, "ended")]);
     processes.set_filter("zoo");
-    assert_eq!(standing(&processes), [(4, "")], "who filters wants to see it");
+    assert_eq!(visible(&processes), [(4, "")], "a filter applies at once");
     processes.set_filter("");
     processes.apply(changes(vec![row(1, "ape", launch)], vec![key(4)]));
-    assert_eq!(standing(&processes), [(2, ""), (3, ""), (4, "ended"), (1, "new")]);
-    processes.set_still(false);
-    assert_eq!(standing(&processes), [(1, ""), (2, ""), (3, "")]);
+    assert_eq!(visible(&processes), [(2, ""), (3, ""), (4, "ended"), (1, "new")]);
+    processes.set_frozen(false);
+    assert_eq!(visible(&processes), [(1, ""), (2, ""), (3, "")]);
 }
 
 #[test]
-fn of_what_comes_and_ends_under_a_parked_pointer_some_rows_stay() {
+fn keeps_some_rows_of_short_lived_processes() {
     let mut processes = Processes::default();
     let launch = AgentState::LaunchOnly(String::new());
     processes.apply(changes(vec![row(1, "shop", launch.clone()), row(2, "zoo", launch.clone())], vec![]));
-    processes.set_still(true);
+    processes.set_frozen(true);
     for pid in 3..1000 {
         let gone = ProcessKey { pid: pid - 1, start: 5 };
         processes.apply(changes(vec![row(pid, "csc", launch.clone())], vec![gone]));
     }
-    let stand = standing(&processes);
+    let stand = visible(&processes);
     assert_eq!(
         stand[..3],
         [(1, ""), (2, "ended"), (979, "ended")],
-        "those that stood there, then the newest"
+        "the original rows, then the newest"
     );
-    assert_eq!(stand.len(), 2 + PASSERS_BY + 1);
+    assert_eq!(stand.len(), 2 + SHORT_LIVED_ROWS + 1);
     assert_eq!(stand.last(), Some(&(999, "new")));
-    assert_eq!(processes.ended.len(), 1 + PASSERS_BY);
+    assert_eq!(processes.ended.len(), 1 + SHORT_LIVED_ROWS);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn every_word_must_be_somewhere() {
 }
 
 #[test]
-fn what_dotnet_runs_is_called_by_its_own_name() {
+fn programs_run_by_dotnet_have_their_own_title() {
     for (file, command, name) in [
         ("dotnet", Some("/usr/bin/dotnet /opt/shop/Shop.dll --live"), "Shop.dll"),
         ("dotnet.exe", Some(r"dotnet.exe C:\shop\Shop.DLL"), "Shop.DLL"),

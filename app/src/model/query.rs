@@ -1,5 +1,5 @@
-//! What a user types into a filter: words that must all occur. A word with a capital letter in it means its case
-//! (smart case). A `*` ends a word as a space does: so a pattern of names finds what it means, and perhaps more.
+//! A filter's text: words that must all occur. A word with a capital letter is case-sensitive (smart case). A
+//! `*` separates words like a space, so a pattern of names finds its matches, and perhaps more.
 
 use memchr::memmem;
 use std::ops::Range;
@@ -7,9 +7,9 @@ use std::ops::Range;
 /// One word of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// What to look for; folded unless the case counts.
+    /// The text to find; folded unless case counts.
     pub text: String,
-    /// Whether the case counts.
+    /// Whether case counts.
     pub exact_case: bool,
 }
 
@@ -19,8 +19,8 @@ pub struct Query {
     terms: Vec<Term>,
 }
 
-/// Lower case, byte for byte: a letter whose lower case has another length stays as it is, so that offsets in folded
-/// text are offsets in the text.
+/// Converts to lower case, byte for byte: a letter whose lower case has another length stays as it is, so
+/// that offsets in folded text are offsets in the original.
 pub fn fold_into(text: &str, into: &mut String) {
     into.reserve(text.len());
     for character in text.chars() {
@@ -36,7 +36,7 @@ pub fn fold_into(text: &str, into: &mut String) {
     }
 }
 
-/// [`fold_into`] a string of its own.
+/// Returns a text folded by [`fold_into`].
 pub fn fold(text: &str) -> String {
     let mut folded = String::new();
     fold_into(text, &mut folded);
@@ -44,33 +44,33 @@ pub fn fold(text: &str) -> String {
 }
 
 impl Query {
-    /// Parses what was typed; every text is a query.
+    /// Parses a text; every text is a valid query.
     pub fn parse(text: &str) -> Query {
         let term = |word: &str| {
             let exact_case = word.chars().any(char::is_uppercase);
             Term { text: if exact_case { word.to_owned() } else { fold(word) }, exact_case }
         };
-        // A pattern's `\*` is a star itself, that of a pointer.
+        // A pattern's `\*` is the star of a pointer type.
         let words = text.split(|letter: char| letter.is_whitespace() || letter == '*');
         let words = words.map(|word| word.trim_end_matches('\\')).filter(|word| !word.is_empty());
         let mut terms: Vec<Term> = words.map(term).collect();
-        // A long word excludes most, so that those after it have less to look at.
+        // Long words exclude most, so that later ones have less to check.
         terms.sort_by_key(|term| std::cmp::Reverse(term.text.len()));
         terms.dedup();
         Query { terms }
     }
 
-    /// Whether it excludes nothing.
+    /// Returns whether it excludes nothing.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The words, longest first.
+    /// Returns the words, longest first.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// Whether every word occurs in a text.
+    /// Returns whether a text contains every word.
     pub fn matches_text(&self, text: &str) -> bool {
         let folded = fold(text);
         self.terms.iter().all(|term| {
@@ -79,7 +79,8 @@ impl Query {
         })
     }
 
-    /// Where words occur in a text: byte ranges on character boundaries, ascending, merged where they touch.
+    /// Returns where words occur in a text: byte ranges on character boundaries, ascending, merged if they
+    /// touch.
     pub fn highlights(&self, text: &str) -> Vec<Range<usize>> {
         if self.terms.is_empty() {
             return Vec::new();
@@ -103,7 +104,7 @@ impl Query {
     }
 }
 
-/// The part of `highlights` of a whole text that lies in a part of it, as ranges of that part.
+/// Returns the `highlights` of a text within a part of it, relative to that part.
 pub fn within(highlights: &[Range<usize>], part: Range<usize>) -> Vec<Range<usize>> {
     let cut = |range: &Range<usize>| {
         let (start, end) = (range.start.max(part.start), range.end.min(part.end));
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pattern_means_is_found() {
+    fn finds_what_a_pattern_matches() {
         let found = |pattern: &str| Query::parse(pattern).matches_text("Shop!Shop.Cart.Add(int, char*)");
         for pattern in ["Shop!*", "Shop.Cart.*", "*.Add", "*Cart*Add*", "Shop!*.Add(int, char\\*)", "*"] {
             assert!(found(pattern), "{pattern}");

@@ -1,72 +1,74 @@
-//! The agent's rows in the order of a number. Which of them a filter leaves is another matter: a letter typed changes
-//! nothing here.
+//! The agent's rows sorted by a number, regardless of the filter, so that typing a letter changes nothing
+//! here.
 
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
-use super::catalogue::forget::Renumbering;
+use super::catalogue::bit_set::BitSet;
+use super::catalogue::module_removal::Renumbering;
 use super::ids::MethodIx;
-use super::list::{Key, Sort};
+use super::list::{SortKey, Sort};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-/// Methods with a row, by a number; those of one rate by the last there was where they are not counted any more, and by their
-/// calls, those of one number by name.
+/// Methods with a row, sorted by a number. Equal rates sort by the last rate of methods that are no longer
+/// counted, then by call count; equal numbers sort by name.
 #[derive(Debug, Default)]
 pub struct Ranking {
-    /// Rows of known methods, by name; of merged copies one after another.
+    /// Rows of known methods by name; rows of merged copies are adjacent.
     named: Vec<(RowId, u32)>,
-    /// Editions of catalogue and rows that `named` was made from.
+    /// Editions of catalogue and rows at the time `named` was made.
     named_at: Option<(u64, u64)>,
-    /// Methods in their order.
+    /// Methods in order.
     order: Vec<u32>,
-    ordered_at: Option<Ordered>,
-    /// What is picked, and whether it was counted since it was.
-    picked: (Option<MethodIx>, bool),
+    ordered_at: Option<RankingInputs>,
+    /// The selected method, and whether it has been counted since it was selected.
+    selected: (Option<MethodIx>, bool),
 }
 
-/// What an order was made from.
+/// The state that an order was made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ordered {
+struct RankingInputs {
     sort: Sort,
     editions: (u64, u64),
     numbers: u64,
-    stays: Option<MethodIx>,
+    pinned: Option<MethodIx>,
 }
 
 impl Ranking {
-    /// What is picked and was counted since, but is not any more: in an order by rate it stands by its last one while others are
-    /// counted, so that who has just turned it off sees it where it was.
-    pub fn stays(
+    /// Returns the selected method if it was counted since it was selected, but no longer is. When sorted by
+    /// rate, it keeps the place of its last rate while others are counted, so that a user who turns it off
+    /// still sees it where it was.
+    pub fn pinned(
         &mut self,
-        picked: Option<MethodIx>,
+        selected: Option<MethodIx>,
         catalogue: &Catalogue,
         live: &Live,
     ) -> Option<MethodIx> {
-        if self.picked.0 != picked {
-            self.picked = (picked, false);
+        if self.selected.0 != selected {
+            self.selected = (selected, false);
         }
-        let method = picked?;
+        let method = selected?;
         let copies = if catalogue.is_merged() { catalogue.copies(method) } else { vec![method] };
-        if copies.into_iter().filter_map(|copy| live.of_method(copy)).any(LiveRow::goes_on) {
-            self.picked.1 = true;
+        if copies.into_iter().filter_map(|copy| live.of_method(copy)).any(LiveRow::is_sampled) {
+            self.selected.1 = true;
             return None;
         }
-        let others = live.count(State::Live) + live.count(State::Asked);
-        (self.picked.1 && others > 0).then_some(method)
+        let others = live.count(CopyState::Live) + live.count(CopyState::Asked);
+        (self.selected.1 && others > 0).then_some(method)
     }
 
-    /// Brings the order up to date. While it is held, new numbers change nothing. `stays`: see [`Ranking::stays`].
+    /// Brings the order up to date; while it is held, ignores new numbers. See [`Ranking::pinned`] for
+    /// `pinned`.
     pub fn settle(
         &mut self,
-        (sort, stays): (Sort, Option<MethodIx>),
+        (sort, pinned): (Sort, Option<MethodIx>),
         hold: bool,
         catalogue: &Catalogue,
         live: &Live,
     ) {
         let editions = (catalogue.modules_edition(), live.rows_edition());
-        let now = Ordered { sort, editions, numbers: numbers(sort.key, live), stays };
-        let held = |before: Ordered| hold && (before.sort, before.editions) == (sort, editions);
+        let now = RankingInputs { sort, editions, numbers: numbers(sort.key, live), pinned };
+        let held = |before: RankingInputs| hold && (before.sort, before.editions) == (sort, editions);
         if self.ordered_at.is_some_and(|before| before == now || held(before)) {
             return;
         }
@@ -80,9 +82,9 @@ impl Ranking {
             self.named_at = Some(editions);
         }
         let numbers_of = |rows: &[(RowId, u32)]| match sort.key {
-            Key::Rate => {
-                let stays = rows.first().is_some_and(|(_, method)| stays == Some(MethodIx(*method)));
-                by_rate(rows.iter().filter_map(|(id, _)| live.row(*id)), stays)
+            SortKey::Rate => {
+                let pinned = rows.first().is_some_and(|(_, method)| pinned == Some(MethodIx(*method)));
+                by_rate(rows.iter().filter_map(|(id, _)| live.row(*id)), pinned)
             }
             key => {
                 let numbers = rows.iter().filter_map(|(id, _)| live.row(*id)).map(|row| number(key, row));
@@ -102,92 +104,93 @@ impl Ranking {
         self.ordered_at = Some(now);
     }
 
-    /// Methods were renumbered; the order is the same. `before` and `now`: editions of the catalogue's modules and of the rows.
+    /// Renumbers methods and keeps the order. `before` and `now` are editions of the catalogue's modules and
+    /// of the rows.
     pub fn renumber(&mut self, to: &Renumbering, before: (u64, u64), now: (u64, u64)) {
         for rows in self.named.chunk_by_mut(|one, other| one.1 == other.1) {
             let method = rows.first().and_then(|(_, method)| to.method(MethodIx(*method)));
             rows.iter_mut().for_each(|(_, number)| *number = method.map_or(u32::MAX, |method| method.0));
         }
         self.order = self.order.iter().filter_map(|one| Some(to.method(MethodIx(*one))?.0)).collect();
-        self.picked.0 = self.picked.0.and_then(|method| to.method(method));
+        self.selected.0 = self.selected.0.and_then(|method| to.method(method));
         if self.named_at == Some(before) {
             self.named_at = Some(now);
         }
         if let Some(at) = self.ordered_at.as_mut().filter(|at| at.editions == before) {
             at.editions = now;
-            at.stays = at.stays.and_then(|method| to.method(method));
+            at.pinned = at.pinned.and_then(|method| to.method(method));
         }
     }
 
-    /// The order is found anew by the next `settle`, held or not.
+    /// Makes the next `settle` sort again, held or not.
     pub fn forget_order(&mut self) {
         self.ordered_at = None;
     }
 
-    /// What [`numbers`] was when the order was made.
+    /// Returns the value of [`numbers`] when the order was made.
     pub fn numbers(&self) -> Option<u64> {
         self.ordered_at.map(|ordered| ordered.numbers)
     }
 
-    /// Those that are in a set, in their order.
-    pub fn within(&self, methods: &Bits) -> impl Iterator<Item = u32> {
+    /// Returns the methods of a set in order.
+    pub fn within(&self, methods: &BitSet) -> impl Iterator<Item = u32> {
         self.order.iter().copied().filter(|method| methods.get(*method))
     }
 
-    /// Bytes it occupies, about.
+    /// Returns the approximate memory used in bytes.
     pub fn bytes(&self) -> usize {
         self.named.capacity() * size_of::<(RowId, u32)>() + self.order.capacity() * size_of::<u32>()
     }
 }
 
-/// What orders the copies of a method by their rate: that, and where nothing is counted any more the last there was; then their
-/// calls. What `stays` stands by its last rate.
-fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, stays: bool) -> (u64, u64) {
+/// Returns the sort key of a method's copies by rate: the rate, or the last rate if nothing is counted any
+/// more; then their calls. A `pinned` method uses its last rate.
+fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, pinned: bool) -> (u64, u64) {
     let (mut rate, mut last, mut calls) = (0.0f32, 0.0f32, 0u64);
     for row in rows {
         rate += row.rate.unwrap_or(0.0).max(0.0);
         calls = calls.saturating_add(row.calls);
-        if !row.goes_on() {
+        if !row.is_sampled() {
             last += row.last_rate;
         }
     }
-    let (high, low) = match (stays, rate > 0.0) {
+    let (high, low) = match (pinned, rate > 0.0) {
         (true, _) => (last, last),
         (false, true) => (rate, 0.0),
         (false, false) => (0.0, last),
     };
-    // Floats of one sign order as their bits.
+    // Non-negative floats sort like their bits.
     (u64::from(high.to_bits()) << 32 | u64::from(low.to_bits()), calls)
 }
 
 /// Grows when numbers of that kind may have changed.
-pub fn numbers(key: Key, live: &Live) -> u64 {
+pub fn numbers(key: SortKey, live: &Live) -> u64 {
     match key {
-        Key::Name => 0,
-        Key::Wanted | Key::State => live.states_edition(),
-        Key::Calls | Key::Rate | Key::Time(_) => live.folds(),
+        SortKey::Name => 0,
+        SortKey::Wanted | SortKey::State => live.states_edition(),
+        SortKey::Calls | SortKey::Rate | SortKey::Time(_) => live.folds(),
     }
 }
 
-/// A number that orders as the key does; floats of one sign order as their bits.
-pub fn number(key: Key, row: &LiveRow) -> u64 {
+/// Returns a number that sorts like the key; non-negative floats sort like their bits.
+pub fn number(key: SortKey, row: &LiveRow) -> u64 {
     match key {
-        Key::Name => 0,
-        Key::Wanted => row.wanted as u64,
-        Key::State => row.state as u64,
-        Key::Calls => row.calls,
-        Key::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
-        Key::Time(column) => row.times.as_deref().and_then(|times| column.number(times)).unwrap_or(0),
+        SortKey::Name => 0,
+        SortKey::Wanted => row.wanted as u64,
+        SortKey::State => row.state as u64,
+        SortKey::Calls => row.calls,
+        SortKey::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
+        SortKey::Time(column) => row.times.as_deref().and_then(|times| column.number(times)).unwrap_or(0),
     }
 }
 
-/// What the numbers of two copies of one method amount to.
-fn together(key: Key, one: u64, other: u64) -> u64 {
+/// Combines the numbers of two copies of one method.
+fn together(key: SortKey, one: u64, other: u64) -> u64 {
     match key {
-        // (Rates: `by_rate`.)
-        Key::Name | Key::Rate => 0,
-        Key::Wanted | Key::State => one.max(other),
-        Key::Calls => one.saturating_add(other),
-        Key::Time(column) => column.together(one, other),
+        // Rates: see `by_rate`.
+        SortKey::Name | SortKey::Rate => 0,
+        SortKey::Wanted | SortKey::State => one.max(other),
+        SortKey::Calls => one.saturating_add(other),
+        SortKey::Time(column) => column.together(one, other),
     }
 }

@@ -1,26 +1,26 @@
-//! What is selected: methods and groups by what they are, not by where they stand, so that filtering, sorting and
-//! updates change nothing about it.
+//! The selection: methods and groups by identity, not by position, so that filtering, sorting and updates do
+//! not affect it.
 
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
-use super::catalogue::forget::Renumbering;
+use super::catalogue::bit_set::BitSet;
+use super::catalogue::module_removal::Renumbering;
 use super::ids::Node;
-use super::methodset::MethodSet;
+use super::method_set::MethodSet;
 use std::collections::BTreeSet;
 
 /// Rows in an order: the table or the tree.
-pub trait Rows {
-    /// Rows there are.
+pub trait OrderedRows {
+    /// Returns the number of rows.
     fn len(&self) -> usize;
-    /// The row at a place.
+    /// Returns the row at a place.
     fn at(&self, place: usize) -> Option<Node>;
-    /// Where a row stands, or would stand if it were shown.
+    /// Returns the place of a row, or the one it would have if it were shown.
     fn place_near(&self, node: Node) -> usize;
-    /// All of them, where they are methods only.
-    fn methods(&self) -> Option<&Bits> {
+    /// Returns all rows, if they are only methods.
+    fn methods(&self) -> Option<&BitSet> {
         None
     }
-    /// Whether there are none.
+    /// Returns whether there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -28,19 +28,19 @@ pub trait Rows {
 
 /// How a click or a key changes the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// That row alone.
+pub enum SelectionMode {
+    /// Selects that row alone.
     Replace,
-    /// That row in or out (Ctrl).
+    /// Toggles that row (Ctrl).
     Toggle,
-    /// Everything from the anchor to that row (Shift).
+    /// Selects everything from the anchor to that row (Shift).
     Extend,
 }
 
-/// What is selected.
+/// The selection.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    methods: Bits,
+    methods: BitSet,
     groups: BTreeSet<Node>,
     focus: Option<Node>,
     anchor: Option<Node>,
@@ -48,21 +48,21 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// A click on a row, or the like.
-    pub fn click(&mut self, rows: &impl Rows, node: Node, mode: Mode) {
+    /// Handles a click on a row, or an equivalent key.
+    pub fn click(&mut self, rows: &impl OrderedRows, node: Node, mode: SelectionMode) {
         self.edition += 1;
         match mode {
-            Mode::Replace => {
+            SelectionMode::Replace => {
                 self.clear_marks();
                 self.mark(node, true);
                 self.anchor = Some(node);
             }
-            Mode::Toggle => {
+            SelectionMode::Toggle => {
                 let on = !self.contains(node);
                 self.mark(node, on);
                 self.anchor = Some(node);
             }
-            Mode::Extend => {
+            SelectionMode::Extend => {
                 let anchor = *self.anchor.get_or_insert(node);
                 let (from, to) = (rows.place_near(anchor), rows.place_near(node));
                 self.clear_marks();
@@ -76,16 +76,16 @@ impl Selection {
         self.focus = Some(node);
     }
 
-    /// Moves the focus by so many rows and selects there (with `extend`: up to there). Without a focus, the first
-    /// row, or the last for a move upwards.
-    pub fn step(&mut self, rows: &impl Rows, by: isize, extend: bool) {
+    /// Moves the focus by a number of rows and selects there (with `extend`: up to there). Without a focus,
+    /// starts at the first row, or at the last for a move upwards.
+    pub fn step(&mut self, rows: &impl OrderedRows, by: isize, extend: bool) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         let place = match self.focus {
             None if by >= 0 => 0,
             None => last,
             Some(node) => {
                 let place = rows.place_near(node);
-                // Gone from sight: the row that stands in its place is the first step.
+                // The focused row is hidden: the row in its place is the first step.
                 let hidden = rows.at(place) != Some(node);
                 let by = if hidden && by > 0 { by - 1 } else { by };
                 place.saturating_add_signed(by).min(last)
@@ -95,15 +95,15 @@ impl Selection {
     }
 
     /// Moves the focus to a place and selects there.
-    pub fn go(&mut self, rows: &impl Rows, place: usize, extend: bool) {
+    pub fn go(&mut self, rows: &impl OrderedRows, place: usize, extend: bool) {
         let Some(last) = rows.len().checked_sub(1) else { return };
         if let Some(node) = rows.at(place.min(last)) {
-            self.click(rows, node, if extend { Mode::Extend } else { Mode::Replace });
+            self.click(rows, node, if extend { SelectionMode::Extend } else { SelectionMode::Replace });
         }
     }
 
     /// Selects every row.
-    pub fn select_all(&mut self, rows: &impl Rows) {
+    pub fn select_all(&mut self, rows: &impl OrderedRows) {
         self.clear_marks();
         match rows.methods() {
             Some(methods) => self.methods.clone_from(methods),
@@ -115,17 +115,17 @@ impl Selection {
         self.anchor = rows.at(0);
     }
 
-    /// Selects nothing; the focus stays.
+    /// Clears the selection but keeps the focus.
     pub fn clear(&mut self) {
         self.clear_marks();
         self.anchor = None;
     }
 
-    /// Follows methods that were renumbered.
+    /// Renumbers methods.
     pub fn renumber(&mut self, to: &Renumbering) {
         self.edition += 1;
         let methods = to.methods(&MethodSet::from_bits(&self.methods));
-        self.methods = Bits::default();
+        self.methods = BitSet::default();
         methods.ranges().for_each(|range| {
             self.methods.grow(range.end as usize);
             self.methods.set_range(range, true);
@@ -135,7 +135,7 @@ impl Selection {
         self.anchor = self.anchor.and_then(|node| to.node(node));
     }
 
-    /// Selects what another does besides; where nothing was looked at, its focus is taken over.
+    /// Adds another selection; takes its focus if this one has none.
     pub fn unite(&mut self, other: &Selection) {
         self.edition += 1;
         self.methods.grow(other.methods.len());
@@ -145,7 +145,7 @@ impl Selection {
         self.anchor = self.anchor.or(other.anchor);
     }
 
-    /// Forgets everything, the focus too.
+    /// Forgets everything, including the focus.
     pub fn reset(&mut self) {
         *self = Selection { edition: self.edition + 1, ..Selection::default() };
     }
@@ -155,7 +155,7 @@ impl Selection {
         self.edition
     }
 
-    /// Whether a row is selected.
+    /// Returns whether a row is selected.
     pub fn contains(&self, node: Node) -> bool {
         match node {
             Node::Method(method) => self.methods.get(method.0),
@@ -163,36 +163,36 @@ impl Selection {
         }
     }
 
-    /// The group that is selected, if it is and nothing else.
+    /// Returns the selected group, if nothing else is selected.
     pub fn only_group(&self) -> Option<Node> {
         self.groups.first().copied().filter(|_| self.len() == 1)
     }
 
-    /// The row that keys act from.
+    /// Returns the focused row, from which keys act.
     pub fn focus(&self) -> Option<Node> {
         self.focus
     }
 
-    /// Where the focus stands in `rows`; None when it is not shown.
-    pub fn focus_place(&self, rows: &impl Rows) -> Option<usize> {
+    /// Returns the focus's place in `rows`; `None` if it is not shown.
+    pub fn focus_place(&self, rows: &impl OrderedRows) -> Option<usize> {
         let node = self.focus?;
         let place = rows.place_near(node);
         (rows.at(place) == Some(node)).then_some(place)
     }
 
-    /// Rows selected, groups counted as one each.
+    /// Returns the number of selected rows; a group counts as one.
     pub fn len(&self) -> usize {
         self.methods.count() + self.groups.len()
     }
 
-    /// Whether nothing is selected.
+    /// Returns whether nothing is selected.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The methods that a turn of the selection concerns: those selected and those of the groups selected, as far as
-    /// they are visible: nobody turns what he does not see.
-    pub fn targets(&self, catalogue: &Catalogue, visible: &Bits) -> MethodSet {
+    /// Returns the methods that a change of the selection concerns: selected methods and those in selected
+    /// groups, as far as they are visible. Nobody should change methods they cannot see.
+    pub fn targets(&self, catalogue: &Catalogue, visible: &BitSet) -> MethodSet {
         if self.is_empty() {
             return MethodSet::default();
         }
@@ -205,7 +205,7 @@ impl Selection {
         MethodSet::from_bits(&targets)
     }
 
-    /// The methods that the groups selected stand for.
+    /// Returns the methods in the selected groups.
     pub fn below_groups(&self, catalogue: &Catalogue) -> MethodSet {
         let mut below = MethodSet::default();
         self.groups
@@ -215,7 +215,7 @@ impl Selection {
         below
     }
 
-    /// Selects the methods themselves in place of the groups that stand for them.
+    /// Replaces the selected groups with their methods.
     pub fn dissolve_groups(&mut self, catalogue: &Catalogue) {
         self.edition += 1;
         for range in self.below_groups(catalogue).ranges() {
@@ -249,9 +249,9 @@ mod tests {
     use crate::model::ids::MethodIx;
 
     /// Rows that are methods in a given order.
-    struct Plain(Vec<u32>);
+    struct PlainRows(Vec<u32>);
 
-    impl Rows for Plain {
+    impl OrderedRows for PlainRows {
         fn len(&self) -> usize {
             self.0.len()
         }
@@ -274,16 +274,16 @@ mod tests {
 
     #[test]
     fn clicks_replace_toggle_and_extend() {
-        let rows = Plain((0..10).collect());
+        let rows = PlainRows((0..10).collect());
         let mut selection = Selection::default();
-        selection.click(&rows, method(3), Mode::Replace);
-        selection.click(&rows, method(5), Mode::Toggle);
+        selection.click(&rows, method(3), SelectionMode::Replace);
+        selection.click(&rows, method(5), SelectionMode::Toggle);
         assert_eq!(selected(&selection), [3, 5]);
-        selection.click(&rows, method(5), Mode::Toggle);
+        selection.click(&rows, method(5), SelectionMode::Toggle);
         assert_eq!(selected(&selection), [3]);
-        selection.click(&rows, method(7), Mode::Extend);
+        selection.click(&rows, method(7), SelectionMode::Extend);
         assert_eq!(selected(&selection), [5, 6, 7], "from the row toggled last");
-        selection.click(&rows, method(2), Mode::Extend);
+        selection.click(&rows, method(2), SelectionMode::Extend);
         assert_eq!(selected(&selection), [2, 3, 4, 5], "the anchor stays");
         assert_eq!((selection.focus(), selection.len()), (Some(method(2)), 4));
         selection.select_all(&rows);
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn steps_stay_inside_and_begin_at_an_end() {
-        let rows = Plain(vec![2, 4, 6]);
+        let rows = PlainRows(vec![2, 4, 6]);
         let mut selection = Selection::default();
         selection.step(&rows, -1, false);
         assert_eq!(selection.focus(), Some(method(6)));
@@ -305,21 +305,21 @@ mod tests {
         }
         selection.step(&rows, 2, true);
         assert_eq!(selected(&selection), [2, 4, 6]);
-        selection.step(&Plain(vec![]), 1, false);
+        selection.step(&PlainRows(vec![]), 1, false);
         assert_eq!(selection.focus(), Some(method(6)), "no rows, no move");
     }
 
     #[test]
-    fn what_is_hidden_stays_selected_and_steps_go_on_from_its_place() {
+    fn hidden_rows_stay_selected_and_steps_continue() {
         let mut selection = Selection::default();
-        selection.click(&Plain((0..10).collect()), method(5), Mode::Replace);
-        let filtered = Plain(vec![1, 3, 7, 9]);
+        selection.click(&PlainRows((0..10).collect()), method(5), SelectionMode::Replace);
+        let filtered = PlainRows(vec![1, 3, 7, 9]);
         assert_eq!(selection.focus_place(&filtered), None);
         assert!(selection.contains(method(5)));
-        assert_eq!(selection.focus_place(&Plain(vec![1, 5])), Some(1));
+        assert_eq!(selection.focus_place(&PlainRows(vec![1, 5])), Some(1));
         selection.step(&filtered, 1, false);
         assert_eq!(selection.focus(), Some(method(7)));
-        selection.click(&filtered, method(5), Mode::Replace);
+        selection.click(&filtered, method(5), SelectionMode::Replace);
         selection.step(&filtered, -1, false);
         assert_eq!(selection.focus(), Some(method(3)));
     }

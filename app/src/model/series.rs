@@ -1,69 +1,70 @@
-//! A sparkline: the rates of the last so many ticks.
+//! A sparkline: the rates of the last ticks.
 
-/// Ticks a sparkline shows.
+/// Ticks in a sparkline.
 pub const LENGTH: usize = 60;
 
 /// Rates at the last [`LENGTH`] ticks. Ticks without a sample are zero and cost nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// By tick modulo the length; not a number where nobody counted.
+    /// Indexed by tick modulo the length; NaN while counting was off.
     ring: Box<[f32; LENGTH]>,
-    /// The ticks of the first sample and of the newest that is noted.
+    /// The ticks of the first and the newest sample.
     first: u64,
     last: u64,
-    /// Nobody counts since.
+    /// Whether counting has been off since then.
     ended: bool,
 }
 
 impl Series {
-    /// A series whose first sample is `rate` at `tick`.
+    /// Creates a series whose first sample is `rate` at `tick`.
     pub fn new(tick: u64, rate: f32) -> Series {
         let mut series = Series { ring: Box::new([0.0; LENGTH]), first: tick, last: tick, ended: false };
         series.put(tick, rate);
         series
     }
 
-    /// Notes the rate at a tick. A second sample at the same tick replaces the first; earlier ticks are ignored.
+    /// Sets the rate at a tick. A second sample at the same tick replaces the first; earlier ticks are
+    /// ignored.
     pub fn put(&mut self, tick: u64, rate: f32) {
         if tick < self.last {
             return;
         }
         self.begin(tick);
-        // What lies between had no sample: the rate was zero.
+        // Ticks in between had no sample: their rate was zero.
         self.fill(tick.saturating_sub(1), 0.0);
         self.set(tick, rate);
         self.last = tick;
     }
 
-    /// Notes the rate at a tick in which counting ended, if it is higher than that of the newest tick noted: it is of more
-    /// time than was counted, and a line that fell for that would say that fewer calls came.
+    /// Sets the rate at the tick in which counting ended, if it is higher than the newest sample. It covers
+    /// more time than was counted, so a lower value would wrongly show a drop.
     pub fn put_last(&mut self, tick: u64, rate: f32) {
-        let known = self.ring.get((self.last.min(tick) % LENGTH as u64) as usize).copied();
-        if known.is_none_or(|known| known.is_nan() || rate > known) {
+        let recorded = self.ring.get((self.last.min(tick) % LENGTH as u64) as usize).copied();
+        if recorded.is_none_or(|recorded| recorded.is_nan() || rate > recorded) {
             self.put(tick, rate);
         }
     }
 
-    /// Nobody counts after this tick.
+    /// Ends counting after this tick.
     pub fn end(&mut self, tick: u64) {
         if !std::mem::replace(&mut self.ended, true) {
             self.fill(tick, 0.0);
         }
     }
 
-    /// From this tick on it is counted again.
+    /// Starts counting again at this tick.
     pub fn begin(&mut self, tick: u64) {
         if std::mem::take(&mut self.ended) {
             self.fill(tick.saturating_sub(1), f32::NAN);
         }
     }
 
-    /// Whether nobody counts any more.
+    /// Returns whether counting is off.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// Notes one rate for every tick after the newest, up to this one.
+    /// Sets one rate for every tick after the newest, up to this one.
     fn fill(&mut self, to: u64, rate: f32) {
         for tick in (self.last + 1..=to).rev().take(LENGTH) {
             self.set(tick, rate);
@@ -77,7 +78,7 @@ impl Series {
         }
     }
 
-    /// The rates of the [`LENGTH`] ticks that end with `now`, oldest first; not a number where nobody counted.
+    /// Returns the rates of the [`LENGTH`] ticks up to `now`, oldest first; NaN while counting was off.
     pub fn at(&self, now: u64) -> impl ExactSizeIterator<Item = f32> + '_ {
         (0..LENGTH).map(move |index| {
             let tick = (now + 1 + index as u64).checked_sub(LENGTH as u64);
@@ -85,8 +86,8 @@ impl Series {
             if tick > self.last {
                 return if self.ended { f32::NAN } else { 0.0 };
             }
-            let known = tick + LENGTH as u64 > self.last;
-            if known { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
+            let recorded = tick + LENGTH as u64 > self.last;
+            if recorded { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
         })
     }
 }
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn while_nobody_counts_there_is_no_rate() {
+    fn there_is_no_rate_while_counting_is_off() {
         let mut series = Series::new(100, 5.0);
         series.end(102);
         series.end(104);
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(shown(&series, 107)[LENGTH - 6..], [0.0, -1.0, -1.0, -1.0, 0.0, 0.0]);
         series.put(108, 7.0);
         assert_eq!(shown(&series, 108)[LENGTH - 4..], [-1.0, 0.0, 0.0, 7.0]);
-        // A last sample after the end begins nothing for long.
+        // A late sample after the end does not resume counting.
         series.end(108);
         series.put(109, 2.0);
         series.end(109);
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_fold_lowers_nothing() {
+    fn the_last_snapshot_never_lowers_a_rate() {
         let mut series = Series::new(100, 5.0);
         series.put(101, 6.0);
         series.end(101);
@@ -143,14 +144,14 @@ mod tests {
         series.end(103);
         series.put_last(104, 1.0);
         series.end(104);
-        assert_eq!(shown(&series, 104)[LENGTH - 2..], [4.0, -1.0], "a part of a tick is no rate");
+        assert_eq!(shown(&series, 104)[LENGTH - 2..], [4.0, -1.0], "a partial tick has no rate");
         series.put_last(104, 9.0);
         series.end(104);
-        assert_eq!(shown(&series, 105)[LENGTH - 3..], [4.0, 9.0, -1.0], "what was called meanwhile is seen");
+        assert_eq!(shown(&series, 105)[LENGTH - 3..], [4.0, 9.0, -1.0], "calls in between are shown");
     }
 
     #[test]
-    fn it_equals_a_map_of_samples() {
+    fn agrees_with_a_map_of_samples() {
         for gaps in [[1u64, 1, 1], [2, 59, 60], [61, 1, 120], [0, 3, 1_000]] {
             let (mut tick, mut samples) = (7u64, BTreeMap::new());
             let mut series = Series::new(tick, 0.5);

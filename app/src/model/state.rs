@@ -1,60 +1,63 @@
-//! The whole of it: processes, connections, log.
+//! The complete model: processes, connections, log.
 
-use super::connection::{Connection, Shape, Status};
+use super::connection::{Connection, Status};
 use super::fleet::Settled;
 use super::ids::{ConnectionId, Ticket};
-use super::log::{Kind, Log};
-use super::output::Output;
+use super::log::{Log, LogKind};
+use super::method_table::{MethodTable, Shape};
+use super::program_output::ProgramOutput;
 use super::processes::Processes;
-use super::several::Several;
-use super::update::{Launch, Now, Retry, Told, Update};
+use super::process_choice::ProcessChoice;
+use super::subject::Subject;
+use super::ids::SubjectId;
+use super::update::{LaunchUpdate, Now, Retry, ConnectionUpdate, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a launched program is left to end by itself, at least, before it can be killed.
-const AT_LEAST: Duration = Duration::from_secs(1);
+/// The minimum time between asking a launched program to end and killing it.
+const KILL_DELAY: Duration = Duration::from_secs(1);
 
 /// A program that the window started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launched {
-    /// What was started, in words.
+pub struct LaunchedProgram {
+    /// Its command line or name.
     pub what: String,
-    /// Process id, once it runs.
+    /// Process id once it runs.
     pub pid: Option<u32>,
-    /// The process the agent is in, once it spoke.
+    /// The process with the agent, once it was loaded.
     pub agent: Option<ProcessKey>,
     /// How it ended, or why it could not be started.
     pub ended: Option<String>,
-    /// When it was told to stop, on `Now::mono`'s clock.
+    /// When it was asked to stop, on the clock of `Now::mono`.
     pub stopping: Option<Duration>,
-    /// Of its dials, those that match nothing, a sentence each; none once they were seen.
+    /// A sentence for each of its dials that matches nothing; empty once they were seen.
     pub unmatched: Vec<String>,
 }
 
-impl Launched {
-    /// Whether there is a process to be stopped.
+impl LaunchedProgram {
+    /// Returns whether it runs.
     pub fn runs(&self) -> bool {
         self.pid.is_some() && self.ended.is_none()
     }
 
-    /// How long it is still left to end by itself before it can be killed; None when it can be stopped, or killed, now.
-    /// `mono` is on `Now::mono`'s clock.
+    /// Returns how long it still has to end by itself before it can be killed; `None` if it can be stopped or
+    /// killed now. `mono` is on the clock of `Now::mono`.
     pub fn left_alone(&self, mono: Duration) -> Option<Duration> {
-        let left = AT_LEAST.saturating_sub(mono.saturating_sub(self.stopping?));
+        let left = KILL_DELAY.saturating_sub(mono.saturating_sub(self.stopping?));
         (!left.is_zero()).then_some(left)
     }
 
-    /// How it ended, as a sentence: `dotnet Shop.dll ended with code 3`.
+    /// Describes how it ended: `dotnet Shop.dll ended with code 3`.
     pub fn ending(&self) -> String {
         let how = self.ended.as_deref().unwrap_or_default();
         match self.stopping {
-            Some(_) => format!("{} was stopped from here and ended {how}", self.what),
+            Some(_) => format!("{} was stopped and ended {how}", self.what),
             None => format!("{} ended {how}", self.what),
         }
     }
 
-    /// What it is called where it is to be stopped: `dotnet Shop.dll (pid 9)`.
+    /// Returns its name for stop requests: `dotnet Shop.dll (pid 9)`.
     pub fn named(&self) -> String {
         format!("{} (pid {})", self.what, self.pid.unwrap_or_default())
     }
@@ -63,26 +66,26 @@ impl Launched {
 /// Everything the window shows.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// The processes of the machine.
+    /// The machine's processes.
     pub processes: Processes,
-    /// Every connection that was asked for and not closed.
+    /// Every connection that was opened and not closed.
     pub connections: BTreeMap<ConnectionId, Connection>,
-    /// The one that is looked at: of several merged, what they are merged into.
-    pub current: Option<ConnectionId>,
-    /// The processes chosen.
-    pub(super) several: Several,
-    /// What happened.
+    /// The process that is shown; the fleet, for several merged processes.
+    pub current: Option<SubjectId>,
+    /// The chosen processes.
+    pub(super) several: ProcessChoice,
+    /// The log.
     pub log: Log,
-    /// Programs started from here.
-    pub launched: BTreeMap<Ticket, Launched>,
-    /// What they wrote.
-    pub output: Output,
+    /// Programs started by this window.
+    pub launched: BTreeMap<Ticket, LaunchedProgram>,
+    /// Their output.
+    pub output: ProgramOutput,
     last_connection: u32,
     last_launch: u64,
 }
 
 impl Model {
-    /// Takes an update in.
+    /// Applies an update.
     pub fn apply(&mut self, update: Update, now: Now) {
         match update {
             Update::Processes(changes) => {
@@ -90,18 +93,18 @@ impl Model {
                 self.processes.apply(changes);
                 self.end_unmet(&gone, now);
             }
-            Update::Connection(id, told) => {
-                // What a closed connection still had to tell concerns nobody.
+            Update::Connection(id, updates) => {
+                // Ignore late updates of a closed connection.
                 if let Some(connection) = self.connections.get_mut(&id) {
-                    let facts = told.iter().rev().find_map(|told| match told {
-                        Told::Connected(facts) => Some(facts.clone()),
+                    let facts = updates.iter().rev().find_map(|update| match update {
+                        ConnectionUpdate::Connected(facts) => Some(facts.clone()),
                         _ => None,
                     });
-                    connection.apply(told, &mut self.log, now);
+                    connection.apply(updates, &mut self.log, now);
                     if let Some(facts) = facts {
                         self.processes.answered(connection.process, facts);
                     }
-                    if connection.status.retry() == Some(Retry::WithAgent) {
+                    if connection.session.status.retry() == Some(Retry::WithAgent) {
                         self.processes.has_no_agent(connection.process);
                     }
                 }
@@ -110,112 +113,147 @@ impl Model {
         }
     }
 
-    /// Brings everything derived up to date; once a frame, after the last `apply`.
+    /// Brings all derived state up to date; call once a frame, after the last `apply`.
     pub fn settle(&mut self, now: Now) -> Settled {
-        let mut settled = self.settle_several(now);
+        let mut settled = self.settle_fleet(now);
         for connection in self.connections.values_mut() {
-            connection.sum_up(&mut self.log, now);
+            connection.summarize_transitions(&mut self.log, now);
         }
-        self.change_list(|connection| {
-            connection.settle(now);
-            settled.more |= connection.shape == Shape::List && connection.list.owes();
-        });
+        match self.list_owner_id() {
+            Some(SubjectId::Process(id)) => {
+                self.connections.get_mut(&id).into_iter().for_each(|connection| connection.settle(now));
+            }
+            Some(SubjectId::Fleet) => {
+                self.fleet_mut().into_iter().for_each(|fleet| fleet.settle_table(now));
+            }
+            None => {}
+        }
+        settled.more |= self.list().is_some_and(|table| table.shape == Shape::List && table.list.has_pending_work());
+        self.line_up();
         settled
     }
 
-    /// The same once more in a frame, for what a gesture changed: of several processes nothing is taken over besides.
+    /// Settles once more in a frame after a gesture, without importing anything into the fleet.
     pub fn settle_gesture(&mut self, now: Now) -> Settled {
-        let take = |model: &mut Model, takes_nothing| {
-            model.fleet_mut().into_iter().for_each(|fleet| fleet.takes_nothing = takes_nothing);
+        let suspend_import = |model: &mut Model, suspend| {
+            model.fleet_mut().into_iter().for_each(|fleet| fleet.suspend_import(suspend));
         };
-        take(self, true);
+        suspend_import(self, true);
         let settled = self.settle(now);
-        take(self, false);
+        suspend_import(self, false);
         settled
     }
 
-    /// The connection that is looked at.
-    pub fn current(&self) -> Option<&Connection> {
-        self.connections.get(&self.current?)
+    /// Returns a process or the fleet.
+    pub fn subject(&self, id: SubjectId) -> Option<Subject<'_>> {
+        match id {
+            SubjectId::Process(id) => self.connections.get(&id).map(Subject::Process),
+            SubjectId::Fleet => self.fleet().map(Subject::Fleet),
+        }
     }
 
-    /// The connection that is looked at, to be changed.
-    pub fn current_mut(&mut self) -> Option<&mut Connection> {
-        self.connections.get_mut(&self.current?)
+    /// Returns the methods of a process or the fleet, mutably.
+    pub(super) fn table_mut(&mut self, id: SubjectId) -> Option<&mut MethodTable> {
+        match id {
+            SubjectId::Process(id) => self.connections.get_mut(&id).map(|connection| &mut connection.table),
+            SubjectId::Fleet => self.fleet_mut().map(|fleet| &mut fleet.table),
+        }
     }
 
-    /// Connections looked at that waited for an agent in their processes where one is there now: they are to be tried
-    /// again, which is noted.
+    /// Returns the process or the fleet that is shown.
+    pub fn current(&self) -> Option<Subject<'_>> {
+        self.subject(self.current?)
+    }
+
+    /// Returns the methods of [`Model::current`].
+    pub fn current_table(&self) -> Option<&MethodTable> {
+        self.current().map(Subject::table)
+    }
+
+    /// Returns the process that is shown; `None` for the fleet.
+    pub fn current_process(&self) -> Option<&Connection> {
+        self.current()?.process()
+    }
+
+    /// Returns the process that is shown, mutably; `None` for the fleet.
+    pub fn current_process_mut(&mut self) -> Option<&mut Connection> {
+        self.connections.get_mut(&self.current?.process()?)
+    }
+
+    /// Returns the shown connections that waited for an agent that is there now, and marks them as
+    /// connecting.
     pub fn met_agent(&mut self) -> Vec<ConnectionId> {
-        let looked_at =
-            |connection: &&mut Connection| connection.is_one_of_many || Some(connection.id) == self.current;
+        let current = self.current.and_then(SubjectId::process);
+        let is_shown = |connection: &&mut Connection| connection.in_fleet || Some(connection.id) == current;
         let mut met = Vec::new();
-        for connection in self.connections.values_mut().filter(looked_at) {
-            let waits = connection.status.retry() == Some(Retry::WithAgent);
+        for connection in self.connections.values_mut().filter(is_shown) {
+            let waits = connection.session.status.retry() == Some(Retry::WithAgent);
             let there = self.processes.get(connection.process).is_some_and(|row| row.agent.can_connect());
             if waits && there {
-                connection.status = Status::Connecting;
+                connection.session.status = Status::Connecting;
                 met.push(connection.id);
             }
         }
         met
     }
 
-    /// The connection to a process, if there is one.
+    /// Returns the connection to a process, if there is one.
     pub fn connection_to(&self, process: ProcessKey) -> Option<&Connection> {
         self.connections.values().find(|connection| connection.process == process)
     }
 
-    /// Looks at a process: the id of its connection, and whether that is new, so that the worker must be told.
+    /// Shows a process; returns the id of its connection, and whether it is new, so that the worker must
+    /// connect.
     pub fn open(&mut self, process: ProcessKey, name: &str) -> (ConnectionId, bool) {
         if let Some(id) = self.connection_to(process).map(|connection| connection.id) {
-            self.current = Some(id);
+            self.current = Some(SubjectId::Process(id));
             return (id, false);
         }
         self.last_connection += 1;
         let id = ConnectionId(self.last_connection);
         self.connections.insert(id, Connection::new(id, process, name));
-        self.current = Some(id);
+        self.current = Some(SubjectId::Process(id));
         (id, true)
     }
 
-    /// Forgets a connection; the worker must be told too.
+    /// Forgets a connection; the worker must disconnect.
     pub fn close(&mut self, id: ConnectionId) {
         let closed = self.connections.remove(&id);
         self.several
             .processes
             .retain(|process| closed.as_ref().is_none_or(|closed| closed.process != *process));
-        if self.current == Some(id) {
+        if self.current == Some(SubjectId::Process(id)) {
             self.current = None;
         }
     }
 
-    /// Notes that a program is to be started; the ticket for the worker.
+    /// Records that a program is to be started; returns the ticket for the worker.
     pub fn begin_launch(&mut self, what: &str, now: Now) -> Ticket {
         self.last_launch += 1;
         let ticket = Ticket(self.last_launch);
-        let launched = Launched { what: what.to_owned(), ..Launched::default() };
+        let launched = LaunchedProgram { what: what.to_owned(), ..LaunchedProgram::default() };
         self.launched.insert(ticket, launched);
-        self.log.add(now, None, Kind::Request, format!("start {what}"));
+        self.log.add(now, None, LogKind::Request, format!("start {what}"));
         ticket
     }
 
-    /// The launched program that is looked at, while it runs.
-    pub fn launched_in_sight(&self) -> Option<(Ticket, &Launched)> {
-        self.launched_into(self.current()?.process)
+    /// Returns the launched program that is shown, while it runs.
+    pub fn launched_in_sight(&self) -> Option<(Ticket, &LaunchedProgram)> {
+        self.launched_into(self.current_process()?.process)
     }
 
-    /// The launched program with that process id, while it runs.
-    pub fn launched_as(&self, pid: u32) -> Option<(Ticket, &Launched)> {
+    /// Returns the launched program with that process id, while it runs.
+    pub fn launched_as(&self, pid: u32) -> Option<(Ticket, &LaunchedProgram)> {
         let found = self.launched.iter().find(|(_, one)| one.runs() && one.pid == Some(pid));
         found.map(|(ticket, one)| (*ticket, one))
     }
 
-    /// The launched programs that are looked at and run. Of several, those that were not told to stop yet, where there are
-    /// some: nobody is killed by what stops the others.
-    pub fn launched_looked_at(&self) -> Vec<(Ticket, &Launched)> {
+    /// Returns the shown launched programs that run. For several, prefers those not yet asked to stop, so
+    /// that stopping some does not kill the others.
+    pub fn launched_looked_at(&self) -> Vec<(Ticket, &LaunchedProgram)> {
         let merged = self.members().filter(|_| self.is_merged());
-        let looked_at = merged.map(|member| member.process).chain(self.current().map(|one| one.process));
+        let current = self.current_process().map(|one| one.process);
+        let looked_at = merged.map(|member| member.process).chain(current);
         let mut running: Vec<_> = looked_at.filter_map(|process| self.launched_into(process)).collect();
         if running.iter().any(|(_, one)| one.stopping.is_none()) {
             running.retain(|(_, one)| one.stopping.is_none());
@@ -223,8 +261,9 @@ impl Model {
         running
     }
 
-    /// The launched programs that are meant where none is named: those looked at, else the newest that runs.
-    pub fn launched_to_stop(&self) -> Vec<(Ticket, &Launched)> {
+    /// Returns the launched programs to stop if none is named: the shown ones, otherwise the newest that
+    /// runs.
+    pub fn launched_to_stop(&self) -> Vec<(Ticket, &LaunchedProgram)> {
         let looked_at = self.launched_looked_at();
         if !looked_at.is_empty() {
             return looked_at;
@@ -233,12 +272,12 @@ impl Model {
         newest.map(|(ticket, one)| (*ticket, one)).into_iter().collect()
     }
 
-    fn launched_into(&self, process: ProcessKey) -> Option<(Ticket, &Launched)> {
+    fn launched_into(&self, process: ProcessKey) -> Option<(Ticket, &LaunchedProgram)> {
         self.launched_as(process.pid).filter(|(_, one)| one.agent.is_none_or(|agent| agent == process))
     }
 
-    /// Notes that a launched program is to be stopped: whether it is to be killed, for it was told before; None when it
-    /// does not run, or was told only just now: a double click is one wish.
+    /// Records a request to stop a launched program; returns whether to kill it because it was asked before.
+    /// `None` if it does not run or was asked only just now, because a double click is one request.
     pub fn begin_stop(&mut self, ticket: Ticket, now: Now) -> Option<bool> {
         let launched = self.launched.get_mut(&ticket).filter(|launched| launched.runs())?;
         if launched.left_alone(now.mono).is_some() {
@@ -247,74 +286,74 @@ impl Model {
         let kill = launched.stopping.is_some();
         launched.stopping.get_or_insert(now.mono);
         let verb = if kill { "kill" } else { "stop" };
-        self.log.add(now, None, Kind::Request, format!("{verb} {}", launched.named()));
+        self.log.add(now, None, LogKind::Request, format!("{verb} {}", launched.named()));
         Some(kill)
     }
 
-    /// Which dials of launches match nothing was seen.
+    /// Forgets launch dials without matches, because the user has seen them.
     pub fn forget_unmatched(&mut self) {
         self.launched.values_mut().for_each(|launched| launched.unmatched.clear());
     }
 
-    /// Whether a process was launched from here, and was told to stop.
+    /// Returns whether a process was launched and stopped by this window.
     pub fn was_stopped(&self, process: ProcessKey) -> bool {
         self.launched.values().any(|one| one.agent == Some(process) && one.stopping.is_some())
     }
 
-    /// What a launched program is called from now on, in place of its whole command line.
+    /// Sets the name of a launched program, instead of its whole command line.
     pub fn name_launch(&mut self, ticket: Ticket, name: String) {
         if let Some(launched) = self.launched.get_mut(&ticket) {
             launched.what = name;
         }
     }
 
-    /// Processes that have ended: to those without an agent nobody has a connection that would tell.
+    /// Ends processes without an agent, for which no connection would report that.
     fn end_unmet(&mut self, gone: &[ProcessKey], now: Now) {
         for connection in self.connections.values_mut().filter(|one| gone.contains(&one.process)) {
-            if connection.status.retry() == Some(Retry::WithAgent) {
+            if connection.session.status.retry() == Some(Retry::WithAgent) {
                 let why = format!("process {} has ended", connection.process.pid);
-                connection.apply(vec![Told::Lost { why, retry: Retry::Never }], &mut self.log, now);
+                connection.apply(vec![ConnectionUpdate::Lost { why, retry: Retry::Never }], &mut self.log, now);
             }
         }
     }
 
-    fn launch(&mut self, ticket: Ticket, launch: Launch, now: Now) {
+    fn launch(&mut self, ticket: Ticket, launch: LaunchUpdate, now: Now) {
         let Some(launched) = self.launched.get_mut(&ticket) else { return };
         let what = launched.what.clone();
         let (kind, text) = match launch {
-            Launch::Started { pid } => {
+            LaunchUpdate::Started { pid } => {
                 launched.pid = Some(pid);
-                (Kind::Answer, format!("{what} runs as pid {pid}"))
+                (LogKind::Answer, format!("{what} is running as pid {pid}"))
             }
-            Launch::Loaded(key) => {
-                // The first one: the program itself, unless it starts others.
+            LaunchUpdate::Loaded(key) => {
+                // The first one is the program itself, unless it starts others.
                 launched.agent.get_or_insert(key);
-                (Kind::Answer, format!("the agent is in process {} ({what})", key.pid))
+                (LogKind::Answer, format!("the agent is loaded in process {} ({what})", key.pid))
             }
-            Launch::Notice(text) => (Kind::Notice, text),
-            Launch::Unmatched { sentences, ended } => {
+            LaunchUpdate::Notice(text) => (LogKind::Notice, text),
+            LaunchUpdate::Unmatched { sentences, ended } => {
                 if ended {
                     launched.unmatched.clear();
                 }
                 launched.unmatched.extend_from_slice(&sentences);
-                sentences.into_iter().for_each(|text| self.log.add(now, None, Kind::Notice, text));
+                sentences.into_iter().for_each(|text| self.log.add(now, None, LogKind::Notice, text));
                 return;
             }
-            Launch::Output { lines, left_out } => {
+            LaunchUpdate::Output { lines, left_out } => {
                 return self.output.add(now, launched.pid.unwrap_or_default(), lines, left_out);
             }
-            Launch::Failed(why) => {
+            LaunchUpdate::Failed(why) => {
                 launched.ended = Some(why.clone());
-                (Kind::Failure, why)
+                (LogKind::Failure, why)
             }
-            Launch::Stopping { killed: true } => (Kind::Answer, format!("{what} was killed")),
-            Launch::Stopping { killed: false } => {
+            LaunchUpdate::Stopping { killed: true } => (LogKind::Answer, format!("{what} was killed")),
+            LaunchUpdate::Stopping { killed: false } => {
                 let text = format!("{what} was asked to end; “Kill” ends it at once");
-                (Kind::Answer, text)
+                (LogKind::Answer, text)
             }
-            Launch::Ended { how } => {
+            LaunchUpdate::Ended { how } => {
                 launched.ended = Some(how);
-                (Kind::Connection, launched.ending())
+                (LogKind::Connection, launched.ending())
             }
         };
         self.log.add(now, None, kind, text);

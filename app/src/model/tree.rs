@@ -1,32 +1,31 @@
-//! The catalogue as a tree, flattened: domain → module → namespace → type → method, as far as groups are expanded
-//! and the filter leaves something in them.
+//! The catalogue as a flattened tree: domain → module → namespace → type → method. Contains rows in expanded
+//! groups with methods that pass the filter.
 
 use super::catalogue::Catalogue;
-use super::catalogue::bits::Bits;
-use super::catalogue::forget::Renumbering;
+use super::catalogue::bit_set::BitSet;
+use super::catalogue::module_removal::Renumbering;
 use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use super::list::Sort;
 use super::live::Live;
 use super::query::fold;
-use super::selection::Rows;
-use super::standing::Standing;
+use super::selection::OrderedRows;
+use super::sort_snapshot::SortSnapshot;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-/// With a filter that leaves no more than this, everything is shown expanded: whoever searches wants to see what was
-/// found.
+/// A filter with at most this many matches expands everything, so that the user sees them.
 pub const REVEALED: usize = 1_000;
 
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeRow {
-    /// What it is.
+    /// Its node.
     pub node: Node,
-    /// Groups above it.
+    /// Number of groups above it.
     pub depth: u8,
-    /// Whether what is in it is shown; never for methods.
+    /// Whether its contents are shown; never for methods.
     pub expanded: bool,
-    /// Methods in it that the filter leaves.
+    /// Number of its methods that pass the filter.
     pub methods: u32,
 }
 
@@ -34,10 +33,10 @@ pub struct TreeRow {
 #[derive(Debug, Default)]
 pub struct Tree {
     expanded: HashSet<Node>,
-    /// Groups that were closed though a search would show them open; for this search only.
+    /// Groups that the user collapsed during a search that expands them; for this search only.
     closed: HashSet<Node>,
     rows: Vec<TreeRow>,
-    standing: Standing,
+    standing: SortSnapshot,
     /// The modules of each domain by name.
     modules: Vec<(u32, Vec<u32>)>,
     modules_at: Option<u64>,
@@ -48,7 +47,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Expands or closes a group.
+    /// Expands or collapses a group.
     pub fn set_expanded(&mut self, node: Node, expanded: bool) {
         if matches!(node, Node::Method(_)) {
             return;
@@ -63,18 +62,18 @@ impl Tree {
         self.edition += 1;
     }
 
-    /// The groups that are expanded, whatever a search opens besides.
+    /// Returns the expanded groups, not including those that a search expands.
     pub fn unfolded(&self) -> &HashSet<Node> {
         &self.expanded
     }
 
-    /// Expands a closed group, closes an expanded one.
+    /// Toggles a group.
     pub fn toggle(&mut self, node: Node) {
         let expanded = self.is_expanded(node);
         self.set_expanded(node, !expanded);
     }
 
-    /// Whether a group is expanded.
+    /// Returns whether a group is expanded.
     pub fn is_expanded(&self, node: Node) -> bool {
         if self.revealing { !self.closed.contains(&node) } else { self.expanded.contains(&node) }
     }
@@ -88,7 +87,7 @@ impl Tree {
         }
     }
 
-    /// Follows groups that were renumbered.
+    /// Renumbers groups.
     pub fn renumber(&mut self, to: &Renumbering) {
         for groups in [&mut self.expanded, &mut self.closed] {
             *groups = groups.iter().filter_map(|group| to.node(*group)).collect();
@@ -97,18 +96,18 @@ impl Tree {
         self.edition += 1;
     }
 
-    /// Closes everything.
+    /// Collapses everything.
     pub fn close_all(&mut self) {
         self.expanded.clear();
         self.edition += 1;
     }
 
-    /// Puts siblings in order; while `held`, numbers that changed are not heeded. `settle` shows it. `visible` and its
-    /// edition are those that `settle` is given; `at` is a monotonic time.
+    /// Sorts siblings; while `held`, ignores changed numbers. `settle` shows the result. `visible` and its
+    /// edition are the same as for `settle`; `at` is a monotonic time.
     pub fn arrange(
         &mut self,
         order: (Sort, bool),
-        visible: (&Bits, u64),
+        visible: (&BitSet, u64),
         catalogue: &Catalogue,
         live: &Live,
         at: Duration,
@@ -118,27 +117,27 @@ impl Tree {
         }
     }
 
-    /// Whether siblings stand in an order of earlier numbers.
+    /// Returns whether siblings are sorted by earlier numbers.
     pub fn is_behind(&self, live: &Live) -> bool {
         self.standing.is_behind(live)
     }
 
-    /// `arrange` will heed the numbers that there are, held or not.
+    /// Makes the next `arrange` use the current numbers, held or not.
     pub fn sort_again(&mut self) {
         self.standing.forget();
     }
 
-    /// When `arrange` will heed numbers that have changed; None: none have.
+    /// Returns when `arrange` will use changed numbers; `None` if none changed.
     pub fn due(&self) -> Option<Duration> {
         self.standing.due()
     }
 
-    /// Brings it up to date with what the filter leaves; whether rows changed. `visible_edition` grows when
+    /// Updates the rows to the filter's matches; returns whether they changed. `visible_edition` grows when
     /// `visible` changes; `search` is the filter's text.
     pub fn settle(
         &mut self,
         catalogue: &Catalogue,
-        visible: &Bits,
+        visible: &BitSet,
         visible_edition: u64,
         search: &str,
     ) -> bool {
@@ -160,7 +159,7 @@ impl Tree {
         true
     }
 
-    /// Modules of the program first, then those of frameworks, each by name.
+    /// Sorts modules by name, the program's own before those of frameworks.
     fn order_modules(&mut self, catalogue: &Catalogue) {
         if self.modules_at == Some(catalogue.edition()) {
             return;
@@ -168,7 +167,7 @@ impl Tree {
         self.modules_at = Some(catalogue.edition());
         let mut modules: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for index in 0..catalogue.modules().len() as u32 {
-            modules.entry(catalogue.home(ModuleIx(index))).or_default().push(index);
+            modules.entry(catalogue.tree_domain(ModuleIx(index))).or_default().push(index);
         }
         self.modules = modules.into_iter().collect();
         for (_, modules) in &mut self.modules {
@@ -179,7 +178,7 @@ impl Tree {
         }
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[TreeRow] {
         &self.rows
     }
@@ -188,7 +187,7 @@ impl Tree {
 struct Flattening<'a> {
     tree: &'a Tree,
     catalogue: &'a Catalogue,
-    visible: &'a Bits,
+    visible: &'a BitSet,
     rows: &'a mut Vec<TreeRow>,
 }
 
@@ -215,7 +214,7 @@ impl Flattening<'_> {
         let standing = &self.tree.standing;
         let mut modules = standing.in_order(modules.iter().map(|index| ModuleIx(*index)), Node::Module);
         if standing.is_by_name() {
-            // Those of frameworks come last, from whichever end the names are read.
+            // Frameworks come last in either direction.
             modules.sort_by_key(|module| self.catalogue.module(*module).is_some_and(|one| one.framework));
         }
         modules
@@ -253,7 +252,7 @@ impl Flattening<'_> {
         }
     }
 
-    /// Adds a group's row if anything is in it; whether to go on with what is in it.
+    /// Adds a group's row if it has any methods; returns whether to continue with its contents.
     fn group(&mut self, node: Node, depth: u8, methods: u32) -> bool {
         let expanded = methods > 0 && self.tree.is_expanded(node);
         if methods > 0 {
@@ -272,7 +271,7 @@ pub struct TreeRows<'a> {
     pub catalogue: &'a Catalogue,
 }
 
-impl Rows for TreeRows<'_> {
+impl OrderedRows for TreeRows<'_> {
     fn len(&self) -> usize {
         self.tree.rows.len()
     }
@@ -282,7 +281,7 @@ impl Rows for TreeRows<'_> {
     }
 
     fn place_near(&self, node: Node) -> usize {
-        // The row itself, or the nearest group above it that is shown.
+        // The row itself, or the nearest visible group above it.
         let mut sought = Some(node);
         while let Some(one) = sought {
             if let Some(place) = self.tree.rows.iter().position(|row| row.node == one) {

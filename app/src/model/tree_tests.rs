@@ -1,8 +1,8 @@
-//! The tree, flattened.
+//! Tests the flattened tree.
 
 use super::*;
 use crate::model::catalogue::tests::{large, method, small};
-use crate::model::selection::{Mode, Selection};
+use crate::model::selection::{SelectionMode, Selection};
 
 fn label(catalogue: &Catalogue, node: Node) -> String {
     let parameters = match node {
@@ -27,7 +27,7 @@ fn drawn(tree: &Tree, catalogue: &Catalogue) -> Vec<String> {
 #[test]
 fn groups_open_one_by_one() {
     let catalogue = small();
-    let visible = Bits::all(catalogue.len());
+    let visible = BitSet::all(catalogue.len());
     let mut tree = Tree::default();
     assert!(tree.settle(&catalogue, &visible, 1, "") && !tree.settle(&catalogue, &visible, 1, ""));
     assert_eq!(drawn(&tree, &catalogue), ["+clrhost 7", "+second 1"]);
@@ -58,9 +58,9 @@ fn groups_open_one_by_one() {
 }
 
 #[test]
-fn a_search_shows_what_it_found_and_can_be_closed_for_itself() {
+fn a_search_expands_its_matches_for_itself_only() {
     let catalogue = small();
-    let mut visible = Bits::none(catalogue.len());
+    let mut visible = BitSet::none(catalogue.len());
     let tax = method(&catalogue, "Plugin!Plugin.Tax.Apply(int)");
     visible.set(tax.0, true);
     let mut tree = Tree::default();
@@ -72,15 +72,15 @@ fn a_search_shows_what_it_found_and_can_be_closed_for_itself() {
     tree.settle(&catalogue, &visible, 1, "tax");
     assert_eq!(drawn(&tree, &catalogue), ["-second 1", "  +Plugin 1"]);
     tree.settle(&catalogue, &visible, 2, "tax.");
-    assert_eq!(drawn(&tree, &catalogue), open, "another search begins anew");
-    tree.settle(&catalogue, &Bits::all(catalogue.len()), 3, "");
-    assert_eq!(tree.rows().len(), 2, "what the search opened is not left open");
+    assert_eq!(drawn(&tree, &catalogue), open, "another search starts over");
+    tree.settle(&catalogue, &BitSet::all(catalogue.len()), 3, "");
+    assert_eq!(tree.rows().len(), 2, "groups expanded by the search collapse again");
 }
 
 #[test]
-fn everything_open_is_every_method_once_and_places_are_found() {
+fn an_expanded_tree_contains_every_method_once() {
     let catalogue = large(9, 900);
-    let visible = Bits::all(catalogue.len());
+    let visible = BitSet::all(catalogue.len());
     let mut tree = Tree::default();
     for index in 0..catalogue.len() as u32 {
         tree.reveal(Node::Method(MethodIx(index)), &catalogue);
@@ -102,26 +102,26 @@ fn everything_open_is_every_method_once_and_places_are_found() {
         assert_eq!(rows.place_near(node), place);
     }
     let mut selection = Selection::default();
-    selection.click(&rows, Node::Domain(0), Mode::Replace);
+    selection.click(&rows, Node::Domain(0), SelectionMode::Replace);
     assert_eq!(selection.targets(&catalogue, &visible).len(), 900);
     tree.close_all();
     tree.settle(&catalogue, &visible, 1, "");
     let rows = TreeRows { tree: &tree, catalogue: &catalogue };
-    assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest group that is shown");
+    assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest visible group");
 }
 
 #[test]
-fn an_order_by_numbers_lasts_a_while_and_as_long_as_it_is_held() {
-    use crate::model::list::Key;
+fn an_order_lasts_for_a_while_and_while_held() {
+    use crate::model::list::SortKey;
     let catalogue = small();
     let (add, clear) =
         (method(&catalogue, "Shop!Shop.Cart.Add(int)"), method(&catalogue, "Shop!Shop.Cart.Clear()"));
     let mut live =
         crate::model::list::tests::live(&catalogue, &[add.0, clear.0], |place| 9 - u64::from(place));
-    let visible = Bits::all(catalogue.len());
+    let visible = BitSet::all(catalogue.len());
     let mut tree = Tree::default();
     tree.reveal(Node::Method(add), &catalogue);
-    let sort = Sort { key: Key::Calls, descending: true };
+    let sort = Sort { key: SortKey::Calls, descending: true };
     let mut first = |live: &Live, held: bool, seconds: u64| {
         let at = Duration::from_secs(seconds);
         tree.arrange((sort, held), (&visible, 1), &catalogue, live, at);

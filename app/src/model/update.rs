@@ -1,11 +1,11 @@
-//! What worker threads tell the model.
+//! Messages from worker threads to the model.
 
 use super::callers;
 use super::catalogue::builder::{Batch, NameOrder};
-use super::histograms::Answer;
+use super::histograms::HistogramAnswer;
 use super::ids::{ConnectionId, Ticket};
 use super::processes::ProcessChanges;
-use redial_protocol::calls::RowCalls;
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
@@ -14,57 +14,57 @@ use redial_protocol::order::StandingOrder;
 use redial_protocol::report::{DialReport, PlanReport};
 use std::time::Duration;
 
-/// The time, as whoever holds the model reads it.
+/// The current time, as the model's owner reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
-    /// Since the program's start, monotonic.
+    /// Monotonic time since the program's start.
     pub mono: Duration,
-    /// Unix time, milliseconds: for showing only.
+    /// Unix time in milliseconds, only for display.
     pub unix_ms: u64,
 }
 
-/// One message of a worker thread.
+/// A message of a worker thread.
 #[derive(Debug)]
 pub enum Update {
-    /// Processes came, changed or went.
+    /// Processes appeared, changed or ended.
     Processes(ProcessChanges),
-    /// What one connection had to tell since its last message, in order.
-    Connection(ConnectionId, Vec<Told>),
-    /// A launched program.
-    Launch(Ticket, Launch),
+    /// A connection's reports since its last message, in order.
+    Connection(ConnectionId, Vec<ConnectionUpdate>),
+    /// News about a launched program.
+    Launch(Ticket, LaunchUpdate),
 }
 
-/// What became of a launched program.
+/// News about a launched program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Launch {
-    /// It runs; the agent has not spoken yet.
+pub enum LaunchUpdate {
+    /// It runs; the agent has not been heard of yet.
     Started {
         /// Process id.
         pid: u32,
     },
-    /// The agent is in this process (the program, or one that it started): it can be connected to.
+    /// The agent is loaded in this process (the program or one of its children), which accepts connections.
     Loaded(ProcessKey),
-    /// Something the user should know; the program runs on.
+    /// Something the user should know; the program keeps running.
     Notice(String),
-    /// Dials it was started with that match nothing, a sentence each.
+    /// A sentence for each of its dials that matches nothing.
     Unmatched {
         /// The sentences.
         sentences: Vec<String>,
-        /// Nothing will match any more: these stand for all told before.
+        /// Whether the program has ended, so that these replace all earlier ones.
         ended: bool,
     },
     /// It could not be started.
     Failed(String),
-    /// What it wrote since the last time.
+    /// Its output since the last message.
     Output {
-        /// Whole lines, in the order they were read.
-        lines: Vec<Written>,
-        /// Older lines that were left out because it wrote faster than they were taken.
+        /// Complete lines in the order of reading.
+        lines: Vec<ProgramLine>,
+        /// Older lines that were dropped because it wrote faster than they were taken.
         left_out: u64,
     },
-    /// It was told to stop, and is about to.
+    /// It was asked to stop.
     Stopping {
-        /// It was killed; else it was asked to end.
+        /// Whether it was killed instead of asked to end.
         killed: bool,
     },
     /// It ended.
@@ -74,79 +74,80 @@ pub enum Launch {
     },
 }
 
-/// A line that a launched program wrote.
+/// A line of a launched program's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// To its standard error, not its standard output.
+pub struct ProgramLine {
+    /// Whether it was written to standard error.
     pub error: bool,
-    /// The line, without control characters and of bounded length.
+    /// The line, without control characters and with bounded length.
     pub text: String,
 }
 
-/// What follows the loss of a connection, or an attempt that failed.
+/// How to continue after a connection or an attempt failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Another attempt after this time.
+    /// Retry after this time.
     After(Duration),
-    /// The process runs without an agent: another attempt as soon as one is seen in it.
+    /// The process runs without an agent: retry when one appears in it.
     WithAgent,
-    /// Another attempt when the user asks for one.
+    /// Retry when the user asks for it.
     Asked,
-    /// Nothing: the process has ended.
+    /// Do not retry: the process has ended.
     Never,
 }
 
-/// What one connection tells.
+/// A report of one connection.
 #[derive(Debug)]
-pub enum Told {
+pub enum ConnectionUpdate {
     /// An attempt to connect begins.
     Connecting,
-    /// The agent said hello. Rows of an earlier session are void: the agent sends them anew.
+    /// The agent answered the hello. Rows of an earlier session are void; the agent sends them again.
     Connected(Box<AgentFacts>),
     /// The agent is being loaded into the process.
     Attaching,
-    /// It could not be, as a sentence.
+    /// The agent could not be loaded, as a sentence.
     NotAttached(String),
-    /// The session ended, or could not begin.
+    /// The session ended or could not begin.
     Lost {
-        /// Why, as a sentence.
+        /// The reason, as a sentence.
         why: String,
-        /// What comes next.
+        /// How to continue.
         retry: Retry,
     },
     /// A part of the catalogue.
     Catalogue(CataloguePart),
     /// An event of the subscription: rows, transitions, counters, control, goodbye.
     Event(Event),
-    /// A turn was answered.
-    Dialled(Ticket, Result<DialReport, Refused>),
-    /// A turn was not answered; why, as a sentence.
+    /// A change was answered.
+    Dialled(Ticket, Result<DialReport, RefusedRequest>),
+    /// A change was not answered; the reason, as a sentence.
     Unanswered(Ticket, String),
-    /// A turn that takes another back was refused: the agent does not remember that one any more.
+    /// A change could not be taken back, because the agent has forgotten it.
     Forgotten(Ticket),
-    /// How far a turn of many copies is: copies asked for, of how many.
+    /// Progress of a large change: copies requested, and their total.
     Progress(Ticket, u64, u64),
-    /// What a turn would do, as the agent says; or why it cannot say.
+    /// The agent's plan of a change, or why there is none.
     Plan(Ticket, Result<Box<PlanReport>, String>),
-    /// How the durations of a row's calls are spread, or why nobody knows.
-    Histogram(RowId, Answer),
-    /// The worst calls of a row; absent where it has no condition for them.
-    KeptCalls(RowId, Option<Box<RowCalls>>),
-    /// Who calls a row's method, or why nobody knows.
-    Callers(RowId, callers::Answer),
-    /// The orders that stand, and the number of changes that can be taken back.
+    /// The histogram of a row, or why there is none.
+    Histogram(RowId, HistogramAnswer),
+    /// The slowest calls of a row; absent without a condition for them.
+    KeptCalls(RowId, Option<Box<RowSlowestCalls>>),
+    /// The callers of a row's method, or why they are unknown.
+    Callers(RowId, callers::CallersAnswer),
+    /// The standing orders, and the number of changes that can be undone.
     Orders(Vec<StandingOrder>, u32),
-    /// The last change, whoever made it, was taken back, or not.
-    Undone(Ticket, Result<Box<Undone>, Refused>),
+    /// The last change of any controller was undone, or not.
+    Undone(Ticket, Result<Box<UndoneChange>, RefusedRequest>),
     /// The budget was not set.
-    BudgetRefused(Refused),
-    /// "All off" was answered: copies reverted, copies that could not be; or why not.
+    BudgetRefused(RefusedRequest),
+    /// "All off" was answered with the numbers of reverted copies and of copies that could not be, or it
+    /// failed.
     AllOff(Ticket, Result<(u64, u64), String>),
-    /// The last round trip of a ping.
+    /// The last round-trip time.
     Latency(Duration),
-    /// The process is stopped, and why, as a sentence; or it goes on.
+    /// The process is stopped, with the reason as a sentence; `None` when it resumes.
     Paused(Option<String>),
-    /// The agent's account of itself.
+    /// The agent's status.
     AgentStatus(Box<AgentStatus>),
     /// Something the user should know, as a sentence.
     Notice(String),
@@ -154,38 +155,38 @@ pub enum Told {
 
 /// A change that was taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
-    /// What it was and who made it.
+pub struct UndoneChange {
+    /// Its description and who made it.
     pub what: AuditEntry,
-    /// What taking it back did.
+    /// The result of taking it back.
     pub report: DialReport,
 }
 
-/// Why a whole turn was refused.
+/// Why a whole change was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// As a sentence a person can act on.
+pub struct RefusedRequest {
+    /// A sentence that the user can act on.
     pub why: String,
-    /// Set when another controller has control, so that taking it would help.
+    /// The holder of control, if taking control would help.
     pub holder: Option<Holder>,
 }
 
 /// Parts of a catalogue.
 #[derive(Debug)]
 pub enum CataloguePart {
-    /// AppDomains, and how many methods all modules have together.
+    /// AppDomains, and the number of methods in all modules.
     Domains {
-        /// Every domain there is now.
+        /// Every current domain.
         domains: Vec<DomainRow>,
-        /// Methods to be expected.
+        /// Expected number of methods.
         methods: u64,
     },
     /// The methods of one module.
     Batch(Box<Batch>),
     /// Modules that are no longer loaded.
     Unloaded(Vec<ModuleKey>),
-    /// Modules that were unloaded long ago: nothing of them is needed any more.
+    /// Modules that were unloaded long ago and are no longer needed.
     Forgotten(Vec<ModuleKey>),
-    /// Everything that was loaded when it was asked for is there.
+    /// Everything that was loaded at the last request has been sent.
     Complete(NameOrder),
 }

@@ -1,4 +1,4 @@
-//! The Windows console: whether it draws over what it has drawn.
+//! Control sequences on the Windows console.
 
 use std::ffi::c_void;
 
@@ -12,11 +12,11 @@ unsafe extern "system" {
     fn SetConsoleMode(console: *mut c_void, mode: u32) -> i32;
 }
 
-/// Makes the console understand control sequences, which Windows 10 and later do; false where it does not.
+/// Enables control sequences, which Windows 10 and later support; returns false if they are not supported.
 pub fn understands_sequences() -> bool {
     let mut mode = 0;
-    // SAFETY: the standard output's handle is borrowed, not owned; a handle that is no console is refused; the
-    // place for the mode lives.
+    // SAFETY: The standard output handle is borrowed, not owned. GetConsoleMode rejects handles of other kinds.
+    // `mode` lives through the calls.
     unsafe {
         let console = GetStdHandle(STD_OUTPUT_HANDLE);
         GetConsoleMode(console, &mut mode) != 0

@@ -1,70 +1,32 @@
-//! The JSON rows of every listing: stable names, null for what is absent, ids as hexadecimal strings.
-//! Renaming a field here breaks scripts; the tests hold the names.
+//! The JSON rows of every listing: stable names, null for absent values, ids as hexadecimal strings. Renaming a field
+//! breaks scripts; the tests check the names.
 #![forbid(unsafe_code)]
 
-use crate::model::dials::Dial;
-use redial_protocol::calls::{KeptCall, RowCalls};
+use crate::model::dials::DialledCopy;
+use redial_protocol::slowest_calls::{SlowCall, RowSlowestCalls};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Holder, Instance};
-use redial_protocol::order::TimeOptions;
-use redial_protocol::state::State;
+use redial_protocol::message::Instance;
+use redial_protocol::state::CopyState;
 use serde::{Serialize, Serializer};
 
 mod agent;
 mod budget;
 mod callers;
+mod fields;
 mod il;
 mod modules;
-mod turns;
+mod changes;
 
-pub use agent::{AgentJson, AuditJson};
+pub use agent::AgentJson;
 pub use budget::{BudgetJson, CostBudgetJson};
 pub use callers::CallersJson;
+pub use fields::{ControlJson, hex, module_id, token};
+use fields::{OptionsJson, lossy_float};
 pub use il::IlJson;
 pub use modules::ModulesJson;
-pub use turns::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
-
-/// An opaque id as `0x…`.
-pub fn hex(id: u64) -> String {
-    format!("{id:#x}")
-}
-
-/// A metadata token as `0x06000012`.
-pub fn token(token: u32) -> String {
-    format!("{token:#010x}")
-}
-
-/// A ModuleID. The CLR may use it again after an unload; where that matters the generation stands beside it.
-pub fn module_id(key: ModuleKey) -> String {
-    hex(key.module_id)
-}
-
-fn lossy_float<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    // Rates need no more than a thousandth.
-    value.map(|rate| (rate * 1000.0).round() / 1000.0).serialize(serializer)
-}
-
-/// Who holds control.
-#[derive(Debug, Serialize)]
-pub struct ControlJson {
-    pid: u32,
-    program: String,
-}
-
-impl ControlJson {
-    /// The same for people: `redial dial (pid 7)`.
-    pub fn words(&self) -> String {
-        format!("{} (pid {})", self.program, self.pid)
-    }
-}
-
-impl From<&Holder> for ControlJson {
-    fn from(holder: &Holder) -> Self {
-        ControlJson { pid: holder.pid, program: holder.program.clone() }
-    }
-}
+pub use changes::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
 
 /// The runtime of a process.
 #[derive(Debug, Serialize)]
@@ -73,7 +35,7 @@ pub struct RuntimeJson {
     pub kind: String,
     /// `8.0.31`.
     pub version: Option<String>,
-    /// Whether this runtime is one Redial is tested on; null when the version is not known.
+    /// Whether Redial is tested with this version; null if the version is unknown.
     pub tested: Option<bool>,
 }
 
@@ -82,7 +44,7 @@ pub struct RuntimeJson {
 pub struct ProcessJson {
     /// Process id.
     pub pid: u32,
-    /// File name of the program; of what `dotnet` runs, that file's.
+    /// The file name of the program, or of the assembly that `dotnet` runs.
     pub name: String,
     /// The service, container or pool it belongs to.
     pub group: Option<String>,
@@ -92,11 +54,11 @@ pub struct ProcessJson {
     pub runtime: Option<RuntimeJson>,
     /// `loaded attachable launch-only none refused stopped`.
     pub agent: &'static str,
-    /// Who holds control.
+    /// The controller that has control.
     pub control: Option<ControlJson>,
     /// Copies dialled by kept orders; null without an agent.
     pub kept: Option<u64>,
-    /// Why the agent is not loaded, or what may not be seen.
+    /// Why the agent is not loaded or its state is unknown.
     pub reason: Option<String>,
     /// The command line.
     pub command: Option<String>,
@@ -115,7 +77,7 @@ pub struct DialJson<'a> {
     wanted: Level,
     #[serde(flatten)]
     options: OptionsJson,
-    state: State,
+    state: CopyState,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
     reason: Option<&'a str>,
@@ -138,12 +100,12 @@ pub struct DialJson<'a> {
     kept_calls: Option<KeptJson<'a>>,
 }
 
-/// The worst calls, since their condition stands.
+/// The slowest calls since the condition was set.
 #[derive(Debug, Serialize)]
 struct KeptJson<'a> {
-    /// Calls for which it held.
+    /// The number of calls that met the condition.
     met: u64,
-    /// Those of them that were left out.
+    /// The number of these that could not be recorded.
     missed: u64,
     /// The longest first.
     calls: Vec<CallJson<'a>>,
@@ -151,19 +113,19 @@ struct KeptJson<'a> {
 
 #[derive(Debug, Serialize)]
 struct CallJson<'a> {
-    /// When it ended: Unix time, milliseconds.
+    /// The end of the call: Unix time, milliseconds.
     t: u64,
     ns: u64,
-    /// The operating system's number of its thread; null where it is unknown.
+    /// The operating system's thread id; null if unknown.
     thread: Option<u32>,
     failed: bool,
-    /// The exception's type; null for a call that returned, and where it is unknown.
+    /// The exception's type; null for a call that returned, or if unknown.
     exception: Option<&'a str>,
 }
 
-impl<'a> From<&'a RowCalls> for KeptJson<'a> {
-    fn from(kept: &'a RowCalls) -> Self {
-        let call = |call: &'a KeptCall| CallJson {
+impl<'a> From<&'a RowSlowestCalls> for KeptJson<'a> {
+    fn from(kept: &'a RowSlowestCalls) -> Self {
+        let call = |call: &'a SlowCall| CallJson {
             t: call.ended_unix_ms,
             ns: call.took_ns,
             thread: Some(call.thread).filter(|thread| *thread != 0),
@@ -174,26 +136,11 @@ impl<'a> From<&'a RowCalls> for KeptJson<'a> {
     }
 }
 
-/// What is asked for beyond times.
-#[derive(Debug, Serialize)]
-struct OptionsJson {
-    slower_than_ns: Option<u64>,
-    failed_only: bool,
-    callers: bool,
-}
-
-impl From<&TimeOptions> for OptionsJson {
-    fn from(options: &TimeOptions) -> Self {
-        let TimeOptions { slower_than_ns, failed_only, callers } = *options;
-        OptionsJson { slower_than_ns, failed_only, callers }
-    }
-}
-
 #[derive(Debug, Serialize)]
 struct InstanceJson {
     function_id: String,
     rejit_id: String,
-    state: State,
+    state: CopyState,
 }
 
 impl From<&Instance> for InstanceJson {
@@ -207,8 +154,8 @@ impl From<&Instance> for InstanceJson {
 }
 
 impl<'a> DialJson<'a> {
-    /// The row of a dial of process `pid`.
-    pub fn new(pid: u32, dial: &'a Dial) -> Self {
+    /// Makes the row of a dial in process `pid`.
+    pub fn new(pid: u32, dial: &'a DialledCopy) -> Self {
         let row = &dial.row;
         let times = dial.times;
         let percentiles = times.and_then(|times| times.percentiles);
@@ -256,15 +203,15 @@ pub struct WatchJson<'a> {
     pub t_ms: u64,
     /// Every row.
     pub dials: Vec<DialJson<'a>>,
-    /// Updates the agent dropped so far because this reader was slow.
+    /// The number of updates that the agent dropped so far because this reader was slow.
     pub dropped: u64,
-    /// What the dials cost, in percent of one processor; null until rates are known.
+    /// The cost of all dials, in percent of one processor; null until rates are known.
     pub cost_percent: Option<f64>,
-    /// What they may cost; null until the agent said.
+    /// The overhead budget; null until the agent reported it.
     pub cost_budget: Option<CostBudgetJson<'a>>,
 }
 
-/// A row of `status --sum` and `watch --sum`: a method, and what all processes say of it.
+/// A row of `status --sum` and `watch --sum`: a method with its sums over all processes.
 #[derive(Debug, Serialize)]
 pub struct SumJson<'a> {
     /// `Namespace.Type.Method`.
@@ -273,34 +220,34 @@ pub struct SumJson<'a> {
     pub signature: &'a str,
     /// The module's name as in patterns.
     pub module: &'a str,
-    /// Processes in which it is or was dialled; those in which it is meant to be on, and those in which it is live.
+    /// The number of processes in which it is or was dialled.
     pub processes: u64,
-    /// See above.
+    /// The number of processes in which it should be on.
     pub wanted: u64,
-    /// See above.
+    /// The number of processes in which it is live.
     pub live: u64,
     /// Calls.
     pub calls: u64,
-    /// Calls a second; null where none is known.
+    /// Calls per second; null if unknown.
     #[serde(serialize_with = "lossy_float")]
     pub rate: Option<f64>,
-    /// Timed calls under way, and those that ended by an exception; null where none was timed, as what follows.
+    /// Timed calls in flight; like the other times, null if no process timed the method.
     pub in_flight: Option<u64>,
-    /// See above.
+    /// Timed calls that ended with an exception.
     pub exceptions: Option<u64>,
-    /// Nanoseconds in it, with callees and without.
+    /// Nanoseconds in its calls, including callees.
     pub total_ns: Option<u64>,
-    /// See above.
+    /// Nanoseconds in its calls, without timed callees.
     pub self_ns: Option<u64>,
-    /// The longest call in any of the processes. Percentiles cannot be added up.
+    /// The longest call in any process. Percentiles cannot be added up.
     pub max_ns: Option<u64>,
-    /// Calls of an async method seen to begin, those that completed, and those in flight; null of others.
+    /// Observed starts of async calls; like the other async numbers, null for other methods.
     pub async_starts: Option<u64>,
-    /// See above.
+    /// Async calls that completed.
     pub async_completions: Option<u64>,
-    /// See above.
+    /// Async calls in flight.
     pub async_in_flight: Option<u64>,
-    /// Their mean latency to completion, nanoseconds; null while none has completed.
+    /// Mean latency to completion in nanoseconds; null until a call completes.
     pub async_mean_ns: Option<u64>,
 }
 
@@ -309,13 +256,13 @@ pub struct SumJson<'a> {
 pub struct WatchSumJson<'a> {
     /// Milliseconds since the watch began.
     pub t_ms: u64,
-    /// Processes whose numbers come.
+    /// The number of processes that send numbers.
     pub processes: u64,
-    /// Processes that have ended: of them only the calls and their times are added up.
+    /// The number of processes that have ended; the sums include only their calls and times.
     pub ended: u64,
     /// Every method.
     pub dials: Vec<SumJson<'a>>,
-    /// Updates that agents dropped so far because this reader was slow.
+    /// The number of updates that agents dropped so far because this reader was slow.
     pub dropped: u64,
 }
 
@@ -335,7 +282,7 @@ pub struct MethodJson<'a> {
 }
 
 impl<'a> MethodJson<'a> {
-    /// The method at `index` of a page; None when the agent's columns do not fit together.
+    /// Returns the method at `index` of a page, or `None` if the page's columns differ in length.
     pub fn of(
         pid: u32,
         page: &'a MethodPage,
@@ -360,9 +307,9 @@ impl<'a> MethodJson<'a> {
 pub struct OffJson {
     /// Process id.
     pub pid: u32,
-    /// Copies whose original code runs again.
+    /// The number of copies that reverted to their original code.
     pub reverted: u64,
-    /// Copies that could not be reverted.
+    /// The number of copies that could not be reverted.
     pub remaining: u64,
 }
 
@@ -375,15 +322,15 @@ pub struct EnvJson<'a> {
     /// Names and values, as an object.
     #[serde(serialize_with = "as_object")]
     pub variables: Vec<(&'static str, String)>,
-    /// What to put in place, line by line.
+    /// The commands or file content, line by line.
     pub lines: &'a [String],
-    /// What to restart.
+    /// The steps to restart the program.
     pub restart: &'a [String],
-    /// How to take it back.
+    /// The steps to undo all of it.
     pub undo: &'a [String],
-    /// What else to know.
+    /// Further notes.
     pub notes: &'a [String],
-    /// Whether Redial's tests use exactly this.
+    /// Whether Redial's tests run exactly this recipe.
     pub tested: bool,
 }
 
@@ -394,10 +341,10 @@ fn as_object<S: Serializer>(pairs: &[(&'static str, String)], serializer: S) -> 
 /// A row of `doctor`.
 #[derive(Debug, Serialize)]
 pub struct CheckJson {
-    /// What was looked at.
+    /// The name of the check.
     pub check: String,
-    /// Whether it is as it should be.
+    /// Whether the check passed.
     pub ok: bool,
-    /// What was found, or what to do about it.
+    /// Details, or advice if the check failed.
     pub advice: Option<String>,
 }

@@ -1,24 +1,18 @@
-//! What goes to stdout and stderr: tables, JSON, sentences. It must not know the pipe's messages beyond the
-//! rows it prints, and decides nothing.
+//! Output to stdout and stderr: tables, JSON and sentences. This module makes no decisions and must not depend on wire
+//! messages other than the rows it prints.
 
-pub mod budget;
-pub mod callers;
-pub mod calls;
-pub mod completions;
 #[cfg(windows)]
 mod console;
 pub mod json;
 pub mod table;
-pub mod times;
-pub mod turns;
-pub mod words;
+pub mod changes;
 
 use crate::exit::{Exit, Failure};
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
-/// Where a command writes: standard output, buffered until `flush`, or memory, until what others write is known too. A
-/// reader that went away is `Failure::ClosedPipe`.
+/// The output of a command: standard output, buffered until `flush`, or memory, until the outputs of several
+/// processes are printed together. A closed pipe is `Failure::ClosedPipe`.
 pub struct Out {
     to: Sink,
     remarks: Vec<String>,
@@ -30,17 +24,17 @@ enum Sink {
 }
 
 impl Out {
-    /// Locks stdout.
+    /// Writes to stdout, which stays locked.
     pub fn new() -> Self {
         Out { to: Sink::Standard(BufWriter::new(io::stdout().lock())), remarks: Vec::new() }
     }
 
-    /// Keeps everything.
+    /// Keeps everything in memory.
     pub fn memory() -> Self {
         Out { to: Sink::Memory(Vec::new()), remarks: Vec::new() }
     }
 
-    /// What was kept: text for stdout, sentences for stderr.
+    /// Returns the text for stdout and the sentences for stderr.
     pub fn into_kept(self) -> (String, Vec<String>) {
         let text = match self.to {
             Sink::Memory(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -58,7 +52,7 @@ impl Out {
         .map_err(write_failure)
     }
 
-    /// Writes text as it is.
+    /// Writes text unchanged.
     pub fn text(&mut self, text: &str) -> Result<(), Failure> {
         match &mut self.to {
             Sink::Standard(to) => to.write_all(text.as_bytes()),
@@ -72,7 +66,7 @@ impl Out {
         self.line(&json_line(value)?)
     }
 
-    /// Hands everything to the reader.
+    /// Flushes buffered output.
     pub fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.to {
             Sink::Standard(to) => to.flush().map_err(write_failure),
@@ -80,7 +74,7 @@ impl Out {
         }
     }
 
-    /// Says a sentence on stderr, at once where nobody else writes.
+    /// Prints a sentence on stderr, or keeps it if the output is kept in memory.
     pub fn remark(&mut self, text: impl std::fmt::Display) {
         match &self.to {
             Sink::Standard(_) => sentence(text),
@@ -89,7 +83,7 @@ impl Out {
     }
 }
 
-/// A value as JSON on one line.
+/// Formats a value as JSON on one line.
 pub fn json_line(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value)
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))
@@ -102,17 +96,17 @@ fn write_failure(error: io::Error) -> Failure {
     }
 }
 
-/// Prints a sentence on stderr, on one line. A closed stderr is not an error.
+/// Prints a sentence on one line of stderr. Ignores a closed stderr.
 pub fn sentence(text: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "redial: {}", words::one_line(&text.to_string()));
+    let _ = writeln!(io::stderr().lock(), "redial: {}", crate::text::words::one_line(&text.to_string()));
 }
 
-/// Columns of the terminal stdout is; None when it is none, so that scripts get whole names.
+/// Returns the width of the terminal, or `None` if stdout is not a terminal, so that scripts get whole names.
 pub fn terminal_columns() -> Option<usize> {
     terminal().map(|(columns, _)| columns)
 }
 
-/// Columns and lines of the terminal stdout is.
+/// Returns the columns and lines of the terminal, or `None` if stdout is not a terminal.
 pub fn terminal() -> Option<(usize, usize)> {
     if !io::stdout().is_terminal() {
         return None;
@@ -125,12 +119,4 @@ pub fn terminal() -> Option<(usize, usize)> {
     Some(
         size.map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(5))),
     )
-}
-
-/// A reason in words, with the HRESULT where it is the reason.
-pub fn reason(reason: redial_protocol::reason::Reason, hresult: u32) -> String {
-    match reason {
-        redial_protocol::reason::Reason::Hresult => format!("{} ({hresult:#010x})", reason.sentence()),
-        other => other.sentence().to_owned(),
-    }
 }

@@ -1,129 +1,131 @@
-//! Tables for people: aligned columns, numbers to the right, cut to the width of a terminal if there is one.
+//! Text tables: aligned columns, right-aligned numbers, fitted to the width of a terminal if there is one.
 #![forbid(unsafe_code)]
 
-/// Where a column's cells stand.
+use crate::text::words::printable;
+
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// For text.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A column's heading, its alignment, and what becomes of it when the table is too wide.
+/// A column's heading, alignment, and behaviour when the table is too wide.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub struct TableColumn {
     heading: &'static str,
     short: &'static str,
     align: Align,
-    gives: Gives,
+    gives: CutPolicy,
     least: usize,
     goes: Option<u8>,
 }
 
-/// How far a column may be cut.
+/// How far a column may shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gives {
+enum CutPolicy {
     Nothing,
-    /// Down to [`NARROWEST`].
+    /// Shrinks down to [`NARROWEST`].
     Way,
-    /// The same, once all has gone that may go; before it keeps [`share`] of a line.
+    /// Keeps [`share`] of a line until all columns that may be hidden are hidden, then shrinks like `Way`.
     WayAtLast,
 }
 
-const fn column(heading: &'static str, align: Align, gives: Gives) -> Column {
-    Column { heading, short: heading, align, gives, least: 0, goes: None }
+const fn column(heading: &'static str, align: Align, gives: CutPolicy) -> TableColumn {
+    TableColumn { heading, short: heading, align, gives, least: 0, goes: None }
 }
 
-/// A column of text that keeps its width.
-pub const fn text(heading: &'static str) -> Column {
-    column(heading, Align::Left, Gives::Nothing)
+/// Makes a text column with fixed width.
+pub const fn text(heading: &'static str) -> TableColumn {
+    column(heading, Align::Left, CutPolicy::Nothing)
 }
 
-/// A column of text that gives way when the terminal is narrow.
-pub const fn wide(heading: &'static str) -> Column {
-    column(heading, Align::Left, Gives::Way)
+/// Makes a text column that shrinks on a narrow terminal.
+pub const fn wide(heading: &'static str) -> TableColumn {
+    column(heading, Align::Left, CutPolicy::Way)
 }
 
-/// A column of what rows are called: it gives way, but not before other columns have gone that may.
-pub const fn name(heading: &'static str) -> Column {
-    column(heading, Align::Left, Gives::WayAtLast)
+/// Makes a column for the names of rows. It shrinks only after other columns are hidden.
+pub const fn name(heading: &'static str) -> TableColumn {
+    column(heading, Align::Left, CutPolicy::WayAtLast)
 }
 
-/// A column of numbers.
-pub const fn number(heading: &'static str) -> Column {
-    column(heading, Align::Right, Gives::Nothing)
+/// Makes a column of numbers.
+pub const fn number(heading: &'static str) -> TableColumn {
+    column(heading, Align::Right, CutPolicy::Nothing)
 }
 
-impl Column {
-    /// With another heading for narrow terminals.
-    pub const fn or(self, short: &'static str) -> Column {
-        Column { short, ..self }
+impl TableColumn {
+    /// Sets a shorter heading for narrow terminals.
+    pub const fn or(self, short: &'static str) -> TableColumn {
+        TableColumn { short, ..self }
     }
 
-    /// Never narrower, so that numbers that change move nothing.
-    pub const fn at_least(self, least: usize) -> Column {
-        Column { least, ..self }
+    /// Sets a minimum width, so that changing numbers do not move the table.
+    pub const fn at_least(self, least: usize) -> TableColumn {
+        TableColumn { least, ..self }
     }
 
-    /// Left out where there is no room for names, the lowest number first.
-    pub const fn goes(self, turn: u8) -> Column {
-        Column { goes: Some(turn), ..self }
+    /// Allows hiding the column to make room for names; the lowest number is hidden first.
+    pub const fn goes(self, turn: u8) -> TableColumn {
+        TableColumn { goes: Some(turn), ..self }
     }
 
     fn heading(&self, short: bool) -> &'static str {
         if short { self.short } else { self.heading }
     }
 
-    /// Characters that it needs of a line, of `width` that it would like.
+    /// Returns the width that it needs at least, if its full width is `width`.
     fn needs(&self, width: usize, line: usize) -> usize {
         match self.gives {
-            Gives::Nothing => width,
-            Gives::Way => width.min(NARROWEST),
-            Gives::WayAtLast => width.min(share(line)),
+            CutPolicy::Nothing => width,
+            CutPolicy::Way => width.min(NARROWEST),
+            CutPolicy::WayAtLast => width.min(share(line)),
         }
     }
 }
 
-/// Narrowest a column may become that gives way.
+/// The minimum width of a column that shrinks.
 const NARROWEST: usize = 12;
 const GAP: usize = 2;
 
-/// What names keep of a line: 30 characters of 80.
+/// Returns the part of a line that names keep: 30 characters of 80.
 fn share(line: usize) -> usize {
     (line * 3 / 8).max(NARROWEST)
 }
 
 /// Rows under headings.
 pub struct Table {
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
     rows: Vec<Vec<String>>,
 }
 
-/// How a table stands on lines of some length.
+/// The layout of a table for a line length.
 struct Layout {
-    /// The headings are the short ones.
+    /// Whether headings are short.
     short: bool,
-    /// Width of each column; None: it is left out.
+    /// The width of each column; `None` if it is hidden.
     widths: Vec<Option<usize>>,
 }
 
 impl Table {
-    /// A table without rows.
-    pub fn new(columns: &[Column]) -> Self {
+    /// Makes a table without rows.
+    pub fn new(columns: &[TableColumn]) -> Self {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row; missing cells are empty, cells without a column are dropped. Control characters are shown
-    /// escaped: names come from files and processes of others.
+    /// Adds a row. Missing cells are empty, surplus cells are dropped. Control characters are escaped, because names
+    /// come from other people's files and processes.
     pub fn row(&mut self, cells: Vec<String>) {
         let mut cells: Vec<String> = cells.iter().map(|cell| printable(cell)).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
     }
 
-    /// The lines, heading first. With `line`, characters of a line, none is longer: short headings, then columns are left
-    /// out that may go, then those that give way are cut in the middle; what still does not fit is left to the terminal.
+    /// Returns the lines, headings first. To fit `line` characters, headings become short, then columns are hidden,
+    /// then columns shrink by cutting cells in the middle. The terminal wraps lines that still do not fit.
     pub fn lines(&self, line: Option<usize>) -> Vec<String> {
         let Layout { short, widths } = self.layout(line);
         let headings: Vec<String> =
@@ -131,14 +133,14 @@ impl Table {
         std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
     }
 
-    /// Headings of the columns that are left out of such lines.
+    /// Returns the headings of the columns that are hidden at this line length.
     pub fn left_out(&self, line: Option<usize>) -> Vec<&'static str> {
         let layout = self.layout(line);
         let out = self.columns.iter().zip(layout.widths).filter(|(_, width)| width.is_none());
         out.map(|(column, _)| column.heading).collect()
     }
 
-    /// Whether all of it stands on lines of so many characters.
+    /// Returns whether the whole table fits `line` characters.
     pub fn fits(&self, line: usize) -> bool {
         total(self.widths(false).into_iter()) <= line
     }
@@ -160,9 +162,9 @@ impl Table {
         layout
     }
 
-    /// Characters of each column under such headings.
+    /// Returns the full width of each column.
     fn widths(&self, short: bool) -> Vec<usize> {
-        let least = |column: &Column| column.heading(short).chars().count().max(column.least);
+        let least = |column: &TableColumn| column.heading(short).chars().count().max(column.least);
         let mut widths: Vec<usize> = self.columns.iter().map(least).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
@@ -172,7 +174,7 @@ impl Table {
         widths
     }
 
-    /// Characters of a line that it needs.
+    /// Returns the minimum width of the table.
     fn needs(&self, layout: &Layout, line: usize) -> usize {
         let each = self.columns.iter().zip(&layout.widths);
         total(each.filter_map(|(column, width)| Some(column.needs((*width)?, line))))
@@ -185,7 +187,7 @@ impl Table {
                 .columns
                 .iter()
                 .zip(widths.iter_mut())
-                .filter(|(column, _)| column.gives != Gives::Nothing)
+                .filter(|(column, _)| column.gives != CutPolicy::Nothing)
                 .filter_map(|(_, width)| width.as_mut().filter(|width| **width > NARROWEST))
                 .max_by_key(|width| **width);
             let Some(width) = widest else { return };
@@ -199,7 +201,7 @@ impl Table {
         for ((cell, width), column) in row.iter().zip(widths).zip(&self.columns) {
             let Some(width) = *width else { continue };
             let cell = match column.gives {
-                Gives::WayAtLast => cut_name(cell, width),
+                CutPolicy::WayAtLast => cut_name(cell, width),
                 _ => cut_middle(cell, width),
             };
             match column.align {
@@ -213,12 +215,12 @@ impl Table {
     }
 }
 
-/// Characters of a line that columns of these widths make.
+/// Returns the width of a table with columns of these widths.
 fn total(widths: impl Iterator<Item = usize>) -> usize {
     widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
 }
 
-/// A text in lines of at most `width` characters, broken between words where that can be.
+/// Wraps text at `width` characters, between words where possible.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -233,20 +235,21 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A text of at most `width` characters, with `…` for what was cut out of its middle.
+/// Shortens text to `width` characters by replacing its middle with `…`.
 pub fn cut_middle(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
     }
     let kept = width.saturating_sub(1);
-    let tail = kept * 2 / 3; // the end of a qualified name says more than its beginning
+    let tail = kept * 2 / 3; // the end of a qualified name identifies it better than its start
     let head: String = text.chars().take(kept - tail).collect();
     let end: String = text.chars().skip(length - tail).collect();
     format!("{head}…{end}")
 }
 
-/// A method's name of at most `width` characters: its assembly goes, else its parameters, else both, and then its middle.
+/// Shortens a method's name to `width` characters by removing its assembly, its parameters, or both, and then its
+/// middle.
 fn cut_name(name: &str, width: usize) -> String {
     let without_assembly = |name: &str| name.split_once('!').map(|(_, rest)| format!("…{rest}"));
     let parts = name.strip_suffix(')').and_then(|name| name.split_once('('));
@@ -256,14 +259,6 @@ fn cut_name(name: &str, width: usize) -> String {
         [Some(name.to_owned()), without_assembly(name), Some(short.clone()), without_assembly(&short)];
     let fitting = shorter.into_iter().flatten().find(|name| name.chars().count() <= width);
     fitting.unwrap_or_else(|| cut_middle(short.split_once('!').map_or(&*short, |(_, rest)| rest), width))
-}
-
-/// The text with control characters escaped.
-pub fn printable(text: &str) -> String {
-    if !text.chars().any(char::is_control) {
-        return text.to_owned();
-    }
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 #[cfg(test)]
@@ -282,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_to_the_right_and_nothing_trails() {
+    fn aligns_numbers_right_without_trailing_spaces() {
         assert_eq!(
             sample().lines(None),
             [
@@ -294,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_cuts_the_wide_column_only() {
+    fn a_narrow_terminal_cuts_only_the_wide_column() {
         let lines = sample().lines(Some(41));
         assert!(lines.iter().all(|line| line.chars().count() <= 41), "{lines:#?}");
         assert_eq!(lines[1], "       12  live   Shop!Shop.Cart.Add(int)");
@@ -315,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn names_keep_their_room_and_other_columns_go_one_after_the_other() {
+    fn hides_columns_in_order_to_keep_names() {
         let table = timed();
         let first = |line| table.lines(line).swap_remove(0);
         assert_eq!(first(None), "    CALLS  PER SECOND      P90      P50  METHOD");
@@ -331,11 +326,11 @@ mod tests {
             assert!(room >= share(line), "{line}: {room} for a name: {lines:#?}");
         }
         assert_eq!(first(Some(56)), "    CALLS  PER S      P50  METHOD");
-        assert!(first(Some(12)).ends_with("METHOD"), "what cannot go stays");
+        assert!(first(Some(12)).ends_with("METHOD"), "columns that cannot be hidden stay");
     }
 
     #[test]
-    fn a_long_name_loses_its_assembly_and_its_parameters_before_its_middle() {
+    fn a_long_name_loses_assembly_and_parameters_first() {
         let name = "Shop!Shop.Tally.Add(Shop.Known, long)";
         for (width, shown) in [
             (37, name),
@@ -348,25 +343,25 @@ mod tests {
         }
         assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20).chars().count(), 20);
         let body = "Shop!Shop.Cart+<Add>d__1.MoveNext() (body of Shop.Cart.Add)";
-        assert!(cut_name(body, 40).ends_with("(body of Shop.Cart.Add)"), "whose body it is stays");
+        assert!(cut_name(body, 40).ends_with("(body of Shop.Cart.Add)"), "the owner of the body stays");
     }
 
     #[test]
-    fn a_long_text_is_broken_between_words() {
+    fn wraps_long_text_between_words() {
         assert_eq!(wrapped("it is a  long reason", 9), ["it is a", "long", "reason"]);
         assert_eq!(wrapped("unbreakable", 4), ["unbreakable"]);
         assert!(wrapped("", 4).is_empty());
     }
 
     #[test]
-    fn names_from_outside_cannot_steer_the_terminal() {
+    fn escapes_control_characters_in_names() {
         let mut table = Table::new(&[wide("NAME")]);
         table.row(vec!["a\u{1b}[2Jb\n".into()]);
         assert_eq!(table.lines(None)[1], "a\\u{1b}[2Jb\\n");
     }
 
     #[test]
-    fn cutting_keeps_the_width_for_any_width() {
+    fn cut_text_has_exactly_the_width() {
         for width in 1..12 {
             assert_eq!(cut_middle("Größe.Äußerst.Lang", width).chars().count(), width);
         }

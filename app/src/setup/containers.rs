@@ -1,18 +1,18 @@
-//! Containers: the library is shared into them, and its place there named. Written from the documentation of docker and
-//! kubectl.
+//! Recipes for containers, which mount the library. Written from the documentation of docker and kubectl.
 #![forbid(unsafe_code)]
 
-use super::{Recipe, names, unix, variables};
+use super::recipe::{Recipe, names, variables};
+use super::unix;
 
-/// The folder of the library inside.
+/// The folder of the library inside a container.
 const INSIDE: &str = "/opt/redial";
 
 const REACH: &str =
-    "Afterwards, as root of the machine it runs on: redial ps (or the same inside the container)";
+    "Afterwards, run redial ps as root on the host, or inside the container";
 const LIBC: &str =
-    "The image must be built on glibc (Debian, Ubuntu, RHEL, …, not Alpine), for this processor.";
+    "The image must use glibc (Debian, Ubuntu, RHEL, …, not Alpine) and this machine's processor architecture.";
 
-/// Options of `docker run` and `docker create`, and the same for a compose file.
+/// Returns options for `docker run` and `docker create`, and a note about compose files.
 pub fn docker(agent: String) -> Recipe {
     let inside = unix::elsewhere();
     let mut lines = vec!["docker run \\".to_owned()];
@@ -22,14 +22,14 @@ pub fn docker(agent: String) -> Recipe {
     lines.push(format!("  --volume '{}:{inside}:ro' \\", agent.replace('\'', r"'\''")));
     lines.push("  IMAGE".to_owned());
     Recipe {
-        title: "Options for `docker run`; IMAGE and what else it takes are yours.".into(),
+        title: "Options for `docker run`; fill in IMAGE and your own options.".into(),
         lines,
         restart: vec![
-            "docker stop CONTAINER, and run it anew: variables of a container do not change".into(),
+            "docker stop CONTAINER, then start a new one: the variables of a container cannot change".into(),
         ],
-        undo: vec!["run it anew without these options".into()],
+        undo: vec!["start a new container without these options".into()],
         notes: vec![
-            "In a compose file: the same under `environment:` and `volumes:` of the service.".into(),
+            "In a compose file, put the same under `environment:` and `volumes:` of the service.".into(),
             LIBC.into(),
             REACH.into(),
         ],
@@ -39,7 +39,7 @@ pub fn docker(agent: String) -> Recipe {
     }
 }
 
-/// A strategic merge patch of a deployment.
+/// Returns a strategic merge patch for a deployment.
 pub fn kubernetes() -> Recipe {
     let inside = unix::elsewhere();
     let mut lines: Vec<String> =
@@ -65,7 +65,7 @@ pub fn kubernetes() -> Recipe {
         .map(str::to_owned),
     );
     Recipe {
-        title: "A patch for a deployment; CONTAINER is the container's name in it: redial env --for kubernetes > \
+        title: "A patch for a deployment; replace CONTAINER with the container's name: redial env --for kubernetes > \
                 redial.yaml"
             .into(),
         lines,
@@ -78,10 +78,10 @@ pub fn kubernetes() -> Recipe {
                 "kubectl set env deployment/NAME --containers=CONTAINER {}",
                 names(false).map(|name| format!("{name}-")).collect::<Vec<_>>().join(" ")
             ),
-            "or, as long as nothing else was changed: kubectl rollout undo deployment/NAME".into(),
+            "or, if nothing else was changed: kubectl rollout undo deployment/NAME".into(),
         ],
         notes: vec![
-            format!("The agent library goes into {INSIDE} of every node first, or the folder into the image."),
+            format!("First copy the agent library to {INSIDE} on every node, or add that folder to the image."),
             LIBC.into(),
             REACH.into(),
         ],

@@ -1,163 +1,108 @@
-//! How a program is started with the agent by other means than `redial run` and the window's launch dialog: exactly what
-//! to set, what to restart, and how to undo it.
+//! Recipes to start a program with the agent without `redial run` or the window: what to set, restart and undo.
 #![forbid(unsafe_code)]
 
 mod containers;
+mod recipe;
 mod unix;
 mod windows;
 
 use crate::link::library;
-use redial_protocol::AGENT_CLSID;
+pub use recipe::{Recipe, variables};
 use std::path::Path;
 
-/// What a user may ask for.
+/// The ways to start a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Means {
-    /// A shell's lines, for what is started from it.
+pub enum StartMethod {
+    /// Lines for a POSIX shell.
     Shell,
-    /// The same of PowerShell.
+    /// Lines for PowerShell.
     PowerShell,
-    /// A drop-in of a systemd service.
+    /// A drop-in for a systemd service.
     Systemd,
-    /// Options of a container.
+    /// Options for `docker run`.
     Docker,
-    /// A patch of a deployment.
+    /// A patch for a deployment.
     Kubernetes,
-    /// An application pool.
+    /// An IIS application pool, by name.
     Iis(String),
-    /// A service of Windows.
+    /// A Windows service, by name.
     WindowsService(String),
 }
 
-/// The forms, in one sentence.
+/// The accepted forms, for errors.
 const FORMS: &str =
     "--for takes shell, powershell, systemd, docker, kubernetes, iis:POOL or windows-service:NAME";
 
-impl Means {
-    /// Reads what was written after `--for`.
-    pub fn parse(word: &str) -> Result<Means, String> {
+impl StartMethod {
+    /// Parses the value of `--for`.
+    ///
+    /// # Errors
+    /// A sentence with the accepted forms, or about the missing or unusable name.
+    pub fn parse(word: &str) -> Result<StartMethod, String> {
         let (means, name) = word.split_once(':').map_or((word, None), |(means, name)| (means, Some(name)));
         match (means, name) {
-            ("shell", None) => Ok(Means::Shell),
-            ("powershell", None) => Ok(Means::PowerShell),
-            ("systemd", None) => Ok(Means::Systemd),
-            ("docker", None) => Ok(Means::Docker),
-            ("kubernetes", None) => Ok(Means::Kubernetes),
-            ("iis", Some(name)) => plain(name).map(Means::Iis),
-            ("windows-service", Some(name)) => plain(name).map(Means::WindowsService),
+            ("shell", None) => Ok(StartMethod::Shell),
+            ("powershell", None) => Ok(StartMethod::PowerShell),
+            ("systemd", None) => Ok(StartMethod::Systemd),
+            ("docker", None) => Ok(StartMethod::Docker),
+            ("kubernetes", None) => Ok(StartMethod::Kubernetes),
+            ("iis", Some(name)) => plain(name).map(StartMethod::Iis),
+            ("windows-service", Some(name)) => plain(name).map(StartMethod::WindowsService),
             ("iis", None) => Err("the application pool is missing: iis:POOL".to_owned()),
             ("windows-service", None) => Err("the service is missing: windows-service:NAME".to_owned()),
             _ => Err(FORMS.to_owned()),
         }
     }
 
-    /// The word of it, without the name.
+    /// Returns the keyword, without the name.
     pub fn word(&self) -> &'static str {
         match self {
-            Means::Shell => "shell",
-            Means::PowerShell => "powershell",
-            Means::Systemd => "systemd",
-            Means::Docker => "docker",
-            Means::Kubernetes => "kubernetes",
-            Means::Iis(_) => "iis",
-            Means::WindowsService(_) => "windows-service",
+            StartMethod::Shell => "shell",
+            StartMethod::PowerShell => "powershell",
+            StartMethod::Systemd => "systemd",
+            StartMethod::Docker => "docker",
+            StartMethod::Kubernetes => "kubernetes",
+            StartMethod::Iis(_) => "iis",
+            StartMethod::WindowsService(_) => "windows-service",
         }
     }
 }
 
-/// A name that can stand in commands: those of pools and services have none of these characters.
+/// Accepts names that are safe in commands. Names of pools and services have none of the rejected characters.
 fn plain(name: &str) -> Result<String, String> {
     let is_odd = |letter: char| {
         letter.is_control() || matches!(letter, '\'' | '"' | '`' | '$' | '[' | ']' | '\\' | '/')
     };
     match name {
         "" => Err("the name is empty".to_owned()),
-        name if name.contains(is_odd) => Err(format!("'{name}' is no name of a pool or service")),
+        name if name.contains(is_odd) => Err(format!("'{name}' is not a valid pool or service name")),
         name => Ok(name.to_owned()),
     }
 }
 
-/// What to do.
-pub struct Recipe {
-    /// What it does, in one sentence.
-    pub title: String,
-    /// What to put in place: commands, or the content of a file.
-    pub lines: Vec<String>,
-    /// What to restart, and how.
-    pub restart: Vec<String>,
-    /// How all of it is taken back.
-    pub undo: Vec<String>,
-    /// What else to know.
-    pub notes: Vec<String>,
-    /// Where the library must lie for whoever loads it.
-    pub library: String,
-    /// Whether it is for Windows, with .NET Framework besides.
-    pub windows: bool,
-    /// Whether tests of this project use exactly this.
-    pub tested: bool,
-}
-
-/// What to do for some means, with the agent that is found here.
+/// Returns the recipe, with the path of the agent library on this machine where it applies.
 ///
 /// # Errors
-/// When there is none, as a sentence.
-pub fn recipe(means: &Means) -> Result<Recipe, String> {
+/// A sentence, when the agent library is not found.
+pub fn recipe(means: &StartMethod) -> Result<Recipe, String> {
     let here = || text(&library::find_here().map_err(|error| error.to_string())?);
-    // What is meant for another system names the place where the library goes there.
+    // A recipe for another system names the library's place on that system.
     let there = |windows: bool, place: String| if windows == cfg!(windows) { here() } else { Ok(place) };
     Ok(match means {
-        Means::Shell => unix::shell(here()?),
-        Means::PowerShell => windows::powershell(here()?, cfg!(windows)),
-        Means::Systemd => unix::systemd(there(false, unix::elsewhere())?),
-        Means::Docker => containers::docker(there(false, unix::elsewhere())?),
-        Means::Kubernetes => containers::kubernetes(),
-        Means::Iis(pool) => windows::iis(pool, there(true, windows::elsewhere())?),
-        Means::WindowsService(name) => windows::service(name, there(true, windows::elsewhere())?),
+        StartMethod::Shell => unix::shell(here()?),
+        StartMethod::PowerShell => windows::powershell(here()?, cfg!(windows)),
+        StartMethod::Systemd => unix::systemd(there(false, unix::elsewhere())?),
+        StartMethod::Docker => containers::docker(there(false, unix::elsewhere())?),
+        StartMethod::Kubernetes => containers::kubernetes(),
+        StartMethod::Iis(pool) => windows::iis(pool, there(true, windows::elsewhere())?),
+        StartMethod::WindowsService(name) => windows::service(name, there(true, windows::elsewhere())?),
     })
 }
 
 fn text(path: &Path) -> Result<String, String> {
     path.to_str()
         .map(str::to_owned)
-        .ok_or_else(|| format!("{} is no Unicode, as variables need it", path.display()))
-}
-
-impl Recipe {
-    /// The lines as they can be used; all that is said besides is comments.
-    pub fn text(&self) -> Vec<String> {
-        let comment = |text: &str| format!("# {text}");
-        let mut lines = vec![comment(&self.title)];
-        if !self.tested {
-            lines.push(comment("(written from the documentation; not run by Redial's tests)"));
-        }
-        lines.extend(self.notes.iter().map(|note| comment(note)));
-        lines.extend(self.lines.iter().cloned());
-        for (what, steps) in [("then", &self.restart), ("undo", &self.undo)] {
-            lines.extend(steps.iter().map(|step| comment(&format!("{what}: {step}"))));
-        }
-        lines
-    }
-}
-
-/// The variables that make a runtime load the agent from `library`; on Windows also those of .NET Framework.
-pub fn variables(library: &str, windows: bool) -> Vec<(&'static str, String)> {
-    let mut variables = vec![
-        ("CORECLR_ENABLE_PROFILING", "1".to_owned()),
-        ("CORECLR_PROFILER", AGENT_CLSID.to_owned()),
-        ("CORECLR_PROFILER_PATH", library.to_owned()),
-    ];
-    if windows {
-        variables.extend([
-            ("COR_ENABLE_PROFILING", "1".to_owned()),
-            ("COR_PROFILER", AGENT_CLSID.to_owned()),
-            ("COR_PROFILER_PATH", library.to_owned()),
-        ]);
-    }
-    variables
-}
-
-fn names(windows: bool) -> impl Iterator<Item = &'static str> {
-    variables("", windows).into_iter().map(|(name, _)| name)
+        .ok_or_else(|| format!("the path {} is not Unicode; move the agent library", path.display()))
 }
 
 #[cfg(test)]

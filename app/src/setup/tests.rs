@@ -1,4 +1,4 @@
-//! What is asked for is understood, and what is printed is whole.
+//! Tests of parsing and recipes.
 
 use super::*;
 
@@ -19,17 +19,17 @@ fn all() -> Vec<Recipe> {
 }
 
 #[test]
-fn every_means_has_its_word() {
+fn parses_every_means() {
     for (word, means) in [
-        ("shell", Means::Shell),
-        ("powershell", Means::PowerShell),
-        ("systemd", Means::Systemd),
-        ("docker", Means::Docker),
-        ("kubernetes", Means::Kubernetes),
-        ("iis:Shop Pool", Means::Iis("Shop Pool".into())),
-        ("windows-service:Shop.Host", Means::WindowsService("Shop.Host".into())),
+        ("shell", StartMethod::Shell),
+        ("powershell", StartMethod::PowerShell),
+        ("systemd", StartMethod::Systemd),
+        ("docker", StartMethod::Docker),
+        ("kubernetes", StartMethod::Kubernetes),
+        ("iis:Shop Pool", StartMethod::Iis("Shop Pool".into())),
+        ("windows-service:Shop.Host", StartMethod::WindowsService("Shop.Host".into())),
     ] {
-        assert_eq!(Means::parse(word), Ok(means.clone()));
+        assert_eq!(StartMethod::parse(word), Ok(means.clone()));
         assert_eq!(word.split(':').next(), Some(means.word()));
     }
     for (word, part) in [
@@ -39,15 +39,15 @@ fn every_means_has_its_word() {
         ("iis", "iis:POOL"),
         ("iis:", "empty"),
         ("windows-service", "windows-service:NAME"),
-        ("iis:a'b", "no name of a pool"),
-        ("windows-service:a\nb", "no name"),
+        ("iis:a'b", "not a valid pool"),
+        ("windows-service:a\nb", "not a valid"),
     ] {
-        assert!(Means::parse(word).is_err_and(|why| why.contains(part)), "{word}");
+        assert!(StartMethod::parse(word).is_err_and(|why| why.contains(part)), "{word}");
     }
 }
 
 #[test]
-fn every_recipe_sets_all_restarts_and_undoes_it() {
+fn every_recipe_sets_variables_restarts_and_undoes() {
     for recipe in all() {
         let text = recipe.text().join("\n");
         let windows = recipe.library.contains('\\');
@@ -59,14 +59,14 @@ fn every_recipe_sets_all_restarts_and_undoes_it() {
         assert!(!recipe.restart.is_empty() && !recipe.undo.is_empty(), "{text}");
         assert_eq!(!recipe.tested, text.contains("not run by Redial's tests"), "{text}");
         assert_eq!(windows, text.contains(".NET Framework reads the COR_ variables"), "{text}");
-        // What is not to be carried out is a comment, so that the whole can be used as it is.
-        let carried_out = recipe.text().into_iter().filter(|line| !line.starts_with("# "));
-        assert_eq!(carried_out.collect::<Vec<_>>(), recipe.lines);
+        // Explanations are comments, so that the whole text can be used as it is.
+        let executed = recipe.text().into_iter().filter(|line| !line.starts_with("# "));
+        assert_eq!(executed.collect::<Vec<_>>(), recipe.lines);
     }
 }
 
 #[test]
-fn a_pool_is_set_and_taken_back_with_appcmd() {
+fn sets_and_undoes_a_pool_with_appcmd() {
     let recipe = windows::iis("Shop Pool", r"C:\Redial\redial_agent.dll".into());
     assert!(
         recipe.lines.iter().any(|line| line.ends_with(
@@ -83,7 +83,7 @@ fn a_pool_is_set_and_taken_back_with_appcmd() {
 }
 
 #[test]
-fn a_patch_is_yaml_in_the_order_of_a_deployment() {
+fn the_patch_is_indented_like_a_deployment() {
     let recipe = containers::kubernetes();
     let indented = |line: &String| line.len() - line.trim_start().len();
     let mut depth = 0;

@@ -1,10 +1,10 @@
-//! A shell and systemd. Both are used by this project's tests as they are printed here.
+//! Recipes for a shell and systemd. This project's tests run both as printed.
 #![forbid(unsafe_code)]
 
-use super::{Recipe, names, variables};
+use super::recipe::{Recipe, names, variables};
 use crate::link::library;
 
-/// Lines for sh, bash, dash, zsh and fish.
+/// Returns lines for sh, bash, dash, zsh and fish.
 pub fn shell(agent: String) -> Recipe {
     let export = |(name, value): (&str, String)| format!("export {name}={}", quoted(&value));
     Recipe {
@@ -12,7 +12,7 @@ pub fn shell(agent: String) -> Recipe {
             .into(),
         lines: variables(&agent, false).into_iter().map(export).collect(),
         restart: vec![
-            "what runs already is started again from this shell, or loaded with `redial attach`".into(),
+            "restart running programs from this shell, or load the agent with `redial attach`".into(),
         ],
         undo: vec![format!("unset {}", names(false).collect::<Vec<_>>().join(" "))],
         notes: vec![],
@@ -22,18 +22,18 @@ pub fn shell(agent: String) -> Recipe {
     }
 }
 
-/// In single quotes, where nothing but a quote means anything.
+/// Quotes a value in single quotes, where only a quote is special.
 fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', r"'\''"))
 }
 
-/// A drop-in, to be written as it is.
+/// Returns the content of a drop-in file.
 pub fn systemd(agent: String) -> Recipe {
     let set = |(name, value): (&str, String)| format!("Environment={}", assignment(name, &value));
     let mut lines = vec!["[Service]".to_owned()];
     lines.extend(variables(&agent, false).into_iter().map(set));
     Recipe {
-        title: "A drop-in for one service; UNIT is its name: \
+        title: "A drop-in for one service; replace UNIT with its name: \
                 mkdir -p /etc/systemd/system/UNIT.service.d && \
                 redial env --for systemd > /etc/systemd/system/UNIT.service.d/redial.conf"
             .into(),
@@ -44,8 +44,8 @@ pub fn systemd(agent: String) -> Recipe {
             "systemctl daemon-reload && systemctl restart UNIT".into(),
         ],
         notes: vec![
-            "The service's user must be able to read the library (mind ProtectHome=, PrivateTmp= and its own file system).".into(),
-            "Afterwards, as that user or root: redial ps".into(),
+            "The service's user must be able to read the library (check ProtectHome=, PrivateTmp= and RootDirectory=).".into(),
+            "Afterwards, run redial ps as that user or root".into(),
         ],
         library: agent,
         windows: false,
@@ -53,14 +53,14 @@ pub fn systemd(agent: String) -> Recipe {
     }
 }
 
-/// Where the library is put on another Linux machine.
+/// Returns the place of the library on another Linux machine.
 pub fn elsewhere() -> String {
     let file = if cfg!(windows) { "libredial_agent.so" } else { library::FILE };
     format!("/opt/redial/{file}")
 }
 
-/// An assignment in double quotes as systemd reads it (systemd.exec(5), systemd.syntax(7)): `\` and `"` escaped, `%`
-/// doubled, because it begins a specifier.
+/// Returns an assignment in double quotes for systemd (systemd.exec(5), systemd.syntax(7)): `\` and `"` are escaped,
+/// and `%` is doubled because it starts a specifier.
 fn assignment(name: &str, value: &str) -> String {
     let escaped = value.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%");
     format!("\"{name}={escaped}\"")

@@ -1,23 +1,23 @@
-//! Windows: PowerShell, application pools, services. Written from the documentation of IIS and Windows.
+//! Recipes for PowerShell, application pools and services. Written from the documentation of IIS and Windows.
 #![forbid(unsafe_code)]
 
-use super::{Recipe, names, variables};
+use super::recipe::{Recipe, names, variables};
 
-/// Where the library is put on a Windows machine when this is not one.
+/// Returns the place of the library on a Windows machine, if this is not one.
 pub fn elsewhere() -> String {
     r"C:\Program Files\Redial\redial_agent.dll".to_owned()
 }
 
-/// Why .NET Framework is another matter.
-const FRAMEWORK: &str = ".NET Framework reads the COR_ variables, at a program's start only: it cannot be attached to. \
-     .NET Core and .NET 5 or later read CORECLR_.";
+/// The note on .NET Framework.
+const FRAMEWORK: &str = ".NET Framework reads the COR_ variables, only when a program starts, and does not support \
+     attach. .NET Core and .NET 5 or later read the CORECLR_ variables.";
 
-/// In single quotes, where nothing but a quote means anything.
+/// Quotes a value in single quotes, where only a quote is special.
 fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
 
-/// Lines for PowerShell, on Windows and elsewhere.
+/// Returns lines for PowerShell, on Windows and elsewhere.
 pub fn powershell(library: String, windows: bool) -> Recipe {
     let set = |(name, value): (&str, String)| format!("$env:{name} = {}", quoted(&value));
     let removed: Vec<String> = names(windows).map(|name| format!("Env:{name}")).collect();
@@ -27,7 +27,7 @@ pub fn powershell(library: String, windows: bool) -> Recipe {
                 Out-String | Invoke-Expression"
                 .into(),
         lines: variables(&library, windows).into_iter().map(set).collect(),
-        restart: vec!["what runs already is started again from here, or loaded with `redial attach`".into()],
+        restart: vec!["restart running programs from here, or load the agent with `redial attach`".into()],
         undo: vec![format!("Remove-Item {}", removed.join(", "))],
         notes: windows.then(|| FRAMEWORK.to_owned()).into_iter().collect(),
         library,
@@ -36,7 +36,7 @@ pub fn powershell(library: String, windows: bool) -> Recipe {
     }
 }
 
-/// The variables of one application pool (IIS 10 and later), set and taken back with IIS's own appcmd.
+/// Returns appcmd commands that set the variables of one application pool (IIS 10 and later).
 pub fn iis(pool: &str, library: String) -> Recipe {
     const APPCMD: &str = r#"& "$env:windir\System32\inetsrv\appcmd.exe""#;
     let change = |sign: char, what: String| {
@@ -62,8 +62,8 @@ pub fn iis(pool: &str, library: String) -> Recipe {
         notes: vec![
             FRAMEWORK.into(),
             "Only 64-bit pools: `enable 32-bit applications` must be off.".into(),
-            "The first line lets the pool's identity read the library; a pool with an account of its own needs that \
-             account there."
+            "The first line lets the pool's identity read the library. If the pool runs under a custom account, name that \
+             account instead."
                 .into(),
         ],
         library,
@@ -72,7 +72,7 @@ pub fn iis(pool: &str, library: String) -> Recipe {
     }
 }
 
-/// The variables of one service, in the `Environment` value of its key; those that are there stay.
+/// Returns commands that add the variables to the `Environment` value of a service's key. Other variables stay.
 pub fn service(name: &str, library: String) -> Recipe {
     let key = format!(r"$key = 'HKLM:\SYSTEM\CurrentControlSet\Services\{name}'");
     let ours = names(true).collect::<Vec<_>>().join("|");
@@ -106,8 +106,8 @@ pub fn service(name: &str, library: String) -> Recipe {
         ],
         notes: vec![
             FRAMEWORK.into(),
-            "The service's account must be able to read the library. Other variables of the service stay; those of \
-             another profiler are replaced: note them first."
+            "The service's account must be able to read the library. Other variables of the service stay, but those of \
+             another profiler are replaced, so note them first."
                 .into(),
         ],
         library,

@@ -1,6 +1,7 @@
-//! Ctrl-C and its relatives: passed on to a child, sent to one, or turned into a call. It must not know what is
-//! interrupted.
+//! Ctrl-C and other termination signals: forwarded to a child, sent to a child, or delivered as a call. This module
+//! must not depend on the interrupted work.
 
+mod remainder;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod system;
@@ -10,22 +11,10 @@ mod system;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use remainder::Remainder;
 pub use system::{Forwarding, ask_to_end, kill, left_of, make_askable};
 
-/// What is left of a child that was made askable, and of what it started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// It runs.
-    Child,
-    /// It has ended, and so many of its group have not. It was not waited for, so that they can be signalled.
-    #[cfg_attr(windows, allow(dead_code, reason = "there it alone is stopped"))]
-    Others(usize),
-    /// Nothing: it was waited for.
-    Nobody(std::process::ExitStatus),
-}
-
-/// What a Ctrl-C does from `Interrupts::catch` on: nothing but what `deliver_to` says. A second one ends the
-/// program with 130, whatever it waits for.
+/// Catches Ctrl-C. The first one only calls the functions passed to `deliver_to`. The second one exits with code 130.
 #[derive(Clone, Default)]
 pub struct Interrupts(Arc<Mutex<Inner>>);
 
@@ -36,7 +25,7 @@ struct Inner {
 }
 
 impl Interrupts {
-    /// Catches from now on. To be called before any thread is started: threads inherit what is blocked.
+    /// Starts to catch Ctrl-C. Call this before starting threads, because threads inherit blocked signals.
     pub fn catch() -> std::io::Result<Interrupts> {
         let interrupts = Interrupts::default();
         let theirs = interrupts.clone();
@@ -44,7 +33,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// Calls `deliver` at the next Ctrl-C, too, or at once if there has been one.
+    /// Also calls `deliver` at the next Ctrl-C, or at once if there has been one.
     pub fn deliver_to(&self, deliver: impl Fn() + Send + 'static) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.seen {
@@ -53,7 +42,7 @@ impl Interrupts {
         inner.deliver.push(Box::new(deliver));
     }
 
-    /// Does what a first Ctrl-C does.
+    /// Acts like a first Ctrl-C.
     pub fn stop(&self) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::mem::replace(&mut inner.seen, true) {
@@ -75,7 +64,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn an_interrupt_is_delivered_whether_it_comes_before_or_after() {
+    fn delivers_interrupts_from_before_and_after() {
         for before in [true, false] {
             let interrupts = Interrupts::default();
             let (sender, receiver) = channel();
@@ -92,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_reaches_everyone() {
+    fn delivers_an_interrupt_to_everyone() {
         let interrupts = Interrupts::default();
         let (sender, receiver) = channel();
         for number in 0..3 {

@@ -1,23 +1,23 @@
-//! Signals of Unix. Catching waits for them in a thread (sigwait(3)), so that nothing runs inside a handler;
-//! passing on must happen inside one, because the main thread waits for the child.
+//! Unix signals. Catching uses a thread that waits for them (sigwait(3)), so that no code runs in a handler. Forwarding
+//! must use a handler, because the main thread waits for the child.
 
-use super::Left;
+use super::remainder::Remainder;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-/// Blocks SIGINT and SIGTERM for this thread and those it starts later, and calls `interrupted` from a thread of
-/// its own for each. A signal that was ignored (a background job of a shell) stays ignored.
+/// Blocks SIGINT and SIGTERM for this thread and threads that it starts later, and calls `interrupted` from a separate
+/// thread for each. Ignored signals, as in background jobs of a shell, stay ignored.
 pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
     let mut set = empty_set();
     for signal in [libc::SIGINT, libc::SIGTERM] {
         if !is_ignored(signal) {
-            // SAFETY: sigaddset(3) on an initialised set with a valid signal.
+            // SAFETY: sigaddset(3) gets an initialised set and a valid signal.
             unsafe { libc::sigaddset(&mut set, signal) };
         }
     }
-    // SAFETY: pthread_sigmask(3) with an initialised set; the old mask is not asked for.
+    // SAFETY: pthread_sigmask(3) gets an initialised set; a null pointer for the old mask is allowed.
     let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
     if failed != 0 {
         return Err(io::Error::from_raw_os_error(failed));
@@ -25,7 +25,7 @@ pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         loop {
             let mut signal = 0;
-            // SAFETY: sigwait(3) with an initialised set, and a live place for the number.
+            // SAFETY: sigwait(3) gets an initialised set and a pointer to a live integer.
             if unsafe { libc::sigwait(&set, &mut signal) } != 0 {
                 return;
             }
@@ -35,26 +35,27 @@ pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// The child signals go to; 0 before it starts and after it ended.
+/// The pid of the child that receives signals; 0 before it starts and after it ended.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// A signal that came before the child started.
+/// A signal that arrived before the child started.
 static EARLY: AtomicI32 = AtomicI32::new(0);
-/// Handlers running right now: the child is not reaped under them, so that its pid cannot be another's.
+/// The number of running handlers. The child is not reaped while they run, so that its pid cannot be reused.
 static HANDLERS: AtomicU32 = AtomicU32::new(0);
 
-/// Passes SIGINT, SIGTERM, SIGHUP and SIGQUIT on to a child, from its making until the child ended.
+/// Forwards SIGINT, SIGTERM, SIGHUP and SIGQUIT to a child until the child ends.
 pub struct Forwarding(());
 
 impl Forwarding {
-    /// Passes on from now on; until `to` names the child, the signal is kept for it.
+    /// Starts to forward signals. A signal that arrives before `to` names the child is kept for it.
     pub fn begin() -> Forwarding {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             if is_ignored(signal) {
-                continue; // the child inherits that
+                continue; // the child inherits the ignored signal
             }
             let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = pass_on;
-            // SAFETY: all-zero is a valid sigaction (no flags, empty mask); the handler has the form SA_SIGINFO
-            // asks for and does only what signal-safety(7) allows; sigaction(2) with live pointers.
+            // SAFETY: All-zero is a valid sigaction (no flags, empty mask). The handler has the signature that
+            // SA_SIGINFO requires and calls only functions that signal-safety(7) allows. sigaction(2) gets live
+            // pointers.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handler as libc::sighandler_t;
@@ -71,15 +72,15 @@ impl Forwarding {
         CHILD.store(pid, Ordering::SeqCst);
         let early = EARLY.swap(0, Ordering::SeqCst);
         if early != 0 {
-            // SAFETY: kill(2) to our own child, which has not been waited for.
+            // SAFETY: kill(2) targets our own child, which has not been reaped.
             unsafe { libc::kill(pid, early) };
         }
     }
 
-    /// Waits for the child to end without taking its pid away, stops passing on, and then takes its status.
+    /// Waits until the child ends, stops forwarding, and then reaps the child.
     pub fn wait(self, child: &mut Child) -> io::Result<std::process::ExitStatus> {
         loop {
-            // SAFETY: waitid(2) for our own child with a zeroed siginfo of our own; WNOWAIT leaves it waitable.
+            // SAFETY: waitid(2) waits for our own child with a zeroed siginfo; WNOWAIT leaves the child waitable.
             let failed = unsafe {
                 let mut info: libc::siginfo_t = std::mem::zeroed();
                 libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT)
@@ -96,13 +97,13 @@ impl Forwarding {
     }
 }
 
-/// To be called for a command whose child will be asked to end: the child leads a process group of its own, so that what
-/// it starts is asked too. A launcher (`dotnet run`, a shell script) would end and leave its program behind.
+/// Prepares a command whose child will be asked to end: the child leads its own process group, so that its own children
+/// are asked, too. Otherwise a launcher (`dotnet run`, a shell script) would end and leave its program behind.
 pub fn make_askable(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Asks a child that was made askable and was not waited for yet to end, with SIGTERM, and all of its group.
+/// Sends SIGTERM to the group of a child that was made askable and has not been reaped.
 ///
 /// # Errors
 /// When this user may not send the child signals.
@@ -110,7 +111,7 @@ pub fn ask_to_end(child: &Child) -> io::Result<()> {
     signal_group(child, libc::SIGTERM)
 }
 
-/// Ends such a child and all of its group, whatever they do.
+/// Kills the group of such a child.
 ///
 /// # Errors
 /// When this user may not send the child signals.
@@ -118,24 +119,24 @@ pub fn kill(child: &mut Child) -> io::Result<()> {
     signal_group(child, libc::SIGKILL)
 }
 
-/// What is left of such a child and its group. Once nothing is, it was waited for.
+/// Returns the state of such a child and its group. Reaps the child once the whole group has ended.
 ///
 /// # Errors
-/// When the system cannot say.
-pub fn left_of(child: &mut Child) -> io::Result<Left> {
+/// When the system cannot tell.
+pub fn left_of(child: &mut Child) -> io::Result<Remainder> {
     if !has_ended(child)? {
-        return Ok(Left::Child);
+        return Ok(Remainder::Child);
     }
     match others_of(child.id()) {
-        0 => child.wait().map(Left::Nobody),
-        others => Ok(Left::Others(others)),
+        0 => child.wait().map(Remainder::Nobody),
+        others => Ok(Remainder::Others(others)),
     }
 }
 
-/// Whether a child has ended, without waiting for it: its number stays its own.
+/// Returns whether a child has ended, without reaping it, so that its pid is not reused.
 fn has_ended(child: &Child) -> io::Result<bool> {
-    // SAFETY: waitid(2) for our own child with a zeroed siginfo of our own, which stays zero while the child runs; WNOWAIT
-    // leaves it waitable.
+    // SAFETY: waitid(2) checks our own child with a zeroed siginfo, which stays zero while the child runs; WNOWAIT
+    // leaves the child waitable.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let how = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
@@ -146,17 +147,17 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     }
 }
 
-/// Processes of a group that run, but for its leader.
+/// Counts the running processes of a group, without its leader.
 fn others_of(leader: u32) -> usize {
     let Ok(listed) = std::fs::read_dir("/proc") else { return 0 };
     let pids = listed.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| *pid != leader && group_of(*pid) == Some(leader)).count()
 }
 
-/// The group of a process that runs (proc(5), `stat`).
+/// Returns the group of a running process (proc(5), `stat`).
 fn group_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Before it stands the name, which may have anything in it.
+    // The name comes first and may contain any character.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
     let ended = matches!(fields.next()?, "Z" | "X");
@@ -167,16 +168,16 @@ fn group_of(pid: u32) -> Option<u32> {
 fn signal_group(child: &Child, signal: libc::c_int) -> io::Result<()> {
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     if pid <= 1 {
-        // Minus one would be everybody.
+        // kill(-1) would signal every process.
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // SAFETY: kill(2) takes two numbers; the group is that of our own child, which was not waited for, so that its number
-    // is no other's.
+    // SAFETY: kill(2) takes two numbers. The group is that of our own child, which has not been reaped, so its id is
+    // not reused.
     if unsafe { libc::kill(-pid, signal) } == 0 {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    // It went into another group by itself. SAFETY: as above.
+    // The child moved to another group. SAFETY: As above.
     if error.raw_os_error() == Some(libc::ESRCH) && unsafe { libc::kill(pid, signal) } == 0 {
         return Ok(());
     }
@@ -184,16 +185,16 @@ fn signal_group(child: &Child, signal: libc::c_int) -> io::Result<()> {
 }
 
 extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
+    // SAFETY: With SA_SIGINFO, the kernel passes a valid siginfo.
     let code = unsafe { (*info).si_code };
-    // A positive code is the kernel's: Ctrl-C at the terminal, which the child got as well.
+    // The kernel sends positive codes: Ctrl-C at the terminal, which the child received, too.
     if code > 0 {
         return;
     }
     HANDLERS.fetch_add(1, Ordering::SeqCst);
     let child = CHILD.load(Ordering::SeqCst);
     if child > 0 {
-        // SAFETY: __errno_location gives this thread's errno, which the interrupted code may be about to read;
+        // SAFETY: __errno_location returns this thread's errno, which the interrupted code may be about to read.
         // kill(2) is async-signal-safe, and the child is not reaped while HANDLERS is not 0.
         unsafe {
             let errno = libc::__errno_location();
@@ -208,7 +209,7 @@ extern "C" fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, _context:
 }
 
 fn empty_set() -> libc::sigset_t {
-    // SAFETY: all-zero is a valid sigset_t, and sigemptyset(3) initialises it in any case.
+    // SAFETY: All-zero is a valid sigset_t, and sigemptyset(3) initialises it in any case.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut set);
@@ -217,7 +218,7 @@ fn empty_set() -> libc::sigset_t {
 }
 
 fn is_ignored(signal: libc::c_int) -> bool {
-    // SAFETY: sigaction(2) that only asks; all-zero is a valid place for the answer.
+    // SAFETY: sigaction(2) only queries here; all-zero is a valid sigaction for the answer.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &mut action) == 0 && action.sa_sigaction == libc::SIG_IGN
@@ -231,9 +232,9 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::Stdio;
 
-    /// A launcher that ends at once, and a program of its that must not stay behind.
+    /// A launcher that ends at once, and its program, which must not stay behind.
     #[test]
-    fn what_a_child_started_is_stopped_with_it() {
+    fn stops_the_children_of_a_child() {
         let polite = "trap 'exit 0' TERM; sh -c 'trap \"echo closed; exit 0\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
         let stubborn = "trap '' TERM; sh -c 'echo ready; while :; do sleep 0.05; done' & wait";
         for (script, says) in [(polite, "closed\n"), (stubborn, "")] {
@@ -249,7 +250,7 @@ mod tests {
                 "" => kill(&mut child).expect("it can be killed"),
                 _ => ask_to_end(&child).expect("it can be asked"),
             }
-            // Whoever of them lives still holds the pipe.
+            // Every process that still lives keeps the pipe open.
             let mut rest = String::new();
             output.read_to_string(&mut rest).expect("readable");
             assert_eq!(rest, says);
@@ -258,9 +259,9 @@ mod tests {
         }
     }
 
-    /// A launcher that ends when it is asked, and a program of its that does not.
+    /// A launcher that ends when asked, and its program, which does not.
     #[test]
-    fn what_outlives_its_launcher_is_known_and_can_be_killed() {
+    fn kills_a_process_that_outlives_its_launcher() {
         let script = "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
@@ -269,19 +270,19 @@ mod tests {
         let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         output.read_line(&mut line).expect("readable");
-        assert_eq!(left_of(&mut child).expect("known"), Left::Child);
+        assert_eq!(left_of(&mut child).expect("known"), Remainder::Child);
         ask_to_end(&child).expect("it can be asked");
-        while left_of(&mut child).expect("known") == Left::Child {
+        while left_of(&mut child).expect("known") == Remainder::Child {
             std::thread::yield_now();
         }
-        // It, and the `sleep` it is at.
-        assert!(matches!(left_of(&mut child), Ok(Left::Others(1..))));
+        // The program and its current `sleep`.
+        assert!(matches!(left_of(&mut child), Ok(Remainder::Others(1..))));
         kill(&mut child).expect("it can be killed");
         let mut rest = String::new();
         output.read_to_string(&mut rest).expect("readable");
         let status = loop {
             match left_of(&mut child).expect("known") {
-                Left::Nobody(status) => break status,
+                Remainder::Nobody(status) => break status,
                 _ => std::thread::yield_now(),
             }
         };
@@ -289,13 +290,13 @@ mod tests {
     }
 
     fn signal_this_process(signal: libc::c_int) {
-        // SAFETY: kill(2) to this very process, for which the handler of the test below is installed.
+        // SAFETY: kill(2) targets this process, for which the test below installed a handler.
         assert_eq!(unsafe { libc::kill(libc::getpid(), signal) }, 0);
     }
 
     /// One test, because handlers belong to the whole process.
     #[test]
-    fn signals_sent_to_this_program_reach_the_child_before_and_after_it_starts() {
+    fn forwards_signals_before_and_after_the_child_starts() {
         for early in [true, false] {
             let forwarding = Forwarding::begin();
             if early {
@@ -314,7 +315,7 @@ mod tests {
             assert_eq!(CHILD.load(Ordering::SeqCst), 0);
         }
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            // SAFETY: signal(2) back to the default, so that Ctrl-C ends the tests again.
+            // SAFETY: signal(2) restores the default, so that Ctrl-C ends the tests again.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }

@@ -1,11 +1,12 @@
-//! Console events of Windows.
+//! Windows console events.
 
+use super::remainder::Remainder;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 const CTRL_C_EVENT: u32 = 0;
 const CTRL_BREAK_EVENT: u32 = 1;
-/// A flag of CreateProcess: the child leads a group of its own, which console events can be sent to.
+/// A flag of CreateProcess: the child leads its own process group, which can receive console events.
 const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
 
 type Handler = unsafe extern "system" fn(u32) -> i32;
@@ -18,14 +19,14 @@ unsafe extern "system" {
 
 static INTERRUPTED: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
 
-/// Calls `interrupted`, from a thread of the system's, for each Ctrl-C and Ctrl-Break.
+/// Calls `interrupted` from a system thread for each Ctrl-C and Ctrl-Break.
 pub(super) fn catch(interrupted: impl Fn() + Send + 'static) -> io::Result<()> {
     *INTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(interrupted));
     add(call)
 }
 
 fn add(handler: Handler) -> io::Result<()> {
-    // SAFETY: the handler has the form HandlerRoutine has and lives as long as the program.
+    // SAFETY: The handler has the signature of HandlerRoutine and lives as long as the program.
     if unsafe { SetConsoleCtrlHandler(Some(handler), 1) } == 0 {
         Err(io::Error::last_os_error())
     } else {
@@ -43,53 +44,52 @@ unsafe extern "system" fn call(event: u32) -> i32 {
     1
 }
 
-/// To be called for a command whose child will be asked to end.
+/// Prepares a command whose child will be asked to end.
 pub fn make_askable(command: &mut std::process::Command) {
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
 }
 
-/// Asks a child that was made askable to end, with Ctrl+Break: Ctrl+C cannot be sent to one group alone
+/// Asks a child that was made askable to end, with Ctrl+Break. Ctrl+C cannot be sent to a single group
 /// (GenerateConsoleCtrlEvent).
 ///
 /// # Errors
-/// When this program has no console that the child shares.
+/// When this program shares no console with the child.
 pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
-    // SAFETY: GenerateConsoleCtrlEvent takes two numbers; the child leads the group of its own id.
+    // SAFETY: GenerateConsoleCtrlEvent takes two numbers. The child leads the group with its own id.
     match unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, child.id()) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// What is left of it: what it started is not followed.
+/// Returns the state of the child. Its own children are not followed.
 ///
 /// # Errors
-/// When the system cannot say.
-pub fn left_of(child: &mut std::process::Child) -> io::Result<super::Left> {
-    Ok(child.try_wait()?.map_or(super::Left::Child, super::Left::Nobody))
+/// When the system cannot tell.
+pub fn left_of(child: &mut std::process::Child) -> io::Result<Remainder> {
+    Ok(child.try_wait()?.map_or(Remainder::Child, Remainder::Nobody))
 }
 
-/// Ends a child, whatever it does.
+/// Kills a child.
 ///
 /// # Errors
-/// When this user may not.
+/// When this user may not kill it.
 pub fn kill(child: &mut std::process::Child) -> io::Result<()> {
     child.kill()
 }
 
-/// Leaves Ctrl-C to the child: the console sends it to every program attached, so that it needs no passing on,
-/// and this program must only outlive it.
+/// Leaves Ctrl-C to the child. The console sends it to every attached program, so this program only has to survive it.
 pub struct Forwarding(());
 
 impl Forwarding {
-    /// From now on Ctrl-C does not end this program.
+    /// Makes this program ignore Ctrl-C.
     pub fn begin() -> Forwarding {
-        // Without a console there is nothing to outlive.
+        // Without a console there is no Ctrl-C.
         let _ = add(swallow);
         Forwarding(())
     }
 
-    /// Names the child; the console knows it already.
+    /// Names the child. Does nothing, because the console knows the child.
     pub fn to(&self, _child: &std::process::Child) {}
 
     /// Waits for the child.

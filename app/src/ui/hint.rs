@@ -1,14 +1,15 @@
-//! Hints that stand beside a widget, never on it.
+//! Hints beside a widget, never on it.
 
 use eframe::egui::{Context, Order, RectAlign, Response, Tooltip, Ui};
 
-/// Where one stands that finds no room below.
+/// Where a hint goes if it does not fit below.
 const ELSEWHERE: &[RectAlign] = &[RectAlign::LEFT_END, RectAlign::TOP_START];
 
-/// Width of one that stands on something, points.
+/// Width of a hint that covers other content, points.
 const NARROW: f32 = 250.0;
 
-/// Says that below a widget under the pointer, or `always`; not while a dialog is open, on which it would stand.
+/// Shows a text below a widget under the pointer, or `always`; not while a dialog is open, which it would
+/// cover.
 pub fn beside(response: &Response, always: bool, text: String) {
     if is_dialog_open(&response.ctx) {
         return;
@@ -21,7 +22,8 @@ pub fn beside(response: &Response, always: bool, text: String) {
     });
 }
 
-/// Says something at the left of a widget under the pointer, with a gap between; narrow, for it stands on what is there.
+/// Shows a hint to the left of a widget under the pointer, with a gap; narrow, because it covers other
+/// content.
 pub fn left_of(response: &Response, gap: f32, says: impl FnOnce(&mut Ui)) {
     let mut hint = Tooltip::for_enabled(response);
     hint.popup = hint.popup.align(RectAlign::LEFT_START).gap(gap);
@@ -31,7 +33,7 @@ pub fn left_of(response: &Response, gap: f32, says: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// Whether a dialog stands over the panels.
+/// Returns whether a dialog is open.
 fn is_dialog_open(context: &Context) -> bool {
     context.memory(|memory| {
         let mut layers = memory.areas().visible_layer_ids().into_iter();

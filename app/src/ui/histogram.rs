@@ -1,4 +1,5 @@
-//! Bars over a logarithmic axis of durations: filled ones, others drawn as an outline upon them, and lines with names.
+//! Histogram widget: filled bars on a logarithmic axis of durations, with optional outlined bars and named
+//! lines.
 
 use super::numbers::tick;
 use super::theme::{Palette, SMALL};
@@ -7,23 +8,23 @@ use eframe::egui::{
     WidgetInfo, pos2, vec2,
 };
 
-/// Height of everything, points; and where less of the panel is left below what stands above it.
+/// Height of the widget, and least height in a low panel, points.
 const HEIGHT: f32 = 158.0;
 const LOWEST: f32 = 96.0;
-/// Height of a name above the bars, and of the axis's words below them.
+/// Height of a line's name above the bars, and of the axis labels below them.
 const LINE: f32 = 14.0;
-/// Least height of a bar that is not empty, and least width.
+/// Least width of a bar, and least height of one that is not empty.
 const LEAST: f32 = 1.5;
-/// How near a bar the pointer must be.
+/// Largest distance between pointer and bar.
 const NEAR: f32 = 4.0;
-/// Least distance between two words of the axis.
+/// Least distance between two axis labels.
 const GAP: f32 = 6.0;
-/// How far one may stand over the axis's end: so far is the edge, and a little.
+/// How far a label may extend over the axis's end: the padding and a little more.
 const OVER: f32 = 6.0;
 
 /// A bar.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bar {
+pub struct HistogramBar {
     /// Its left edge, nanoseconds.
     pub from: f64,
     /// Its right edge.
@@ -34,42 +35,42 @@ pub struct Bar {
     pub outline: f32,
 }
 
-/// An upright line.
+/// A vertical line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Line<'a> {
-    /// Where, nanoseconds.
+pub struct HistogramLine<'a> {
+    /// Position, nanoseconds.
     pub at: f64,
-    /// What stands above it; those without a name belong to the outline.
+    /// The label above it; a line without one belongs to the outline.
     pub name: Option<&'a str>,
 }
 
-/// What is drawn, and what is told of it.
+/// The content of a histogram, and its description.
 #[derive(Clone, Copy)]
 pub struct Histogram<'a> {
-    /// Ascending.
-    pub bars: &'a [Bar],
-    /// Those with names from left to right.
-    pub lines: &'a [Line<'a>],
-    /// Its name for who cannot see it.
+    /// In ascending order.
+    pub bars: &'a [HistogramBar],
+    /// Named ones from left to right.
+    pub lines: &'a [HistogramLine<'a>],
+    /// The accessible name.
     pub label: &'a str,
-    /// All its numbers in words, for the same; first of all those of one bar, if one is spoken of.
-    pub says: &'a dyn Fn(Option<usize>) -> String,
+    /// The accessible description with all numbers; that of the given bar comes first.
+    pub describe: &'a dyn Fn(Option<usize>) -> String,
 }
 
-/// Bars for which there is room in that width.
+/// Returns the number of bars that fit in this width.
 pub fn room(width: f32) -> u32 {
     (width / NEAR).max(1.0) as u32
 }
 
-/// How high it is: what is in sight below the rest of the panel while that is not scrolled, as far as it can be read.
+/// Returns the height: the visible part below the rest of the panel, within limits.
 fn height(ui: &Ui) -> f32 {
     let above = ui.cursor().top() - ui.min_rect().top();
     (ui.clip_rect().height() - above - GAP).clamp(LOWEST, HEIGHT)
 }
 
 impl Histogram<'_> {
-    /// Draws it over the width there is; the bar spoken of: that under the pointer, or while it has the keyboard the one
-    /// that Left and Right went to.
+    /// Draws it over the available width. Returns the active bar: the one under the pointer or, with the
+    /// keyboard focus, the one reached by Left and Right.
     pub fn show(self, ui: &mut Ui) -> (Response, Option<usize>) {
         let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height(ui)), Sense::click());
         response.widget_info(|| WidgetInfo::labeled(egui::Role::Image, true, self.label));
@@ -81,30 +82,30 @@ impl Histogram<'_> {
             painter.rect_stroke(rect, 4.0, stroke, egui::StrokeKind::Inside);
         }
         let axis = Axis::of(self.bars, rect.shrink2(vec2(8.0, 0.0)).x_range());
-        let pointed = response.hover_pos().zip(axis).and_then(|(at, axis)| axis.bar_at(self.bars, at.x));
-        let spoken_of = pointed.or_else(|| self.by_keys(ui, &response));
-        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value((self.says)(spoken_of)));
+        let hovered = response.hover_pos().zip(axis).and_then(|(at, axis)| axis.bar_at(self.bars, at.x));
+        let active = hovered.or_else(|| self.by_keys(ui, &response));
+        ui.ctx().accesskit_node_builder(response.id, |node| node.set_value((self.describe)(active)));
         let Some(axis) = axis else { return (response, None) };
         let plot = Rangef::new(rect.top() + 4.0 + 3.0 * LINE, rect.bottom() - LINE - 4.0);
         for (index, bar) in self.bars.iter().enumerate() {
-            axis.paint_bar(&painter, plot, bar, spoken_of == Some(index), palette);
+            axis.paint_bar(&painter, plot, bar, active == Some(index), palette);
         }
         axis.paint_outline(&painter, plot, self.bars, palette);
         painter.hline(axis.x, plot.max, Stroke::new(1.0, palette.edge));
         axis.paint_ticks(&painter, plot.max, palette);
         self.paint_lines(&painter, &axis, plot, palette);
-        (response, spoken_of)
+        (response, active)
     }
 
-    /// The bar that keys went to, while they are for the histogram.
+    /// Returns the bar reached by keys while the histogram has the focus.
     fn by_keys(&self, ui: &Ui, response: &Response) -> Option<usize> {
         if !response.has_focus() {
             return None;
         }
         let filter = EventFilter { horizontal_arrows: true, ..EventFilter::default() };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
-        // By what it stands for: bars come and go.
-        let key = response.id.with("spoken of");
+        // Remembers its position, because bars come and go.
+        let key = response.id.with("active bar");
         let before = ui.data(|data| data.get_temp::<f64>(key));
         let at = before.map(|from| self.bars.partition_point(|bar| bar.from <= from).saturating_sub(1));
         let pressed = |key| ui.input(|input| input.num_presses(key)) as isize;
@@ -133,7 +134,7 @@ impl Histogram<'_> {
                 painter.extend(dashes);
                 continue;
             };
-            // Each name has a height of its own: they may stand close together.
+            // Each name has its own line, because the lines may be close together.
             let top = plot.min - 3.0 * LINE + row * LINE;
             row += 1.0;
             painter.vline(x, Rangef::new(top + 2.0, plot.max), Stroke::new(1.0, palette.text));
@@ -146,22 +147,22 @@ impl Histogram<'_> {
     }
 }
 
-/// Where durations stand.
+/// The axis of durations.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     /// In points.
     x: Rangef,
-    /// The same as powers of two of nanoseconds.
+    /// Its ends as powers of two of nanoseconds.
     from: f64,
     to: f64,
 }
 
 impl Axis {
-    /// One that has all bars on it; None where there are none.
-    fn of(bars: &[Bar], x: Rangef) -> Option<Axis> {
+    /// Returns an axis that contains all bars; `None` without bars.
+    fn of(bars: &[HistogramBar], x: Rangef) -> Option<Axis> {
         let (first, last) = (bars.first()?, bars.last()?);
         let (from, to) = (left(first).log2(), last.to.max(left(first)).log2());
-        // One bar alone is not to fill all of it.
+        // A single bar must not fill the whole axis.
         let more = (to - from).max(0.5) * 0.04 + (0.5 - (to - from)).max(0.0) / 2.0;
         Some(Axis { x, from: from - more, to: to + more })
     }
@@ -171,25 +172,25 @@ impl Axis {
         self.x.min + part.clamp(0.0, 1.0) as f32 * self.x.span()
     }
 
-    /// The width of a bar, at least that much.
-    fn across(&self, bar: &Bar) -> Rangef {
+    /// Returns the horizontal range of a bar, with a minimum width.
+    fn across(&self, bar: &HistogramBar) -> Rangef {
         let (from, to) = (self.place(left(bar)), self.place(bar.to));
         let middle = (from + to) / 2.0;
         let half = ((to - from) / 2.0).max(LEAST / 2.0);
         Rangef::new(middle - half, middle + half)
     }
 
-    fn bar_at(&self, bars: &[Bar], x: f32) -> Option<usize> {
-        let apart = |bar: &Bar| {
+    fn bar_at(&self, bars: &[HistogramBar], x: f32) -> Option<usize> {
+        let distance = |bar: &HistogramBar| {
             let across = self.across(bar);
             (across.min - x).max(x - across.max).max(0.0)
         };
-        let all = bars.iter().map(apart).enumerate();
+        let all = bars.iter().map(distance).enumerate();
         let nearest = all.min_by(|(_, one), (_, other)| one.total_cmp(other));
-        nearest.filter(|(_, apart)| *apart <= NEAR).map(|(index, _)| index)
+        nearest.filter(|(_, distance)| *distance <= NEAR).map(|(index, _)| index)
     }
 
-    fn paint_bar(&self, painter: &Painter, plot: Rangef, bar: &Bar, hovered: bool, palette: &Palette) {
+    fn paint_bar(&self, painter: &Painter, plot: Rangef, bar: &HistogramBar, hovered: bool, palette: &Palette) {
         let across = self.across(bar);
         if hovered {
             let column = Rect::from_x_y_ranges(across.expand(1.0), plot);
@@ -202,8 +203,8 @@ impl Axis {
         }
     }
 
-    /// The outline, from bar to bar; down to the axis where the next bar is not beside it.
-    fn paint_outline(&self, painter: &Painter, plot: Rangef, bars: &[Bar], palette: &Palette) {
+    /// Paints the outline over adjacent bars; it goes down to the axis at gaps.
+    fn paint_outline(&self, painter: &Painter, plot: Rangef, bars: &[HistogramBar], palette: &Palette) {
         let mut points = Vec::new();
         let mut end = None;
         let stroke = Stroke::new(1.5, palette.asked);
@@ -240,7 +241,7 @@ impl Axis {
         }
     }
 
-    /// The words of the axis, each with its unit, and where the middle of each is. Where not all find room, every second has
+    /// Returns the axis labels with units and the centre of each. If not all fit, only every second tick has
     /// one, or every third, and so on.
     fn words(&self, ticks: &[f64], width: impl Fn(&str) -> f32) -> Vec<(f32, String)> {
         let each: Vec<(f32, f32, String)> = ticks
@@ -262,13 +263,13 @@ impl Axis {
     }
 }
 
-/// Where a bar begins on an axis that has no zero.
-fn left(bar: &Bar) -> f64 {
+/// Returns where a bar starts on an axis without zero.
+fn left(bar: &HistogramBar) -> f64 {
     if bar.from > 0.0 { bar.from } else { bar.to.max(1.0) / 2.0 }
 }
 
-/// Round durations between two: powers of ten, where there are not two of them also twice and five times as much, and
-/// where there are none at all both ends.
+/// Returns round durations in a range: powers of ten; if fewer than two, also their double and fivefold; if
+/// still fewer, both ends.
 fn ticks(from: f64, to: f64) -> Vec<f64> {
     let powers = |factors: &[f64]| -> Vec<f64> {
         let all = (0..16).flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
@@ -286,23 +287,23 @@ fn ticks(from: f64, to: f64) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn bar(from: f64, to: f64) -> Bar {
-        Bar { from, to, height: 0.5, outline: 0.0 }
+    fn bar(from: f64, to: f64) -> HistogramBar {
+        HistogramBar { from, to, height: 0.5, outline: 0.0 }
     }
 
     #[test]
-    fn each_octave_is_as_wide_as_the_next() {
+    fn octaves_have_equal_width() {
         let bars = [bar(1e3, 2e3), bar(2e3, 4e3), bar(4e3, 8e3)];
         let axis = Axis::of(&bars, Rangef::new(10.0, 310.0)).expect("there are bars");
         let widths = bars.map(|bar| axis.across(&bar).span());
         assert!(widths.iter().all(|width| (width - widths[0]).abs() < 0.01 && *width > 80.0), "{widths:?}");
         assert_eq!(axis.bar_at(&bars, axis.place(3e3)), Some(1));
-        assert!(axis.place(1e3) > 10.0 && axis.place(8e3) < 310.0, "the ends are in sight");
+        assert!(axis.place(1e3) > 10.0 && axis.place(8e3) < 310.0, "the ends are visible");
         assert!(Axis::of(&[], Rangef::new(0.0, 1.0)).is_none());
     }
 
     #[test]
-    fn bars_from_zero_and_bars_alone_have_a_place() {
+    fn bars_at_zero_and_single_bars_are_visible() {
         for bars in [[bar(0.0, 1.0)], [bar(1e6, 1.01e6)], [bar(0.0, 0.0)], [bar(9e12, 9e12)]] {
             let axis = Axis::of(&bars, Rangef::new(0.0, 200.0)).expect("a bar");
             let across = axis.across(&bars[0]);
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_every_bar_is_none() {
+    fn no_bar_far_from_all_bars() {
         let bars = [bar(1e3, 1.1e3), bar(1e6, 1.1e6)];
         let axis = Axis::of(&bars, Rangef::new(0.0, 300.0)).expect("there are bars");
         assert_eq!(axis.bar_at(&bars, axis.place(3e4)), None);
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn each_power_of_ten_is_named_as_far_as_there_is_room() {
+    fn labels_powers_of_ten_that_fit() {
         let words = |to: f64, width: f32| -> Vec<String> {
             let bars = [bar(8.0, 9.0), bar(to / 2.0, to)];
             let axis = Axis::of(&bars, Rangef::new(0.0, width)).expect("there are bars");

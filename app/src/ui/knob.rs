@@ -1,50 +1,27 @@
-//! The rotary knob: a dial one wants to turn. What is wanted is its ring, what the runtime does is its needle, and
-//! the two are never mixed up. It can be clicked, dragged, turned by the wheel and by keys, and driven by a screen
-//! reader or a test through AccessKit (a slider whose value is the index of the level).
+//! The rotary knob widget. Its ring shows the wanted level, its needle the actual one, and the two are never
+//! mixed. It responds to clicks, drags, the wheel and keys. Screen readers and tests drive it through
+//! AccessKit, as a slider whose value is the index of the level.
 
+pub use super::knob_face::{KnobFace, digit, meaning, why_not};
 use super::theme::Palette;
 use super::{hint, knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
 
-/// Points of drag from one detent to the next.
+/// Drag distance from one detent to the next, points.
 const DRAG_STEP: f32 = 18.0;
-/// From this size on a knob has names around it, beside which its hint stands, points.
+/// Size from which a knob has level names around it, with its hint beside them, points.
 const LARGE: f32 = 60.0;
-/// Points of wheel from one detent to the next: a notch of a mouse.
+/// Wheel distance from one detent to the next, points: a notch of a mouse.
 const WHEEL_STEP: f32 = 40.0;
-/// Points of wheel at which the next detent is reached. A notch comes spread over several frames and adds up to a little more or
-/// less than a step: so half of one turns the knob, and a finger that trembles by less does not.
+/// Wheel distance that reaches the next detent, points. A notch arrives spread over frames and adds up to
+/// slightly more or less than a step. Half a step turns the knob; a trembling finger does not.
 const WHEEL_REACHES: f32 = 20.0;
-/// After a rest of so many seconds what was turned too little for a detent is forgotten.
+/// Pause after which an incomplete step is forgotten, seconds.
 const WHEEL_RESTS: f64 = 2.0;
-/// What comes within so many seconds after a detent, the same way, belongs to it: X tells twice of a notch that is sent over a
-/// network (as by VNC), and a level too many costs more than a notch.
+/// Movement in the same direction within this time after a detent belongs to it, seconds. X reports a notch
+/// twice if it came over a network (as with VNC), and an extra level is worse than a lost notch.
 const WHEEL_SETTLES: f64 = 0.12;
-
-/// What a knob shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Face<'a> {
-    /// What the user asked for; None when the dials it stands for differ.
-    pub wanted: Option<Level>,
-    /// What the runtime does, as the agent said it; None when the dials it stands for differ.
-    pub actual: Option<State>,
-    /// The level that runs: where the needle stands.
-    pub runs: Level,
-    /// Whether the wish was not confirmed by the agent yet.
-    pub pending: bool,
-    /// The levels the agent offers, off included.
-    pub offered: &'a [Level],
-    /// Why the others are not offered.
-    pub not_offered: &'a str,
-    /// What it turns, for screen readers: `dial of Shop.Cart.Add`.
-    pub label: &'a str,
-    /// What stands beside the number for screen readers and in the tooltip: `live v1`.
-    pub says: &'a str,
-    /// Where it turns several dials: how many of them are on, and how many there are.
-    pub several: Option<(u64, u64)>,
-}
 
 /// A sentence of a knob's hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,10 +32,10 @@ pub struct Hint {
     pub warns: bool,
 }
 
-/// A knob to be shown.
+/// A knob widget.
 #[derive(Clone, Copy)]
 pub struct Knob<'a> {
-    face: Face<'a>,
+    face: KnobFace<'a>,
     size: f32,
     wheel: bool,
     menu: bool,
@@ -66,21 +43,21 @@ pub struct Knob<'a> {
     enabled: Result<(), &'a str>,
 }
 
-/// How the wheel stands at a knob.
+/// Wheel movement over a knob.
 #[derive(Clone, Default)]
-struct Wheeled {
-    /// Points since the detent it stands at.
+struct WheelState {
+    /// Points since the current detent.
     total: f32,
-    /// The way it went last: 1 or -1.
+    /// The last direction: 1 or -1.
     way: f32,
-    /// When that was, seconds.
+    /// Time of the last movement, seconds.
     moved: f64,
-    /// When it passed a detent, and which way.
+    /// Time and direction of the last detent.
     stepped: (f64, f32),
 }
 
-impl Wheeled {
-    /// Takes in how far it went; the detents passed: one or none, up or down.
+impl WheelState {
+    /// Adds a movement; returns the detents passed: none, or one up or down.
     fn by(&mut self, delta: f32, now: f64) -> i32 {
         let way = delta.signum();
         let turned_round = std::mem::replace(&mut self.way, way) != way;
@@ -101,49 +78,50 @@ impl Wheeled {
     }
 }
 
-/// What the user did with it.
+/// The user's action on a knob.
 #[derive(Debug)]
-pub struct Turned {
-    /// The level it was turned to.
+pub struct KnobResponse {
+    /// The level chosen.
     pub to: Option<Level>,
-    /// A level that was asked for and is not offered.
+    /// A level chosen although it is not offered.
     pub refused: Option<Level>,
-    /// What the pointer does on it.
+    /// The widget's response.
     pub response: Response,
 }
 
 impl<'a> Knob<'a> {
-    /// A knob `size` points across.
-    pub fn new(face: Face<'a>, size: f32) -> Knob<'a> {
+    /// Returns a knob with a diameter of `size` points.
+    pub fn new(face: KnobFace<'a>, size: f32) -> Knob<'a> {
         Knob { face, size, wheel: true, menu: true, hints: None, enabled: Ok(()) }
     }
 
-    /// Whether the wheel turns it. In a list it must not, save on the selected row: one scrolls past it.
+    /// Sets whether the wheel turns it. In a list only the selected row's may, because the wheel scrolls over
+    /// the others.
     pub fn wheel(mut self, wheel: bool) -> Knob<'a> {
         self.wheel = wheel;
         self
     }
 
-    /// With more sentences in its hint, asked for where that is shown.
+    /// Adds sentences to its hint, computed when the hint is shown.
     pub fn hinting(mut self, hints: &'a dyn Fn() -> Vec<Hint>) -> Knob<'a> {
         self.hints = Some(hints);
         self
     }
 
-    /// Without its menu: what it stands in has one.
+    /// Removes its menu, because its container has one.
     pub fn without_menu(mut self) -> Knob<'a> {
         self.menu = false;
         self
     }
 
-    /// Disabled, with the reason.
+    /// Disables it, with the reason.
     pub fn enabled(mut self, enabled: Result<(), &'a str>) -> Knob<'a> {
         self.enabled = enabled;
         self
     }
 
-    /// Shows it in the next free place, with the names of the levels around it: each can be clicked.
-    pub fn show(self, ui: &mut Ui) -> Turned {
+    /// Shows it at the next free position, with clickable level names around it.
+    pub fn show(self, ui: &mut Ui) -> KnobResponse {
         let room = vec2(self.size + 2.0 * knob_levels::ROOM, self.size);
         let (rect, _) = ui.allocate_exact_size(room, Sense::hover());
         let id = ui.scope_id().with(("knob", self.face.label));
@@ -151,24 +129,24 @@ impl<'a> Knob<'a> {
         self.turn(ui, id, place, true)
     }
 
-    /// Shows it in `rect`. `id` must stay the same for the same dial.
-    pub fn show_at(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect) -> Turned {
+    /// Shows it in `rect`. `id` must identify the dial.
+    pub fn show_at(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect) -> KnobResponse {
         self.turn(ui, id, rect, false)
     }
 
-    fn turn(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect, with_names: bool) -> Turned {
+    fn turn(self, ui: &mut Ui, id: egui::Id, rect: egui::Rect, with_names: bool) -> KnobResponse {
         let enabled = self.enabled.is_ok() && ui.is_enabled();
         let sense = if enabled { Sense::click_and_drag() } else { Sense::hover() };
         let mut response = ui.interact(rect, id, sense);
         let face = self.face;
-        // After the knob, whose corners they reach into: what comes later is on top.
+        // After the knob, whose corners the names overlap: later widgets are on top.
         let named = with_names.then(|| knob_levels::around(ui, id, rect, &face, enabled)).flatten();
         let before = face.wanted.unwrap_or(Level::Off);
         let wish = match enabled {
             true => {
-                let picked =
+                let chosen =
                     named.or_else(|| self.menu.then(|| knob_levels::menu(&response, &face)).flatten());
-                picked.or_else(|| self.wish(ui, &response, before))
+                chosen.or_else(|| self.wish(ui, &response, before))
             }
             false => None,
         };
@@ -182,7 +160,7 @@ impl<'a> Knob<'a> {
             response.mark_changed();
         }
         let shown = to.or(face.wanted);
-        self.tell(ui, &response, enabled, shown);
+        self.describe(ui, &response, enabled, shown);
         if ui.is_rect_visible(rect) {
             knob_paint::paint(ui, rect, &face, shown, to.is_some() || face.pending, enabled, &response);
         }
@@ -195,10 +173,10 @@ impl<'a> Knob<'a> {
                 }
             };
         }
-        Turned { to, refused, response }
+        KnobResponse { to, refused, response }
     }
 
-    /// Shows its hint while the pointer is at it and nothing lies upon it; that of a large one beside the names around it.
+    /// Shows its hint while the pointer is over it; that of a large knob beside its level names.
     fn hint(&self, response: &Response) {
         if !response.hovered() {
             return;
@@ -209,7 +187,7 @@ impl<'a> Knob<'a> {
         }
     }
 
-    /// The level the user asked for in this frame.
+    /// Returns the level chosen in this frame.
     fn wish(&self, ui: &Ui, response: &Response, before: Level) -> Option<Level> {
         let mut wish = None;
         let steps = self.by_keys(ui, response, &mut wish)
@@ -225,7 +203,7 @@ impl<'a> Knob<'a> {
         wish
     }
 
-    /// Off when it is on, else the lowest level that is on.
+    /// Returns off if it is on, otherwise the lowest level above off.
     fn toggled(&self) -> Level {
         match self.face.wanted {
             Some(Level::Off) | None => {
@@ -235,7 +213,8 @@ impl<'a> Knob<'a> {
         }
     }
 
-    /// `steps` detents from `before`, past levels that are not offered, ending at the last one that is.
+    /// Returns the level `steps` detents from `before`, skipping levels that are not offered, at most the
+    /// last one offered.
     fn stepped(&self, before: Level, steps: i32) -> Level {
         let mut level = before;
         for _ in 0..steps.unsigned_abs() {
@@ -249,7 +228,7 @@ impl<'a> Knob<'a> {
     }
 
     fn by_keys(&self, ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
-        // The keys of an open menu are the menu's.
+        // An open menu takes the keys.
         if !response.has_focus() || egui::Popup::is_any_open(ui.ctx()) {
             return 0;
         }
@@ -274,10 +253,10 @@ impl<'a> Knob<'a> {
         })
     }
 
-    /// Detents passed by the drag in this frame: up and right turn it up.
+    /// Returns the detents passed by dragging in this frame; up and right increase the level.
     fn by_drag(&self, ui: &Ui, response: &Response) -> i32 {
-        // Where it began, and how many were passed. (What the toolkit calls a drag begins too late for one that moves and ends in
-        // one frame.)
+        // Start of the drag, and detents passed. (The toolkit's own drag misses one that starts and ends in a
+        // single frame.)
         type Drag = (Pos2, i32);
         let memory = response.id.with("dragged");
         let (pressed, down, origin, now) = ui.input(|input| {
@@ -300,17 +279,17 @@ impl<'a> Knob<'a> {
         if !self.wheel || !response.hovered() {
             return 0;
         }
-        // What turns the knob scrolls nothing around it.
+        // Turning the knob scrolls nothing around it.
         let delta = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
         if delta == 0.0 {
             return 0;
         }
         let (memory, now) = (response.id.with("wheeled"), ui.input(|input| input.time));
-        ui.data_mut(|data| data.get_temp_mut_or_default::<Wheeled>(memory).by(delta, now))
+        ui.data_mut(|data| data.get_temp_mut_or_default::<WheelState>(memory).by(delta, now))
     }
 
-    /// What screen readers and tests are told.
-    fn tell(&self, ui: &Ui, response: &Response, enabled: bool, shown: Option<Level>) {
+    /// Describes the knob to screen readers and tests.
+    fn describe(&self, ui: &Ui, response: &Response, enabled: bool, shown: Option<Level>) {
         let value = f64::from(shown.unwrap_or(Level::Off) as u8);
         response.widget_info(|| WidgetInfo::slider(enabled, value, self.face.label));
         let highest = self.face.offered.iter().copied().max().unwrap_or(Level::Off);
@@ -330,25 +309,25 @@ impl<'a> Knob<'a> {
 
     fn in_words(&self, shown: Option<Level>) -> String {
         let wanted = shown.map_or("mixed", Level::word);
-        // `off, off` says nothing more.
-        if self.face.says.is_empty() || self.face.says == wanted {
+        // `off, off` would add nothing.
+        if self.face.state_text.is_empty() || self.face.state_text == wanted {
             wanted.to_owned()
         } else {
-            format!("{wanted}, {}", self.face.says)
+            format!("{wanted}, {}", self.face.state_text)
         }
     }
 
-    /// Where it turns several dials, what a click does to them.
+    /// Returns the effect of a click on several dials.
     fn click(&self) -> Option<String> {
         let (on, all) = self.face.several?;
         let to = self.toggled();
         Some(match (self.face.wanted, to) {
             (None, _) => {
                 let are = if on == 1 { "is" } else { "are" };
-                format!("A click turns all {all} to {to}; {on} {are} on now.")
+                format!("A click sets all {all} to {to}; {on} {are} on now.")
             }
             (_, Level::Off) => format!("A click turns all {all} off."),
-            _ => format!("A click turns all {all} to {to}."),
+            _ => format!("A click sets all {all} to {to}."),
         })
     }
 
@@ -361,23 +340,23 @@ impl<'a> Knob<'a> {
                 false => ui.label(text),
             };
         }
-        // What levels mean is said by their names around a large one, and in the menu: a long hint would hide what stands below
-        // at every stop of the pointer.
+        // Level names and the menu explain the levels. A longer hint would cover the rows below whenever the
+        // pointer rests.
         let wheel = if self.wheel { ", wheel" } else { "" };
         if self.face.several.is_none() {
             ui.weak(match self.toggled() {
-                Level::Off => "A click or Space turns it off.".to_owned(),
-                level => format!("A click or Space turns it to {level}."),
+                Level::Off => "Click or press Space to turn it off.".to_owned(),
+                level => format!("Click or press Space to set it to {level}."),
             });
         }
-        ui.weak(format!("Drag{wheel} and arrow keys go by levels; right-click lists them."));
+        ui.weak(format!("Drag{wheel} or arrow keys change the level; right-click lists all levels."));
     }
 }
 
-/// Steps and values that AccessKit asked for.
+/// Returns the steps requested through AccessKit, and stores a requested value in `wish`.
 fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
     ui.input(|input| {
-        let asked = |action| input.num_accesskit_action_requests(response.id, action) as i32;
+        let requested = |action| input.num_accesskit_action_requests(response.id, action) as i32;
         let requests = input.accesskit_action_requests(response.id, accesskit::Action::SetValue);
         for request in requests {
             if let Some(accesskit::ActionData::NumericValue(value)) = request.data {
@@ -385,33 +364,8 @@ fn by_actions(ui: &Ui, response: &Response, wish: &mut Option<Level>) -> i32 {
                 *wish = Level::from_byte(index);
             }
         }
-        asked(accesskit::Action::Increment) - asked(accesskit::Action::Decrement)
+        requested(accesskit::Action::Increment) - requested(accesskit::Action::Decrement)
     })
-}
-
-/// Why a level is not offered; `otherwise` is the reason for levels that this version has.
-pub fn why_not(level: Level, otherwise: &str) -> &str {
-    if level > Level::OFFERED { "to come in a later version" } else { otherwise }
-}
-
-/// The key of a level.
-pub fn digit(level: Level) -> Key {
-    match level {
-        Level::Off => Key::Num0,
-        Level::Count => Key::Num1,
-        Level::Time => Key::Num2,
-        Level::Trace => Key::Num3,
-    }
-}
-
-/// What a level shows, in a few words.
-pub fn meaning(level: Level) -> &'static str {
-    match level {
-        Level::Off => "the original code runs",
-        Level::Count => "the exact number of calls",
-        Level::Time => "calls and how long they take",
-        Level::Trace => "one event per call",
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Levels by their names: around a large knob, and in the menu of any knob. What is not offered stands there too, and
-//! says why.
+//! The names of levels around a large knob and in a knob's menu. Levels that are not offered appear, too,
+//! with the reason.
 
-use super::knob::{Face, digit, meaning, why_not};
+use super::knob_face::{KnobFace, digit, meaning, why_not};
 use super::knob_paint;
 use super::theme::Palette;
+use super::capitalized;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
     self, Align, Button, FontId, Id, Layout, Modifiers, Popup, Rect, Response, RichText, Sense, TextFormat,
@@ -11,16 +12,16 @@ use eframe::egui::{
 };
 use redial_protocol::level::Level;
 
-/// Room beside a large knob for the names, points.
+/// Width of the names beside a large knob, points.
 pub const ROOM: f32 = 46.0;
 const SIZE: f32 = 13.0;
 /// Width of the menu, points.
 const MENU: f32 = 300.0;
-/// Where in the menu the meanings begin, points.
+/// Left end of the descriptions in the menu, points.
 const MEANINGS: f32 = 52.0;
 
-/// Puts the names around the knob in `rect`; the level whose name was clicked, offered or not.
-pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &Face<'_>, enabled: bool) -> Option<Level> {
+/// Shows the names around the knob in `rect`; returns the level clicked, offered or not.
+pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &KnobFace<'_>, enabled: bool) -> Option<Level> {
     let palette = Palette::of(ui);
     let mut clicked = None;
     for level in Level::ALL {
@@ -50,14 +51,15 @@ pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &Face<'_>, enabled: bool) -
         }
         let written = ui.painter().text(at, align, level.word(), font(), colour);
         if !offered {
-            // A weaker colour could not be read.
+            // A weaker colour would be unreadable.
             let through = written.center().y + 1.0;
             ui.painter().hline(written.x_range(), through, egui::Stroke::new(1.0, palette.weak));
         }
         if response.clicked() {
             clicked = Some(level);
         }
-        response.on_hover_text(if offered { meaning(level) } else { why_not(level, face.not_offered) });
+        let hint = if offered { meaning(level) } else { why_not(level, face.not_offered) };
+        response.on_hover_text(capitalized(hint));
     }
     clicked
 }
@@ -66,7 +68,7 @@ fn font() -> FontId {
     FontId::proportional(SIZE)
 }
 
-/// A level and what it shows, these under each other.
+/// Returns a level with its description, aligned with the other levels.
 fn described(ui: &Ui, level: Level, offered: bool) -> LayoutJob {
     let text = Palette::of(ui).text;
     let word = format!("{} ", level.word());
@@ -81,20 +83,20 @@ fn described(ui: &Ui, level: Level, offered: bool) -> LayoutJob {
     job
 }
 
-/// The menu of a knob, while it is open (by the other mouse button); the level that was picked.
-pub fn menu(response: &Response, face: &Face<'_>) -> Option<Level> {
-    let mut picked = None;
-    // There are many knobs in a list, and hardly ever a menu.
+/// Shows a knob's open context menu; returns the level chosen.
+pub fn menu(response: &Response, face: &KnobFace<'_>) -> Option<Level> {
+    let mut chosen = None;
+    // A list has many knobs and rarely a menu.
     if response.secondary_clicked() || Popup::is_any_open(&response.ctx) {
-        Popup::context_menu(response).show(|ui| picked = entries(ui, face));
+        Popup::context_menu(response).show(|ui| chosen = entries(ui, face));
     }
-    picked
+    chosen
 }
 
-/// The levels as entries of a menu; the one that was picked.
-pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
+/// Shows the levels as menu entries; returns the level chosen.
+pub fn entries(ui: &mut Ui, face: &KnobFace<'_>) -> Option<Level> {
     let palette = Palette::of(ui);
-    let mut picked = None;
+    let mut chosen = None;
     ui.set_width(MENU);
     for level in Level::ALL {
         let offered = face.offered.contains(&level);
@@ -103,11 +105,11 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
             .shortcut_text((level as u8).to_string())
             .min_size(vec2(ui.available_width(), 0.0));
         let response =
-            ui.add_enabled(offered, button).on_disabled_hover_text(why_not(level, face.not_offered));
-        // The digit beside it picks it, too.
+            ui.add_enabled(offered, button).on_disabled_hover_text(capitalized(why_not(level, face.not_offered)));
+        // Its digit chooses it, too.
         let pressed = ui.input_mut(|input| input.consume_key(Modifiers::NONE, digit(level)));
         if response.clicked() || pressed && offered {
-            picked = Some(level);
+            chosen = Some(level);
             ui.close();
         }
     }
@@ -116,10 +118,10 @@ pub fn entries(ui: &mut Ui, face: &Face<'_>) -> Option<Level> {
     for same in missing.chunk_by(|one, other| why(one) == why(other)) {
         let which: Vec<&str> = same.iter().map(|level| level.word()).collect();
         let text = format!("{}: {}", which.join(" and "), same.first().map_or("", why));
-        // Entries are as wide as the menu, and text in such a layout would be stretched to both of its edges.
+        // Entries are as wide as the menu; this layout would justify their text.
         ui.with_layout(Layout::top_down(Align::Min), |ui| {
             ui.label(RichText::new(text).small().color(palette.weak));
         });
     }
-    picked
+    chosen
 }

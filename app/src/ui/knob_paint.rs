@@ -1,24 +1,24 @@
-//! How a knob looks, at any size: groove and detents, the wish as a ring, the truth as a needle.
+//! Paints a knob of any size: groove and detents, the wanted level as a ring, the actual one as a needle.
 
-use super::knob::Face;
+use super::knob_face::KnobFace;
 use super::theme::Palette;
 use eframe::egui::{
     Align2, Color32, FontId, Painter, Pos2, Rect, Response, Shape, Stroke, Ui, Vec2, pos2, vec2,
 };
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use std::f32::consts::PI;
 
-/// Where the first detent is, clockwise from the top; the last lies opposite.
+/// Angle of the first detent, clockwise from the top; the last is opposite.
 const FIRST: f32 = -0.75 * PI;
 /// Angle from the first detent to the last.
 const SWEEP: f32 = 1.5 * PI;
 
-/// Paints a knob into `rect`. `shown` is the wish (None: mixed).
+/// Paints a knob into `rect`. `shown` is the wanted level; `None` if mixed.
 pub fn paint(
     ui: &Ui,
     rect: Rect,
-    face: &Face<'_>,
+    face: &KnobFace<'_>,
     shown: Option<Level>,
     pending: bool,
     enabled: bool,
@@ -29,7 +29,7 @@ pub fn paint(
     let size = rect.width().min(rect.height());
     let (centre, radius) = (rect.center(), size * 0.5);
     let ring = radius * 0.80;
-    // Of a small knob the strokes are what is seen.
+    // The strokes of a small knob are its visible part.
     let thick = (size * 0.085).max(2.75);
     let colour = ring_colour(face.actual, pending, palette);
     let strength = if enabled { 1.0 } else { 0.45 };
@@ -48,8 +48,8 @@ pub fn paint(
     match shown {
         Some(Level::Off) if pending => lit(FIRST, angle(Level::Off) + 0.3, colour),
         Some(Level::Off) => {}
-        // A wish that waits is drawn in dashes: colour is never the only signal.
-        Some(level) if pending || face.actual == Some(State::Asked) => {
+        // A pending level is dashed: colour is never the only signal.
+        Some(level) if pending || face.actual == Some(CopyState::Asked) => {
             for (from, to) in dashes(FIRST, angle(level)) {
                 lit(from, to, colour);
             }
@@ -70,25 +70,25 @@ pub fn paint(
     }
 }
 
-fn ring_colour(actual: Option<State>, pending: bool, palette: &Palette) -> Color32 {
+fn ring_colour(actual: Option<CopyState>, pending: bool, palette: &Palette) -> Color32 {
     if pending {
         return palette.asked;
     }
     match actual {
-        Some(State::Asked | State::Reverting) => palette.asked,
-        Some(State::Refused | State::Failed) => palette.bad,
-        Some(State::Live) => palette.live,
-        Some(State::Lost) => palette.weak,
-        Some(State::Off) | None => palette.accent,
+        Some(CopyState::Asked | CopyState::Reverting) => palette.asked,
+        Some(CopyState::Refused | CopyState::Failed) => palette.bad,
+        Some(CopyState::Live) => palette.live,
+        Some(CopyState::Lost) => palette.weak,
+        Some(CopyState::Off) | None => palette.accent,
     }
 }
 
-/// The angle of a level, clockwise from the top.
+/// Returns the angle of a level, clockwise from the top.
 fn angle(level: Level) -> f32 {
     FIRST + SWEEP * f32::from(level as u8) / 3.0
 }
 
-/// Where the name of a level stands beside the knob in `rect`.
+/// Returns the position of a level's name beside the knob in `rect`.
 pub fn name_place(rect: Rect, level: Level) -> (Pos2, Align2) {
     let out = direction(angle(level));
     let at = rect.center() + out * (rect.width() * 0.5 + 1.0);
@@ -114,20 +114,20 @@ fn dashes(from: f32, to: f32) -> impl Iterator<Item = (f32, f32)> {
     })
 }
 
-/// A dot for each level that is offered, a short line for each that is not.
+/// Paints a dot for each level offered, and a short line for each other one.
 fn detents(
     painter: &Painter,
     centre: Pos2,
     radius: f32,
     size: f32,
-    face: &Face<'_>,
+    face: &KnobFace<'_>,
     palette: &Palette,
     strength: f32,
 ) {
     for level in Level::ALL {
         let out = direction(angle(level));
         if size < 30.0 {
-            // On a small knob only where it can stand: dots of a point would be dirt.
+            // A small knob marks only offered levels: lines would look like dirt.
             if face.offered.contains(&level) {
                 painter.circle_filled(
                     centre + out * radius * 0.80,
@@ -144,8 +144,8 @@ fn detents(
     }
 }
 
-/// The face with the needle that shows what the runtime does.
-fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: &Palette, strength: f32) {
+/// Paints the face with the needle that shows the actual level.
+fn body(painter: &Painter, centre: Pos2, radius: f32, face: &KnobFace<'_>, palette: &Palette, strength: f32) {
     let inner = radius * 0.56;
     painter.circle_filled(centre, inner, palette.face.gamma_multiply(strength));
     painter.circle_stroke(centre, inner, Stroke::new(1.0, palette.line));
@@ -159,13 +159,13 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &Face<'_>, palette: 
         );
     };
     match face.actual {
-        Some(State::Live) => needle(face.runs, palette.live),
-        Some(State::Refused | State::Failed) => sign(painter, centre, inner, "!", palette.bad),
-        Some(State::Lost) => cross(painter, centre, inner * 0.5, Stroke::new(width, palette.weak)),
-        Some(State::Reverting) => needle(Level::Off, palette.asked),
-        // Of a group that waits in part, a part runs already.
-        Some(State::Asked) if face.runs != Level::Off => needle(face.runs, palette.live),
-        Some(State::Off | State::Asked) => needle(Level::Off, palette.weak.gamma_multiply(strength)),
+        Some(CopyState::Live) => needle(face.runs, palette.live),
+        Some(CopyState::Refused | CopyState::Failed) => sign(painter, centre, inner, "!", palette.bad),
+        Some(CopyState::Lost) => cross(painter, centre, inner * 0.5, Stroke::new(width, palette.weak)),
+        Some(CopyState::Reverting) => needle(Level::Off, palette.asked),
+        // Part of a pending group runs already.
+        Some(CopyState::Asked) if face.runs != Level::Off => needle(face.runs, palette.live),
+        Some(CopyState::Off | CopyState::Asked) => needle(Level::Off, palette.weak.gamma_multiply(strength)),
         None => {
             painter.line_segment(
                 [centre - vec2(inner * 0.5, 0.0), centre + vec2(inner * 0.5, 0.0)],

@@ -1,4 +1,4 @@
-//! The knob under every kind of hand: pointer, wheel, keys, AccessKit.
+//! Tests the knob with pointer, wheel, keys and AccessKit.
 
 use super::*;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, TouchPhase};
@@ -20,7 +20,7 @@ fn bench(wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
     bench_at(0.25, wanted, offered)
 }
 
-/// With frames of so many seconds.
+/// A test window with frames of `step` seconds.
 fn bench_at(step: f32, wanted: Option<Level>, offered: &[Level]) -> Harness<'static, Bench> {
     let state = Bench {
         wanted,
@@ -31,15 +31,15 @@ fn bench_at(step: f32, wanted: Option<Level>, offered: &[Level]) -> Harness<'sta
         several: None,
     };
     let show = |ui: &mut Ui, bench: &mut Bench| {
-        let face = Face {
+        let face = KnobFace {
             wanted: bench.wanted,
-            actual: Some(State::Off),
+            actual: Some(CopyState::Off),
             runs: Level::Off,
             pending: false,
             offered: &bench.offered,
             not_offered: "the agent does not offer it",
-            label: "dial of A.B",
-            says: "off",
+            label: "Dial of A.B",
+            state_text: "off",
             several: bench.several,
         };
         let turned = Knob::new(face, 60.0).wheel(bench.wheel).show(ui);
@@ -54,49 +54,49 @@ fn bench_at(step: f32, wanted: Option<Level>, offered: &[Level]) -> Harness<'sta
 }
 
 fn centre(harness: &Harness<'_, Bench>) -> Pos2 {
-    harness.get_by_label("dial of A.B").rect().center()
+    harness.get_by_label("Dial of A.B").rect().center()
 }
 
 #[test]
 fn a_click_toggles() {
     let mut harness = bench(Some(Level::Off), &TWO);
     for _ in 0..3 {
-        harness.get_by_label("dial of A.B").click();
+        harness.get_by_label("Dial of A.B").click();
         harness.run();
     }
     assert_eq!(harness.state().turns, [Level::Count, Level::Off, Level::Count]);
 }
 
 #[test]
-fn of_several_dials_it_says_what_a_click_does() {
-    for (wanted, on, says) in [
-        (None, 5, "A click turns all 12 to count; 5 are on now."),
-        (None, 1, "A click turns all 12 to count; 1 is on now."),
-        (Some(Level::Off), 0, "A click turns all 12 to count."),
+fn knob_of_several_dials_explains_a_click() {
+    for (wanted, on, state_text) in [
+        (None, 5, "A click sets all 12 to count; 5 are on now."),
+        (None, 1, "A click sets all 12 to count; 1 is on now."),
+        (Some(Level::Off), 0, "A click sets all 12 to count."),
         (Some(Level::Count), 12, "A click turns all 12 off."),
     ] {
         let mut harness = bench(wanted, &TWO);
         harness.state_mut().several = Some((on, 12));
         harness.run();
-        let knob = harness.get_by_label("dial of A.B");
-        assert_eq!(knob.accesskit_node().description().as_deref(), Some(says));
+        let knob = harness.get_by_label("Dial of A.B");
+        assert_eq!(knob.accesskit_node().description().as_deref(), Some(state_text));
         knob.hover();
         harness.run_steps(40);
-        assert!(harness.query_by_label(says).is_some(), "the hint says it too");
-        harness.get_by_label("dial of A.B").click();
+        assert!(harness.query_by_label(state_text).is_some(), "the hint says it, too");
+        harness.get_by_label("Dial of A.B").click();
         harness.run();
         let to = if wanted == Some(Level::Count) { Level::Off } else { Level::Count };
-        assert_eq!(harness.state().turns, [to], "and so it is");
+        assert_eq!(harness.state().turns, [to], "the click does it");
     }
 }
 
 #[test]
-fn space_and_the_keys_turn_it_when_it_has_the_focus() {
+fn keys_turn_the_focused_knob() {
     let mut harness = bench(Some(Level::Off), &Level::ALL);
     harness.key_press(Key::ArrowUp);
     harness.run();
     assert_eq!(harness.state().turns, [], "without the focus");
-    harness.get_by_label("dial of A.B").focus();
+    harness.get_by_label("Dial of A.B").focus();
     harness.run();
     for key in [Key::Space, Key::ArrowUp, Key::ArrowLeft, Key::End, Key::Home, Key::Num2, Key::ArrowRight] {
         harness.key_press(key);
@@ -106,7 +106,7 @@ fn space_and_the_keys_turn_it_when_it_has_the_focus() {
     assert_eq!(harness.state().turns, [Count, Time, Count, Trace, Off, Time, Trace]);
     harness.key_press(Key::ArrowUp);
     harness.run();
-    assert_eq!(harness.state().turns.len(), 7, "there is nothing above");
+    assert_eq!(harness.state().turns.len(), 7, "there is no higher level");
 }
 
 #[test]
@@ -145,16 +145,16 @@ fn a_drag_passes_detents_and_stops_at_the_last() {
     assert_eq!(harness.state().turns, [Level::Count, Level::Off]);
     harness.drop_at(from);
     harness.run();
-    assert_eq!(harness.state().turns.len(), 2, "letting go of a dragged knob is no click");
+    assert_eq!(harness.state().turns.len(), 2, "releasing a dragged knob is not a click");
 }
 
-/// Notches of a mouse, or parts of one: spread over frames as short as on a screen, a third of a second of them.
+/// Sends notches of a mouse wheel, or fractions, spread over a third of a second of short frames.
 fn notches(harness: &mut Harness<'_, Bench>, lines: f32) {
     wheel(harness, lines);
     harness.run_steps(FRAMES);
 }
 
-/// In a third of a second.
+/// Sends notches within a third of a second.
 const FRAMES: usize = 20;
 
 fn wheel(harness: &mut Harness<'_, Bench>, lines: f32) {
@@ -167,7 +167,7 @@ fn wheel(harness: &mut Harness<'_, Bench>, lines: f32) {
     });
 }
 
-/// With the pointer over it.
+/// A test window with the pointer over the knob.
 fn hovered(offered: &[Level]) -> Harness<'static, Bench> {
     let mut harness = bench_at(1.0 / 60.0, Some(Level::Off), offered);
     harness.hover_at(centre(&harness));
@@ -176,7 +176,7 @@ fn hovered(offered: &[Level]) -> Harness<'static, Bench> {
 }
 
 #[test]
-fn the_wheel_turns_it_where_it_may() {
+fn wheel_turns_only_where_allowed() {
     for (wheel, turns) in [(true, 1), (false, 0)] {
         let mut harness = hovered(&TWO);
         harness.state_mut().wheel = wheel;
@@ -199,9 +199,9 @@ fn each_notch_of_the_wheel_is_one_detent() {
     }
 }
 
-/// As X tells of a notch that comes over a network.
+/// X reports a notch twice if it came over a network.
 #[test]
-fn a_notch_that_is_told_twice_is_one() {
+fn notch_reported_twice_counts_once() {
     let mut harness = hovered(&Level::ALL);
     for words in ["count", "time", "count"] {
         let notch = if harness.state().wanted == Some(Level::Time) { -1.0 } else { 1.0 };
@@ -212,7 +212,7 @@ fn a_notch_that_is_told_twice_is_one() {
 }
 
 #[test]
-fn a_wheel_that_trembles_turns_nothing_wherever_it_stands() {
+fn trembling_wheel_turns_nothing() {
     for before in [0.0, 0.6, 1.0, 1.4] {
         let mut harness = hovered(&Level::ALL);
         notches(&mut harness, before);
@@ -234,9 +234,9 @@ fn small_steps_of_the_wheel_add_up_to_a_detent() {
     assert_eq!(harness.state().turns, [Level::Count]);
 }
 
-/// A notch forth and one back, the second before the first has been spread: it stands where it stood.
+/// A notch forth and one back before the first is spread leave the level unchanged.
 #[test]
-fn a_notch_that_is_taken_back_at_once_leaves_it_where_it_was() {
+fn reversed_notch_leaves_the_level() {
     for frames in 1..8 {
         let mut harness = hovered(&Level::ALL);
         notches(&mut harness, 1.0);
@@ -250,64 +250,64 @@ fn a_notch_that_is_taken_back_at_once_leaves_it_where_it_was() {
 #[test]
 fn accesskit_drives_it() {
     let mut harness = bench(Some(Level::Off), &TWO);
-    let node = harness.get_by_label("dial of A.B");
+    let node = harness.get_by_label("Dial of A.B");
     assert_eq!(node.value().as_deref(), Some("off"));
     node.increment_accesskit();
     harness.run();
-    harness.get_by_label("dial of A.B").decrement_accesskit();
+    harness.get_by_label("Dial of A.B").decrement_accesskit();
     harness.run();
-    harness.get_by_label("dial of A.B").set_value_accesskit(1.0);
+    harness.get_by_label("Dial of A.B").set_value_accesskit(1.0);
     harness.run();
     assert_eq!(harness.state().turns, [Level::Count, Level::Off, Level::Count]);
-    assert_eq!(harness.get_by_label("dial of A.B").value().as_deref(), Some("count, off"));
+    assert_eq!(harness.get_by_label("Dial of A.B").value().as_deref(), Some("count, off"));
 }
 
 #[test]
-fn a_level_that_is_not_offered_is_refused_and_steps_pass_it_by() {
+fn unoffered_level_is_refused_and_skipped() {
     let mut harness = bench(Some(Level::Count), &TWO);
-    harness.get_by_label("dial of A.B").set_value_accesskit(3.0);
+    harness.get_by_label("Dial of A.B").set_value_accesskit(3.0);
     harness.run();
     assert_eq!(harness.state().refused, [Level::Trace]);
     assert_eq!(harness.state().turns, []);
     let mut harness = bench(Some(Level::Off), &[Level::Off, Level::Time]);
-    harness.get_by_label("dial of A.B").increment_accesskit();
+    harness.get_by_label("Dial of A.B").increment_accesskit();
     harness.run();
     assert_eq!(harness.state().turns, [Level::Time]);
 }
 
 #[test]
-fn a_mixed_knob_says_so_and_a_click_turns_all_on() {
+fn click_on_mixed_knob_turns_all_on() {
     let mut harness = bench(None, &TWO);
-    assert_eq!(harness.get_by_label("dial of A.B").value().as_deref(), Some("mixed, off"));
-    harness.get_by_label("dial of A.B").click();
+    assert_eq!(harness.get_by_label("Dial of A.B").value().as_deref(), Some("mixed, off"));
+    harness.get_by_label("Dial of A.B").click();
     harness.run();
     assert_eq!(harness.state().turns, [Level::Count]);
     let mut harness = bench(None, &TWO);
-    harness.get_by_label("dial of A.B").set_value_accesskit(0.0);
+    harness.get_by_label("Dial of A.B").set_value_accesskit(0.0);
     harness.run();
-    assert_eq!(harness.state().turns, [Level::Off], "off turns a mixed one off, too");
+    assert_eq!(harness.state().turns, [Level::Off], "off turns a mixed knob off, too");
 }
 
 #[test]
-fn a_level_is_picked_by_its_name_on_the_face() {
+fn level_name_on_the_face_sets_it() {
     let mut harness = bench(Some(Level::Off), &[Level::Off, Level::Count, Level::Trace]);
     for level in [Level::Trace, Level::Count, Level::Off] {
-        harness.get_by_label(&format!("dial of A.B to {level}")).click();
+        harness.get_by_label(&format!("Dial of A.B to {level}")).click();
         harness.run();
         assert_eq!(harness.state().turns.last(), Some(&level));
     }
-    harness.get_by_label("dial of A.B to time").click();
+    harness.get_by_label("Dial of A.B to time").click();
     harness.run();
     assert_eq!((harness.state().turns.len(), harness.state().refused.as_slice()), (3, &[Level::Time][..]));
 }
 
 #[test]
-fn a_name_is_clicked_wherever_it_stands() {
+fn every_point_of_a_level_name_is_clickable() {
     use egui::{Event, PointerButton};
     let all = Level::ALL;
     for level in all {
         let mut harness = bench(Some(Level::Off), &all);
-        let name = harness.get_by_label(&format!("dial of A.B to {level}")).rect().shrink(2.0);
+        let name = harness.get_by_label(&format!("Dial of A.B to {level}")).rect().shrink(2.0);
         for pos in [name.left_top(), name.left_bottom(), name.right_top(), name.right_bottom(), name.center()]
         {
             harness.state_mut().wanted = None;
@@ -329,12 +329,12 @@ fn a_name_is_clicked_wherever_it_stands() {
 }
 
 #[test]
-fn a_level_is_picked_in_the_menu_and_what_is_not_offered_says_why() {
+fn menu_sets_levels_and_explains_unoffered_ones() {
     let mut harness = bench(Some(Level::Off), &TWO);
-    harness.get_by_label("dial of A.B").click_secondary();
+    harness.get_by_label("Dial of A.B").click_secondary();
     harness.run();
     assert!(harness.query_by_label_contains("time: the agent does not offer it").is_some());
-    assert!(harness.query_by_label_contains("trace: to come in a later version").is_some());
+    assert!(harness.query_by_label_contains("trace: planned for a later version").is_some());
     let named = |harness: &Harness<'_, Bench>, part: &str| {
         let node = harness.get_by_label_contains(part);
         (node.accesskit_node().is_disabled(), node.rect().center())
@@ -343,10 +343,10 @@ fn a_level_is_picked_in_the_menu_and_what_is_not_offered_says_why() {
     assert!(disabled);
     harness.event(Event::PointerMoved(at));
     harness.run();
-    assert_eq!(harness.state().turns, [], "the menu turns nothing by itself");
-    assert!(!named(&harness, "count the exact").0);
-    harness.get_by_label_contains("count the exact").click();
+    assert_eq!(harness.state().turns, [], "opening the menu turns nothing");
+    assert!(!named(&harness, "count exact").0);
+    harness.get_by_label_contains("count exact").click();
     harness.run();
     assert_eq!(harness.state().turns, [Level::Count]);
-    assert!(harness.query_by_label_contains("count the exact").is_none(), "it closes");
+    assert!(harness.query_by_label_contains("count exact").is_none(), "it closes");
 }

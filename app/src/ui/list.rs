@@ -1,5 +1,5 @@
-//! A list of any number of rows. Its scroll position is an f64 of its own: egui's f32 offsets lose slow scrolling
-//! past some 700,000 rows (a step of a point no longer changes the number).
+//! A list with any number of rows. It has an f64 scroll position of its own, because egui's f32 offsets lose
+//! slow scrolling past some 700,000 rows, where a step of a point no longer changes the number.
 
 use super::theme::Palette;
 use eframe::egui::{self, CornerRadius, Rect, Sense, Ui, pos2, vec2};
@@ -10,35 +10,35 @@ const BAR: f32 = 12.0;
 /// Shortest handle of the scroll bar, points.
 const SHORTEST: f32 = 28.0;
 
-/// Where a list is scrolled to, in points from its first row.
+/// A scroll position, in points from the first row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scroll {
     offset: f64,
-    /// A row to bring into view when the list is next shown.
+    /// The row to scroll into view when the list is next shown.
     wanted: Option<usize>,
-    /// Where it was put to stand as the lists beside it do.
+    /// The position shared with neighbouring lists.
     shared: f64,
-    /// The last place that it can be scrolled to.
+    /// The last possible position.
     end: f64,
-    /// Height of the part shown last, points.
+    /// Height of the visible part when last shown, points.
     height: f64,
-    /// While the handle is dragged: how far below its top it was taken, points.
+    /// While the handle is dragged: distance of the pointer below its top, points.
     grabbed: Option<f32>,
 }
 
-/// What is to be drawn: rows and where they stand.
+/// The rows to draw, and their positions.
 #[derive(Clone, Debug)]
-pub struct Window {
-    /// The rows at least partly in view.
+pub struct ListWindow {
+    /// The rows at least partly visible.
     pub rows: Range<usize>,
-    /// The place for rows, without the scroll bar.
+    /// The area of rows, without the scroll bar.
     pub rect: Rect,
     offset: f64,
     row_height: f32,
 }
 
-impl Window {
-    /// Where a row stands. Exact at any row: the difference is taken in f64.
+impl ListWindow {
+    /// Returns the position of a row, exact for any row because the difference is computed in f64.
     pub fn row_rect(&self, row: usize) -> Rect {
         let top = row as f64 * f64::from(self.row_height) - self.offset;
         let corner = pos2(self.rect.left(), self.rect.top() + top as f32);
@@ -47,51 +47,51 @@ impl Window {
 }
 
 impl Scroll {
-    /// Brings a row into view when the list is next shown; as little as needed.
+    /// Scrolls a row into view when the list is next shown, as little as needed.
     pub fn bring_into_view(&mut self, row: usize) {
         self.wanted = Some(row);
     }
 
-    /// Follows rows that were moved by so many places, so that they stay where they are on screen.
+    /// Follows rows that moved by `rows` positions, so that they stay in place on screen.
     pub fn shift(&mut self, rows: f64, row_height: f32) {
         self.offset += rows * f64::from(row_height);
     }
 
-    /// Whether a row was wholly in view when the list was last shown.
+    /// Returns whether a row was entirely visible when the list was last shown.
     pub fn shows(&self, row: usize, row_height: f32) -> bool {
         let top = row as f64 * f64::from(row_height);
         top >= self.offset && top + f64::from(row_height) <= self.offset + self.height
     }
 
-    /// Whether the first row was in view, all but a little, when the list was last shown.
+    /// Returns whether the first row was almost entirely visible when the list was last shown.
     pub fn is_at_top(&self, row_height: f32) -> bool {
         self.offset < f64::from(row_height) / 2.0
     }
 
-    /// Rows that fit.
+    /// Returns the number of rows that fit.
     pub fn page(&self, row_height: f32) -> usize {
         ((self.height / f64::from(row_height)) as usize).max(1)
     }
 
-    /// Scrolls to where the lists beside it are; a shorter one stands at its end meanwhile.
+    /// Scrolls to the position of neighbouring lists; a shorter list stays at its end.
     pub fn share(&mut self, offset: f64) {
         (self.offset, self.shared) = (offset, offset);
     }
 
-    /// Where it was scrolled to since it was put where the lists beside it are; None: it is there.
+    /// Returns the user's new position since `share`; `None` if unchanged.
     pub fn moved(&self) -> Option<f64> {
         (self.offset != self.shared.min(self.end)).then_some(self.offset)
     }
 
-    /// Points from the first row.
+    /// Returns the position in points from the first row.
     #[cfg(test)]
     pub fn offset(&self) -> f64 {
         self.offset
     }
 
-    /// Lays `count` rows of `row_height` out in the rest of `ui`, takes wheel and scroll bar in, and says what to
-    /// draw.
-    pub fn show(&mut self, ui: &mut Ui, name: &str, count: usize, row_height: f32) -> Window {
+    /// Lays out `count` rows of `row_height` in the rest of `ui`, handles wheel and scroll bar, and returns
+    /// the rows to draw.
+    pub fn show(&mut self, ui: &mut Ui, name: &str, count: usize, row_height: f32) -> ListWindow {
         let all = ui.available_rect_before_wrap();
         let id = ui.scope_id().with(name);
         ui.advance_cursor_after_rect(all);
@@ -112,12 +112,12 @@ impl Scroll {
             let bar = Rect::from_min_max(pos2(rect.right(), all.top()), all.max);
             self.bar(ui, id.with("bar"), bar, total);
         }
-        // Where the first row is cut, the last may be.
+        // If the first row is cut, the last may be, too.
         if self.offset % f64::from(row_height) == 0.0 {
             rect.set_height(whole);
         }
         let rows = visible(self.offset, f64::from(rect.height().max(0.0)), count, row_height);
-        Window { rows, rect, offset: self.offset, row_height }
+        ListWindow { rows, rect, offset: self.offset, row_height }
     }
 
     fn reveal(&mut self, row: usize, row_height: f32) {
@@ -141,7 +141,7 @@ impl Scroll {
             ((self.height / total) as f32 * bar.height()).clamp(SHORTEST.min(bar.height()), bar.height());
         let (free, hidden) = (f64::from(bar.height() - length), total - self.height);
         let response = ui.interact(bar, id, Sense::click_and_drag());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "scroll bar"));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll bar"));
         let top = |offset: f64| if hidden > 0.0 { (offset / hidden * free) as f32 } else { 0.0 };
         if let Some(pointer) = response.interact_pointer_pos()
             && free > 0.0
@@ -149,7 +149,7 @@ impl Scroll {
             let under = pointer.y - bar.top();
             let grabbed = *self.grabbed.get_or_insert_with(|| {
                 let into = under - top(self.offset);
-                // Beside the handle: the handle's middle jumps to the pointer.
+                // A click beside the handle moves the handle's centre to the pointer.
                 if (0.0..=length).contains(&into) { into } else { length / 2.0 }
             });
             self.offset = f64::from(under - grabbed) / free * hidden;
@@ -167,14 +167,14 @@ impl Scroll {
     }
 }
 
-/// The height of as many whole rows as fit, so that the last one is not cut; of one that does not fit, what there is.
+/// Returns the height of as many whole rows as fit; if none fits, the available height.
 fn whole_rows(room: f32, row_height: f32) -> f32 {
     // Rounding must not cost a row.
     let rows = (room / row_height + 0.01).floor();
     if rows < 1.0 { room } else { rows * row_height }
 }
 
-/// The rows of which at least a part lies within `height` points from `offset`.
+/// Returns the rows at least partly within `height` points from `offset`.
 fn visible(offset: f64, height: f64, count: usize, row_height: f32) -> Range<usize> {
     let row_height = f64::from(row_height);
     let first = (offset / row_height).floor().max(0.0) as usize;
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(shown.borrow().1.end, ROWS);
         harness.hover_at(pos2(100.0, 100.0));
         harness.run();
-        // A tenth of a point at a time: 26,000,000.1 - 26,000,000 is nothing in f32.
+        // Steps of a tenth of a point: 26,000,000.1 - 26,000,000 is zero in f32.
         for _ in 0..50 {
             harness.event(Event::MouseWheel {
                 unit: MouseWheelUnit::Point,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_brought_into_view_as_little_as_needed() {
+    fn scrolls_a_row_into_view_minimally() {
         let (mut harness, shown) = list(100);
         harness.run();
         shown.borrow_mut().0.bring_into_view(50);
@@ -246,11 +246,11 @@ mod tests {
         let offset = shown.borrow().0.offset();
         shown.borrow_mut().0.bring_into_view(48);
         harness.run();
-        assert_eq!(shown.borrow().0.offset(), offset, "it was in view");
+        assert_eq!(shown.borrow().0.offset(), offset, "it was visible already");
     }
 
     #[test]
-    fn a_list_that_shrinks_is_not_scrolled_past_its_end() {
+    fn shrinking_list_is_not_scrolled_past_its_end() {
         let mut scroll = Scroll { offset: 1e6, height: 260.0, ..Scroll::default() };
         scroll.clamp(520.0);
         assert_eq!(scroll.offset(), 260.0);

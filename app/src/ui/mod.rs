@@ -1,16 +1,27 @@
-//! Widgets and the look: theme, knob, list, sparkline, histogram, hints, numbers. They draw what they are given and say what the user
-//! did; they must not know what a process or an agent is.
+//! Widgets and look: theme, knob, list, sparkline, histogram, hints, numbers. Widgets draw what they are
+//! given and return the user's actions; they must not know processes or agents.
 #![forbid(unsafe_code)]
 
 pub mod hint;
 pub mod histogram;
 pub mod knob;
+mod knob_face;
 pub mod knob_levels;
 pub mod knob_paint;
-pub mod letters;
+pub mod glyph_warmup;
 pub mod list;
 pub mod numbers;
-pub mod signs;
+pub mod icons;
 pub mod sparkline;
 pub mod theme;
-pub mod widths;
+pub mod text_width;
+
+/// Returns a text with a capital first letter; percentiles (`p50`) stay as they are.
+pub fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter();
+    match letters.clone().next() {
+        Some(second) if second.is_ascii_digit() => text.to_owned(),
+        _ => first.flat_map(char::to_uppercase).chain(letters).collect(),
+    }
+}

@@ -1,6 +1,7 @@
-//! Numbers as they stand in a table: short, with units, so that a column can be read down.
+//! Numbers for table columns: short and with units, so that a column is easy to scan.
 
-/// A rate in calls a second with an SI prefix, at most four digits: `0.3/s`, `950/s`, `12.3 k/s`, `1.25 M/s`.
+/// Returns a rate in calls per second with an SI prefix and at most four digits: `0.3/s`, `950/s`, `12.3
+/// k/s`, `1.25 M/s`.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second < 0.0 {
         return "–".to_owned();
@@ -16,7 +17,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A number of things, at most six letters up to 999 billions: `950`, `12.3 k`, `322 k`, `1.25 M`.
+/// Returns a count in at most six characters, up to 999 billion: `950`, `12.3 k`, `322 k`, `1.25 M`.
 pub fn short(number: u64) -> String {
     match scaled(number as f64) {
         (_, "") => number.to_string(),
@@ -24,7 +25,7 @@ pub fn short(number: u64) -> String {
     }
 }
 
-/// A duration beside an axis, nanoseconds, without zeros that say nothing: `1 µs`, `2.5 ms`, `100 s`.
+/// Returns an axis label for a duration in nanoseconds, without trailing zeros: `1 µs`, `2.5 ms`, `100 s`.
 pub fn tick(ns: f64) -> String {
     let (value, unit) = match ns {
         ..999.5 => (ns, "ns"),
@@ -37,7 +38,7 @@ pub fn tick(ns: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// Value and SI prefix such that the value, rounded to three digits, is below 1,000.
+/// Returns value and SI prefix such that the value, rounded to three digits, is below 1,000.
 fn scaled(number: f64) -> (f64, &'static str) {
     let mut value = number;
     for prefix in ["", "k", "M", "G"] {
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_short_has_six_letters_at_most() {
+    fn short_numbers_have_six_characters_at_most() {
         assert_eq!(
             [0, 999, 9_999, 12_345, 322_123, 999_600, 12_345_678, 999 << 30].map(short),
             ["0", "999", "10.0 k", "12.3 k", "322 k", "1.00 M", "12.3 M", "1.07 T"]

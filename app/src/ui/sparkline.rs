@@ -1,10 +1,10 @@
-//! A small curve of the last rates of a row.
+//! Sparkline of a row's recent rates.
 
 use super::theme::Palette;
 use eframe::egui::{Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
-/// Draws `values` (oldest first) into `rect`, filled to the bottom; the highest touches the top. Where a row was not
-/// measured (what is not a number) there is no line; where it stood still there is one at the bottom.
+/// Draws `values` (oldest first) into `rect`, filled to the bottom; the highest touches the top. NaN means
+/// not measured and leaves a gap; zero is a line at the bottom.
 pub fn paint(painter: &Painter, rect: Rect, values: impl Iterator<Item = f32>, palette: &Palette) {
     let values: Vec<f32> = values.collect();
     for points in lines(rect, &values).into_iter().filter(|points| points.len() > 1) {
@@ -28,7 +28,7 @@ fn line(painter: &Painter, rect: Rect, points: Vec<Pos2>, palette: &Palette) {
     painter.add(Shape::line(points, Stroke::new(1.25, palette.accent)));
 }
 
-/// The curve's points, a line for each time it was measured without a break: the last value at the right edge.
+/// Returns the curve's points, one line per uninterrupted measurement; the last value is at the right edge.
 fn lines(rect: Rect, values: &[f32]) -> Vec<Vec<Pos2>> {
     let finite = values.iter().copied().filter(|value| value.is_finite());
     let top = finite.fold(0.0_f32, f32::max);
@@ -59,11 +59,11 @@ mod tests {
         let whole = lines(rect, &[0.0, 4.0, 2.0]);
         assert_eq!(whole, [[pos2(10.0, 36.0), pos2(60.0, 20.0), pos2(110.0, 28.0)]]);
         let young = lines(rect, &[f32::NAN, 4.0, f32::INFINITY]);
-        assert_eq!(young, [[pos2(60.0, 20.0), pos2(110.0, 36.0)]], "nothing before it was measured");
+        assert_eq!(young, [[pos2(60.0, 20.0), pos2(110.0, 36.0)]], "nothing before the measurement");
     }
 
     #[test]
-    fn while_it_is_off_there_is_no_line() {
+    fn no_line_while_off() {
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(50.0, 10.0));
         let nan = f32::NAN;
         let broken = lines(rect, &[4.0, 4.0, nan, nan, 2.0, nan]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn standing_still_is_a_line_at_the_bottom() {
+    fn idle_method_has_a_line_at_the_bottom() {
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(10.0, 10.0));
         assert!(lines(rect, &[0.0, 0.0]).iter().flatten().all(|point| point.y == 10.0));
         assert!(lines(rect, &[]).iter().all(Vec::is_empty));

@@ -1,28 +1,28 @@
-//! The two themes. Every colour that carries text keeps a contrast of at least 4.5:1 against every surface it may
-//! stand on (WCAG 2.2, 1.4.3); the tests below compute it.
+//! The two themes. Every text colour has a contrast of at least 4.5:1 with every surface it may be on (WCAG
+//! 2.2, 1.4.3); the tests below compute it.
 
 use eframe::egui::{
     self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
 };
 
-/// Height of a row in every table, points.
+/// Height of table rows, points.
 pub const ROW: f32 = 26.0;
-/// Size of what is selected and its numbers, and of the first line of a question, points.
+/// Size of titles and main numbers, points.
 pub const TITLE: f32 = 18.0;
 /// Size of body text, points.
 pub const BODY: f32 = 14.0;
-/// Size of numbers and of the words between them, points.
+/// Size of numbers and states in tables, points.
 pub const DIGITS: f32 = 13.0;
-/// Size of what is said besides, in points.
+/// Size of secondary text, points.
 pub const SMALL: f32 = 12.0;
 
-/// Opacity of what cannot be used now: weaker, but still to be read.
+/// Opacity of disabled widgets: weaker but still readable.
 const DISABLED: f32 = 0.85;
 
 /// The colours of a theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// Behind everything.
+    /// The window's background.
     pub base: Color32,
     /// Panels.
     pub panel: Color32,
@@ -34,33 +34,33 @@ pub struct Palette {
     pub hover: Color32,
     /// The selected row.
     pub selected: Color32,
-    /// Lines between things.
+    /// Separators.
     pub line: Color32,
-    /// The edge of what can be clicked or written in.
+    /// Borders of buttons and fields.
     pub edge: Color32,
     /// Text.
     pub text: Color32,
-    /// Text of less weight.
+    /// Secondary text.
     pub weak: Color32,
-    /// What the user wants, links, focus.
+    /// Wanted levels, links, focus.
     pub accent: Color32,
-    /// What runs.
+    /// Live methods.
     pub live: Color32,
-    /// What waits.
+    /// Pending changes and warnings.
     pub asked: Color32,
-    /// What failed or was refused.
+    /// Failures and refusals.
     pub bad: Color32,
-    /// Behind matched letters.
+    /// Background of highlighted matches.
     pub mark: Color32,
-    /// Matched letters.
+    /// Text of highlighted matches.
     pub marked: Color32,
     /// The face of a knob.
     pub face: Color32,
     /// The groove of a knob.
     pub groove: Color32,
-    /// Behind the text of the one dangerous button.
+    /// Background of the one dangerous button.
     pub alarm: Color32,
-    /// The text on it.
+    /// Its text.
     pub on_alarm: Color32,
 }
 
@@ -113,13 +113,13 @@ pub const LIGHT: Palette = Palette {
 };
 
 impl Palette {
-    /// The palette of the theme something is drawn in.
+    /// Returns the palette of the theme of `ui`.
     pub fn of(ui: &egui::Ui) -> &'static Palette {
         if ui.visuals().dark_mode { &DARK } else { &LIGHT }
     }
 }
 
-/// What texts are written in mostly, the commonest first.
+/// Returns the most used fonts, the most common first.
 pub fn text_fonts() -> [FontId; 7] {
     let (proportional, monospace) = (FontId::proportional, FontId::monospace);
     [
@@ -133,7 +133,7 @@ pub fn text_fonts() -> [FontId; 7] {
     ]
 }
 
-/// Gives both themes to a context.
+/// Installs both themes.
 pub fn install(context: &egui::Context) {
     context.set_fonts(fonts());
     for (theme, palette) in [(Theme::Dark, &DARK), (Theme::Light, &LIGHT)] {
@@ -153,13 +153,14 @@ pub fn install(context: &egui::Context) {
             style.spacing.menu_margin = egui::Margin::same(8);
             style.spacing.interact_size.y = ROW;
             style.interaction.selectable_labels = false;
-            // A window that moves by itself keeps a core busy and says nothing.
+            // Animations keep a core busy and add nothing.
             style.animation_time = 0.0;
         });
     }
 }
 
-/// Gives what can be ticked in a menu its outline, which the toolkit leaves out there: what is not ticked has nothing else.
+/// Gives checkboxes and radio buttons in menus their outline, which the toolkit omits there; unticked ones
+/// have nothing else.
 pub fn outline_ticks(ui: &mut egui::Ui) {
     let palette = Palette::of(ui);
     let widgets = &mut ui.visuals_mut().widgets;
@@ -169,7 +170,8 @@ pub fn outline_ticks(ui: &mut egui::Ui) {
     }
 }
 
-/// The toolkit's fonts; what the one for text has not (arrows, mathematics), the one for digits often has.
+/// Returns the toolkit's fonts, with the digits' font as fallback for text: it has more arrows and
+/// mathematical signs.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     let spare = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
@@ -221,7 +223,7 @@ fn visuals(theme: Theme, palette: &Palette) -> Visuals {
 pub mod tests {
     use super::*;
 
-    /// Relative luminance (WCAG 2.2).
+    /// Returns the relative luminance (WCAG 2.2).
     fn luminance(colour: Color32) -> f64 {
         let linear = |channel: u8| {
             let value = f64::from(channel) / 255.0;
@@ -230,20 +232,20 @@ pub mod tests {
         0.2126 * linear(colour.r()) + 0.7152 * linear(colour.g()) + 0.0722 * linear(colour.b())
     }
 
-    /// The ratio of two colours (WCAG 2.2).
+    /// Returns the contrast ratio of two colours (WCAG 2.2).
     pub fn contrast(one: Color32, other: Color32) -> f64 {
         let (one, other) = (luminance(one), luminance(other));
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
     #[test]
-    fn the_measure_of_contrast_is_the_known_one() {
+    fn contrast_matches_known_values() {
         assert!((contrast(Color32::BLACK, Color32::WHITE) - 21.0).abs() < 0.01);
         assert!((contrast(Color32::from_rgb(0x77, 0x77, 0x77), Color32::WHITE) - 4.48).abs() < 0.01);
     }
 
     #[test]
-    fn text_can_be_read_on_every_surface() {
+    fn text_is_legible_on_every_surface() {
         for (name, palette) in [("dark", &DARK), ("light", &LIGHT)] {
             let surfaces = [
                 palette.base,
@@ -264,7 +266,7 @@ pub mod tests {
             for surface in [palette.panel, palette.raised] {
                 let faded = surface.lerp_to_gamma(palette.text, DISABLED);
                 let ratio = contrast(faded, surface);
-                assert!(ratio >= 4.5, "{name}: what is disabled, on {surface:?}, has {ratio:.2}");
+                assert!(ratio >= 4.5, "{name}: disabled text on {surface:?} has {ratio:.2}");
             }
             assert!(contrast(palette.marked, palette.mark) >= 4.5, "{name}: matched letters");
             assert!(contrast(palette.on_alarm, palette.alarm) >= 4.5, "{name}: the alarm button");
@@ -272,8 +274,8 @@ pub mod tests {
     }
 
     #[test]
-    fn what_is_no_text_can_be_told_from_its_ground() {
-        // WCAG 2.2, 1.4.11: 3:1 for what one has to see to use a control.
+    fn controls_are_distinct_from_their_background() {
+        // WCAG 2.2, 1.4.11: 3:1 for the parts of a control that the user must see.
         for palette in [&DARK, &LIGHT] {
             for mark in [palette.accent, palette.live, palette.asked, palette.bad] {
                 for ground in [palette.face, palette.panel, palette.selected] {
@@ -287,7 +289,7 @@ pub mod tests {
     }
 
     #[test]
-    fn digits_are_equally_wide_in_both_fonts() {
+    fn digits_have_equal_width_in_both_fonts() {
         let context = egui::Context::default();
         install(&context);
         let output = context.run_ui(egui::RawInput::default(), |ui| {

@@ -1,38 +1,39 @@
-//! Who has control, which orders stand and for how long, and who turned what: what the agent says of all its users.
+//! The dialog with control, standing orders and their lifetimes, and the history of changes.
 
-use crate::commands::{Command, Situation};
+use crate::commands::{UiCommand, CommandContext};
 use crate::model::catalogue::Catalogue;
 use crate::model::connection::{Connection, Orders};
 use crate::model::orders::readable;
 use crate::model::update::Now;
-use crate::output::words;
+use crate::text::words;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, TextStyle, Ui, vec2};
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry, Holder};
-use redial_protocol::order::{Stand, StandingOrder};
+use redial_protocol::order::{Lifetime, StandingOrder};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Orders and turns shown at most, the newest; the agent keeps thousands.
+/// Most orders and history entries shown; the newest come first. The agent keeps thousands.
 const SHOWN: usize = 200;
-/// Points between columns, and for the bar that scrolls them.
+/// Gap between columns and width of the scroll bar, points.
 const GAP: f32 = 18.0;
 const SCROLL: f32 = 12.0;
-/// Letters of an order that are shown whatever stands beside it.
+/// Characters of an order that stay visible whatever the other columns need.
 const LEAST: usize = 20;
 
-/// Shows it; true when it is to be closed.
+/// Shows the dialog; returns true when it should close.
 pub fn show(
     context: &egui::Context,
     connection: &Connection,
     now: Now,
-    situation: &Situation,
-    commands: &mut Vec<Command>,
+    situation: &CommandContext,
+    commands: &mut Vec<UiCommand>,
 ) -> bool {
     let mut open = true;
     let room = context.content_rect().size();
-    egui::Window::new("Control, orders and who turned what")
+    egui::Window::new("Control, orders and history")
         .open(&mut open)
         .collapsible(false)
         .default_size([(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)])
@@ -51,44 +52,44 @@ fn inside(
     ui: &mut Ui,
     (connection, width): (&Connection, f32),
     now: Now,
-    situation: &Situation,
-    commands: &mut Vec<Command>,
+    situation: &CommandContext,
+    commands: &mut Vec<UiCommand>,
 ) {
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(control(connection.holder.as_ref())).strong());
+        ui.label(RichText::new(control(connection.control.holder.as_ref())).strong());
         if let Some(agent) = &connection.agent {
             ui.weak(format!(
-                "{} by dials that are held, {} by kept ones",
+                "{} on by held dials, {} by kept dials",
                 words::methods(agent.held),
                 words::methods(agent.kept)
             ));
         }
     });
     ui.separator();
-    heading(ui, "Orders that stand", "the later of two that mean the same copy wins");
+    heading(ui, "Standing orders", "When two apply to the same copy, the later one wins.");
     match &connection.orders {
-        None => drop(ui.weak("The agent has not said yet.")),
-        Some(orders) if orders.standing.is_empty() => drop(ui.weak("None.")),
-        Some(orders) => standing(ui, orders, (&connection.catalogue, width), now),
+        None => drop(ui.weak("Waiting for the agent…")),
+        Some(orders) if orders.standing.is_empty() => drop(ui.weak("No standing orders.")),
+        Some(orders) => standing(ui, orders, (&connection.table.catalogue, width), now),
     }
     ui.separator();
-    heading(ui, "Who turned what", "the newest first; the agent keeps the last few hundred");
+    heading(ui, "History", "Newest first. The agent keeps the last few hundred changes.");
     match connection.agent.as_deref().filter(|agent| !agent.audit.is_empty()) {
-        None => drop(ui.weak("Nobody has turned anything.")),
-        Some(agent) => audit(ui, agent, (&connection.catalogue, width)),
+        None => drop(ui.weak("Nobody has changed a dial yet.")),
+        Some(agent) => audit(ui, agent, (&connection.table.catalogue, width)),
     }
     ui.add_space(6.0);
     ui.horizontal_wrapped(|ui| {
-        let undo = Command::UndoOfAnyone;
+        let undo = UiCommand::UndoOfAnyone;
         let enabled = undo.enabled(situation);
         let button = ui.add_enabled(enabled.is_ok(), egui::Button::new(undo.name()));
         let button = button.on_hover_text(undo.explained().unwrap_or_default());
-        if button.on_disabled_hover_text(enabled.err().unwrap_or_default()).clicked() {
+        if button.on_disabled_hover_text(capitalized(enabled.err().unwrap_or_default())).clicked() {
             commands.push(undo);
         }
         if let Some(orders) = &connection.orders {
             ui.weak(format!(
-                "{} can be taken back",
+                "{} can be undone",
                 words::count(orders.undoable.into(), "change", "changes")
             ));
         }
@@ -102,10 +103,10 @@ fn heading(ui: &mut Ui, text: &str, more: &str) {
     });
 }
 
-/// Who has control, in words.
+/// Returns a sentence that names the controller.
 fn control(holder: Option<&Holder>) -> String {
     match holder {
-        None => "Control is free: turning a dial takes it.".to_owned(),
+        None => "Nobody has control. Turning a dial takes it.".to_owned(),
         Some(holder) if holder.pid == std::process::id() => "This window has control.".to_owned(),
         Some(Holder { pid, program }) => {
             format!("{} (pid {pid}) has control.", words::one_line(program))
@@ -113,56 +114,58 @@ fn control(holder: Option<&Holder>) -> String {
     }
 }
 
-/// `width`: of all columns together.
+/// `width` is the width of all columns together.
 fn standing(ui: &mut Ui, orders: &Orders, (catalogue, width): (&Catalogue, f32), now: Now) {
-    let passed = now.mono.saturating_sub(orders.at.mono);
-    let limited = orders.standing.iter().any(|one| matches!(one.stand, Stand::KeptFor { .. }));
+    let elapsed = now.mono.saturating_sub(orders.at.mono);
+    let limited = orders.standing.iter().any(|one| matches!(one.lifetime, Lifetime::KeptFor { .. }));
     if limited {
         ui.ctx().request_repaint_after(Duration::from_secs(1));
     }
     let shown = orders.standing.iter().rev().take(SHOWN);
     let shown: Vec<_> =
-        shown.map(|one| (print_order(&one.order), stands(one.stand, passed), who(one))).collect();
+        shown.map(|one| (print_order(&one.order), lifetime(one.lifetime, elapsed), origin(one))).collect();
     let beside = [widest(ui, shown.iter().map(|one| &*one.1)), widest(ui, shown.iter().map(|one| &*one.2))];
     let room = room(ui, width, beside);
     Grid::new("orders").num_columns(3).striped(true).spacing(vec2(GAP, 4.0)).show(ui, |ui| {
-        for (order, stands, who) in shown {
+        for (order, lifetime, origin) in shown {
             order_label(ui, catalogue, &order, room);
-            ui.label(stands);
-            ui.label(who);
+            ui.label(lifetime);
+            ui.label(origin);
             ui.end_row();
         }
     });
     more(ui, orders.standing.len());
 }
 
-/// How long an order still stands, `passed` after the agent said how long.
-fn stands(stand: Stand, passed: Duration) -> String {
-    match stand {
-        Stand::Held => "held until its session ends".to_owned(),
-        Stand::Kept => "kept".to_owned(),
-        Stand::KeptFor { ms } => {
-            let left = Duration::from_millis(ms).saturating_sub(passed).as_secs();
+/// Returns an order's remaining lifetime, `passed` after the agent reported it.
+fn lifetime(lifetime: Lifetime, elapsed: Duration) -> String {
+    match lifetime {
+        Lifetime::Held => "held until its session ends".to_owned(),
+        Lifetime::Kept => "kept".to_owned(),
+        Lifetime::KeptFor { ms } => {
+            let left = Duration::from_millis(ms).saturating_sub(elapsed).as_secs();
             format!("kept for {}", humantime::format_duration(Duration::from_secs(left)))
         }
     }
 }
 
-/// An order with the names of its methods, in so many letters; whole, and by tokens as the agent has it, under the pointer.
+/// Shows an order with method names, cut to `room` characters. The hint shows the whole order, and the
+/// agent's form with tokens if that differs.
 fn order_label(ui: &mut Ui, catalogue: &Catalogue, order: &str, room: usize) {
-    let said = readable(catalogue, order);
-    let cut = cut(&said, room);
-    let label = ui.label(RichText::new(&*cut).monospace());
-    match (said != order, cut != said) {
-        (true, true) => drop(label.on_hover_text(format!("{said}\n{order}"))),
+    let readable_order = readable(catalogue, order);
+    let shortened = shortened(&readable_order, room);
+    let label = ui.label(RichText::new(&*shortened).monospace());
+    match (readable_order != order, shortened != readable_order) {
+        (true, true) => drop(label.on_hover_text(format!("{readable_order}\n{order}"))),
         (true, false) => drop(label.on_hover_text(order)),
-        (false, true) => drop(label.on_hover_text(said)),
+        (false, true) => drop(label.on_hover_text(readable_order)),
         (false, false) => {}
     }
 }
 
-/// A text in at most so many letters, without its middle: an order says at its beginning what it is for, and at its end what.
-fn cut(text: &str, most: usize) -> Cow<'_, str> {
+/// Returns a text cut to at most `most` characters by dropping its middle: the pattern is at the beginning of
+/// an order, the level at its end.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     let long = text.chars().count();
     if long <= most {
         return Cow::Borrowed(text);
@@ -173,7 +176,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(head.chain(text.chars().skip(long - end)).collect())
 }
 
-/// Letters of an order that find room beside two other columns.
+/// Returns the number of characters of an order that fit beside two other columns.
 fn room(ui: &Ui, width: f32, beside: [f32; 2]) -> usize {
     let left = width - beside.iter().sum::<f32>() - 2.0 * GAP;
     let letter = wide(ui, "0", TextStyle::Monospace).max(1.0);
@@ -189,10 +192,10 @@ fn wide(ui: &Ui, text: &str, style: TextStyle) -> f32 {
     ui.painter().layout_no_wrap(text.to_owned(), font, Palette::of(ui).text).size().x
 }
 
-fn who(one: &StandingOrder) -> String {
+fn origin(one: &StandingOrder) -> String {
     let program = words::one_line(&one.by.program);
     match one.user.as_str() {
-        "" => format!("{program} at the start"),
+        "" => format!("{program} at startup"),
         user => format!("{program} (pid {}, {})", one.by.pid, words::one_line(user)),
     }
 }
@@ -221,7 +224,7 @@ fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)
 fn more(ui: &mut Ui, number: usize) {
     let left = number.saturating_sub(SHOWN) as u64;
     if left > 0 {
-        ui.weak(format!("and {} older ones", words::grouped(left)));
+        ui.weak(format!("and {} older", words::grouped(left)));
     }
 }
 
@@ -230,24 +233,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_an_order_runs_down() {
-        let stand = Stand::KeptFor { ms: 90_500 };
-        assert_eq!(stands(stand, Duration::ZERO), "kept for 1m 30s");
-        assert_eq!(stands(stand, Duration::from_secs(31)), "kept for 59s");
-        assert_eq!(stands(stand, Duration::from_secs(500)), "kept for 0s");
-        assert_eq!(stands(Stand::Kept, Duration::ZERO), "kept");
+    fn remaining_lifetime_of_an_order_counts_down() {
+        let limited = Lifetime::KeptFor { ms: 90_500 };
+        assert_eq!(lifetime(limited, Duration::ZERO), "kept for 1m 30s");
+        assert_eq!(lifetime(limited, Duration::from_secs(31)), "kept for 59s");
+        assert_eq!(lifetime(limited, Duration::from_secs(500)), "kept for 0s");
+        assert_eq!(lifetime(Lifetime::Kept, Duration::ZERO), "kept");
     }
 
     #[test]
     fn an_order_keeps_its_beginning_and_its_end() {
         let order = "Shop!Shop.Reflection+<>c__DisplayClass4_0.* = time slower-than=1ms";
-        assert_eq!(cut(order, 200), order);
-        assert_eq!(cut(order, 21), "Shop!Shop.…r-than=1ms");
-        assert_eq!(cut("ÄÖÜäöü", 5), "ÄÖ…öü");
+        assert_eq!(shortened(order, 200), order);
+        assert_eq!(shortened(order, 21), "Shop!Shop.…r-than=1ms");
+        assert_eq!(shortened("ÄÖÜäöü", 5), "ÄÖ…öü");
     }
 
     #[test]
-    fn control_is_told_in_words() {
+    fn control_text_names_the_controller() {
         let holder = |pid| Holder { pid, program: "redial dial".into() };
         assert!(control(None).contains("free"));
         assert!(control(Some(&holder(std::process::id()))).contains("This window"));

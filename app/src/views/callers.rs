@@ -1,76 +1,82 @@
-//! Who calls the selected method, and how often.
+//! The callers of the selected method.
 
-use super::cells::Name;
+use super::cells::PaintedName;
 use super::latency::row_looked_at;
-use crate::commands::Command;
-use crate::model::callers::Seen;
-use crate::model::connection::{Connection, Targets};
-use crate::model::ids::{FLEET, MethodIx, Node};
+use crate::commands::UiCommand;
+use crate::model::callers::CallersVersion;
+use crate::model::connection::Connection;
+use crate::model::method_table::Targets;
+use crate::model::ids::{MethodIx, Node};
 use crate::model::live::LiveRow;
-use crate::model::selection::Mode;
-use crate::output::{callers, words};
+use crate::model::selection::SelectionMode;
+use crate::model::subject::Subject;
+use crate::text::callers;
+use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
-use redial_protocol::callers::{RowCallers, Who};
+use redial_protocol::callers::{RowCallers, CallOrigin};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
 
-/// Callers that have a line each; those that call less are told together.
+/// Callers with a line of their own; the last line sums the others.
 const SHOWN: usize = 8;
 
-/// The row whose callers are looked at; None: none is.
-pub fn wanted(connection: &Connection) -> Option<(RowId, Seen)> {
+/// Returns the row whose callers are in view.
+pub fn wanted(connection: &Connection) -> Option<(RowId, CallersVersion)> {
     let row = row_looked_at(connection).filter(|row| row.options.callers)?;
-    Some((row.id, Seen { calls: row.calls, wanted: true }))
+    Some((row.id, CallersVersion { calls: row.calls, wanted: true }))
 }
 
-/// The callers of a method with a row of its own that is timed, and whether they are counted.
+/// Shows the callers of a timed method with a row of its own, and the switch that counts them.
 pub fn show(
     ui: &mut Ui,
-    connection: &Connection,
+    subject: Subject<'_>,
     row: &LiveRow,
     targets: Targets,
-    commands: &mut Vec<Command>,
+    commands: &mut Vec<UiCommand>,
 ) {
-    let known = connection.callers.of(row.id).filter(|_| connection.id != FLEET);
     let is_timed = row.wanted >= Level::Time;
-    let can_be = row.wanted > Level::Off && connection.offered().contains(&Level::Time);
+    let can_be = row.wanted > Level::Off && subject.offered().contains(&Level::Time);
     if (is_timed || can_be) && (row.times_note.is_none() || row.options.callers) {
-        switch(ui, connection, row, targets, commands);
+        switch(ui, subject, row, targets, commands);
     }
-    match known {
+    let Some(connection) = subject.process() else {
+        if row.options.callers {
+            nothing(ui, "Select a single process to see its callers.");
+        }
+        return;
+    };
+    match connection.callers.of(row.id) {
         Some(Ok(told)) if told.calls() > 0 => {
             drawn(ui, connection, told, row.options.callers)
                 .into_iter()
                 .for_each(|who| look_at(connection, who, commands));
         }
         _ if !row.options.callers => {}
-        _ if connection.id == FLEET => nothing(ui, "Callers are told of one process alone: look at that."),
-        Some(Ok(_)) => nothing(ui, "Its next calls tell who calls it."),
-        Some(Err(why)) => nothing(ui, &format!("Who calls it is not known: {why}.")),
-        None if connection.obstacle().is_none() => nothing(ui, "The agent is asked who calls it."),
+        Some(Ok(_)) => nothing(ui, "Callers appear with the next calls."),
+        Some(Err(why)) => nothing(ui, &format!("No callers to show: {why}.")),
+        None if connection.obstacle().is_none() => nothing(ui, "Loading callers…"),
         None => {}
     }
 }
 
 fn switch(
     ui: &mut Ui,
-    connection: &Connection,
+    subject: Subject<'_>,
     row: &LiveRow,
     targets: Targets,
-    commands: &mut Vec<Command>,
+    commands: &mut Vec<UiCommand>,
 ) {
     let mut callers = row.options.callers;
-    let shown =
-        ui.add_enabled(connection.obstacle().is_none(), Checkbox::new(&mut callers, "count who calls it"));
+    let shown = ui.add_enabled(subject.obstacle().is_none(), Checkbox::new(&mut callers, "Count callers"));
     let hint = match row.wanted >= Level::Time {
-        true => "Callers are counted by method, for some nanoseconds a call.",
-        false => "Callers are counted by method, of what is timed: so this times it, too.",
+        true => "Counts callers by method. Costs some nanoseconds per call.",
+        false => "Counts callers by method. This needs timing, so it times the method, too.",
     };
     if shown.on_hover_text(hint).changed() {
         let options = TimeOptions { callers, ..row.options };
-        commands.push(Command::Turn { targets: Targets { options, ..targets }, level: Level::Time });
+        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level: Level::Time });
     }
 }
 
@@ -79,36 +85,36 @@ fn nothing(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
 }
 
-/// Has the list show a caller, and picks it where the list is of its process alone.
-fn look_at(connection: &Connection, who: &Who, commands: &mut Vec<Command>) {
-    commands.push(Command::Filter(callers::name(who)));
-    if let Some(method) = listed(connection, who).filter(|_| !connection.is_one_of_many) {
-        commands.push(Command::Pick(Node::Method(connection.catalogue.shown_for(method)), Mode::Replace));
+/// Filters the list by a caller, and selects it where the list shows a single process.
+fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiCommand>) {
+    commands.push(UiCommand::Filter(callers::name(who)));
+    if let Some(method) = listed(connection, who).filter(|_| !connection.in_fleet) {
+        commands.push(UiCommand::Pick(Node::Method(connection.table.catalogue.shown_for(method)), SelectionMode::Replace));
     }
 }
 
-/// The method in the list that a caller is.
-fn listed(connection: &Connection, who: &Who) -> Option<MethodIx> {
+/// Returns the caller's method in the list.
+fn listed(connection: &Connection, who: &CallOrigin) -> Option<MethodIx> {
     match who {
-        Who::Method { copy, .. } => connection.catalogue.find(*copy),
+        CallOrigin::Method { copy, .. } => connection.table.catalogue.find(*copy),
         _ => None,
     }
 }
 
-/// The caller that was clicked, if one was.
-fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bool) -> Option<&'a Who> {
+/// Draws the callers; returns the one that was clicked.
+fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bool) -> Option<&'a CallOrigin> {
     let all = told.calls();
     ui.add_space(4.0);
-    let heading = if now { "called by" } else { "called by, while that was counted" };
+    let heading = if now { "Called by" } else { "Called by (no longer counted)" };
     line(ui, heading, &words::count(all, "call", "calls"));
     let part =
         |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
     let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
     let mut clicked = None;
     for caller in first {
-        // Names are long: the numbers stand below.
-        let is_listed = listed(connection, &caller.who).is_some();
-        clicked = named(ui, &caller.who, is_listed).then_some(&caller.who).or(clicked);
+        // Names are long, so the numbers go below.
+        let is_listed = listed(connection, &caller.origin).is_some();
+        clicked = named(ui, &caller.origin, is_listed).then_some(&caller.origin).or(clicked);
         line(ui, "", &part(caller.calls));
     }
     if !rest.is_empty() {
@@ -122,16 +128,16 @@ fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bo
     clicked
 }
 
-/// Who it is, and whether it was clicked, which only who is in the list can be; a method's name is cut at its beginning where
-/// there is no room for it, as in the table.
-fn named(ui: &mut Ui, who: &Who, is_listed: bool) -> bool {
+/// Shows a caller's name; returns whether it was clicked. Only callers in the list are links. Without enough
+/// room a method's name loses its beginning, as in the table.
+fn named(ui: &mut Ui, who: &CallOrigin, is_listed: bool) -> bool {
     let whole = callers::name(who);
-    let Who::Method { module, method, .. } = who else {
+    let CallOrigin::Method { module, method, .. } = who else {
         ui.add(Label::new(whole).truncate());
         return false;
     };
     let owner = module.len() + 1;
-    let galley = Name::of_caller(&whole, owner..owner + method.len(), Palette::of(ui))
+    let galley = PaintedName::of_caller(&whole, owner..owner + method.len(), Palette::of(ui))
         .laid_out(ui.painter(), ui.available_width());
     let (sense, role) = if is_listed { (Sense::click(), Role::Link) } else { (Sense::hover(), Role::Label) };
     let shown = ui.add(Label::new(galley).show_tooltip_when_elided(false).sense(sense));
@@ -142,17 +148,17 @@ fn named(ui: &mut Ui, who: &Who, is_listed: bool) -> bool {
     shown.on_hover_ui(|ui| {
         ui.label(&whole);
         if is_listed {
-            ui.weak("A click filters the list by it.");
+            ui.weak("Click to filter the list by this caller.");
         }
     });
     clicked
 }
 
-/// A name, cut where there is no room for it, and numbers at the other end of the line.
+/// Shows a name, truncated if needed, with right-aligned numbers.
 fn line(ui: &mut Ui, name: &str, numbers: &str) {
     ui.scope(|ui| {
         ui.spacing_mut().interact_size.y = 18.0;
-        // By itself a line from the right would be as high as all the room there is below.
+        // On its own, a right-to-left line would take all the height below.
         ui.horizontal(|ui| {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ui.label(RichText::new(numbers).monospace());

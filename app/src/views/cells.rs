@@ -1,17 +1,17 @@
-//! What stands in the cells of a row: names with their matched letters, states, numbers, a curve.
+//! The cells of a row: names with highlighted matches, states, numbers and sparklines.
 
 use super::columns::Columns;
-use super::face::Face;
+use super::knob_state::KnobState;
 use crate::model::catalogue::FullName;
 use crate::model::catalogue::builder::namespace_length;
-use crate::model::connection::{Connection, Shape};
+use crate::model::method_table::{MethodTable, Shape};
 use crate::model::live::LiveRow;
 use crate::model::query::within;
 use crate::model::series::LENGTH;
-use crate::output::times::TimeColumn;
-use crate::output::words;
+use crate::text::times::TimeColumn;
+use crate::text::words;
 use crate::ui::theme::{BODY, DIGITS, Palette, SMALL};
-use crate::ui::widths::Widths;
+use crate::ui::text_width::GlyphWidths;
 use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Align2, Color32, FontId, Galley, Painter, Rangef, Rect, TextFormat, pos2, vec2};
@@ -21,31 +21,31 @@ use std::sync::Arc;
 /// Size of names, points.
 const NAME: f32 = BODY;
 
-/// What numbers are.
+/// Whether numbers are current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
-    /// They may be others at any moment.
+pub enum NumberAge {
+    /// They can change at any moment.
     Live,
-    /// They are the last there were: nothing counts, or times, any more, as far as anybody knows.
+    /// The last known values: counting or timing has ended, as far as known.
     Last,
 }
 
-impl Numbers {
-    /// Of what goes on, or does not.
-    pub fn of(goes_on: bool) -> Numbers {
-        if goes_on { Numbers::Live } else { Numbers::Last }
+impl NumberAge {
+    /// Returns `Live` while counting or timing continues.
+    pub fn of(goes_on: bool) -> NumberAge {
+        if goes_on { NumberAge::Live } else { NumberAge::Last }
     }
 
-    /// Their colour.
+    /// Returns the text colour.
     pub fn colour(self, palette: &Palette) -> Color32 {
         match self {
-            Numbers::Live => palette.text,
-            Numbers::Last => palette.weak,
+            NumberAge::Live => palette.text,
+            NumberAge::Last => palette.weak,
         }
     }
 }
 
-/// Where and in which colours cells are painted.
+/// The painter, columns and colours for cells.
 pub struct Paint<'a> {
     /// The painter, clipped to the rows.
     pub painter: &'a Painter,
@@ -55,58 +55,58 @@ pub struct Paint<'a> {
     pub palette: &'static Palette,
 }
 
-/// A name that is put together of parts.
-pub struct Name<'a> {
+/// A name composed of coloured parts.
+pub struct PaintedName<'a> {
     text: &'a str,
     highlights: Vec<Range<usize>>,
     parts: Vec<(Range<usize>, Color32)>,
-    /// What may lose its beginning where there is little room.
+    /// The part that may lose its beginning in a narrow column.
     head: Range<usize>,
-    /// A method's parameters: where there is little room, only that there are some.
+    /// A method's parameters; a narrow column shows only that there are some.
     parameters: Range<usize>,
-    /// What stands before it, in small letters.
+    /// Small text before the name.
     front: String,
-    /// Of the compiler's methods, whose body it is.
+    /// For compiler-generated methods, the method they implement.
     body: Option<String>,
     remarks: Vec<(String, Color32)>,
     palette: &'static Palette,
 }
 
-/// What is left out of a name.
+/// The parts of a name to leave out.
 #[derive(Clone, Copy, Debug, Default)]
-struct Less {
-    /// Bytes of its head.
+struct NameCuts {
+    /// Bytes of the head.
     head: usize,
-    /// Its parameters.
+    /// The parameters.
     parameters: bool,
-    /// Bytes of the method's name whose body it is.
+    /// Bytes of the name of the implemented method.
     body: usize,
 }
 
-/// How much narrower a text may be than its letters are one by one, and mostly is.
+/// Ratio of the summed glyph widths to the laid-out width: the upper bound, and the usual value.
 const KERNED: f32 = 1.05;
 const USUAL: f32 = 1.02;
 
-/// What stands before the name of the method whose body it is, and for parameters that find no room.
+/// The text before the implemented method's name, and the sign for omitted parameters.
 const BODY_OF: &str = "body of ";
 const BODY_BEFORE: &str = "   ";
 const SOME_PARAMETERS: &str = "(…)";
 
-impl<'a> Name<'a> {
-    /// Nothing of `text` yet; what the filter found in it will be marked.
-    pub fn new(text: &'a str, connection: &Connection, palette: &'static Palette) -> Name<'a> {
-        let highlights = connection.list.query().highlights(text);
+impl<'a> PaintedName<'a> {
+    /// Returns a name without parts; matches of the filter in `text` will be highlighted.
+    pub fn new(text: &'a str, table: &MethodTable, palette: &'static Palette) -> PaintedName<'a> {
+        let highlights = table.list.query().highlights(text);
         let (parts, remarks) = (Vec::new(), Vec::new());
         let (head, parameters, front, body) = (0..0, 0..0, String::new(), None);
-        Name { text, highlights, parts, head, parameters, front, body, remarks, palette }
+        PaintedName { text, highlights, parts, head, parameters, front, body, remarks, palette }
     }
 
-    /// A method's name: of a list with its type, of a tree without.
-    pub fn of_method(full: &'a FullName, connection: &Connection, palette: &'static Palette) -> Name<'a> {
-        let mut name = Name::new(&full.text, connection, palette);
+    /// Returns a method's name: with its type in the flat table, without in the tree.
+    pub fn of_method(full: &'a FullName, table: &MethodTable, palette: &'static Palette) -> PaintedName<'a> {
+        let mut name = PaintedName::new(&full.text, table, palette);
         let explicit = full.text.get(full.method.clone()).map_or(0, explicit_length);
         let own = full.method.start + explicit;
-        name.head = match connection.shape {
+        name.head = match table.shape {
             Shape::List => full.type_name.start..own,
             Shape::Tree => full.method.start..own,
         };
@@ -118,8 +118,9 @@ impl<'a> Name<'a> {
         name
     }
 
-    /// A caller's: `text` is all of it, the module included, and `method` where its type and name stand in that.
-    pub fn of_caller(text: &'a str, method: Range<usize>, palette: &'static Palette) -> Name<'a> {
+    /// Returns a caller's name. `text` is the full name with its module, `method` the range of type and
+    /// method in it.
+    pub fn of_caller(text: &'a str, method: Range<usize>, palette: &'static Palette) -> PaintedName<'a> {
         let whole = text.get(method.clone()).unwrap_or_default();
         let own = method.start + method_start(whole);
         let parts = vec![
@@ -129,7 +130,7 @@ impl<'a> Name<'a> {
         ];
         let (highlights, parameters) = (Vec::new(), method.end..text.len());
         let (front, body, remarks) = (String::new(), None, Vec::new());
-        Name { text, highlights, parts, head: 0..own, parameters, front, body, remarks, palette }
+        PaintedName { text, highlights, parts, head: 0..own, parameters, front, body, remarks, palette }
     }
 
     /// Appends a part of the text.
@@ -137,24 +138,24 @@ impl<'a> Name<'a> {
         self.parts.push((range, colour));
     }
 
-    /// Puts something before it, in small letters, that is never cut off.
+    /// Puts small text before the name that is never cut.
     pub fn front(&mut self, text: &str) {
         text.clone_into(&mut self.front);
     }
 
-    /// Appends a remark in small letters.
+    /// Appends a note in small letters.
     pub fn remark(&mut self, text: &str, colour: Color32) {
         self.remarks.push((text.to_owned(), colour));
     }
 
-    /// All of it but for what is left out.
-    fn job(&self, less: Less) -> LayoutJob {
+    /// Returns the layout of the name without the parts in `less`.
+    fn job(&self, less: NameCuts) -> LayoutJob {
         let mut job = self.job_without_remarks(less);
         self.append_remarks(&mut job);
         job
     }
 
-    fn job_without_remarks(&self, less: Less) -> LayoutJob {
+    fn job_without_remarks(&self, less: NameCuts) -> LayoutJob {
         let mut job = LayoutJob { break_on_newline: false, ..LayoutJob::default() };
         if !self.front.is_empty() {
             let small = TextFormat::simple(FontId::monospace(SMALL), self.palette.weak);
@@ -202,11 +203,11 @@ impl<'a> Name<'a> {
         job.append(part.get(at..).unwrap_or_default(), 0.0, plain);
     }
 
-    /// It in a room of so many points. Mostly it is laid out once, whether it fits or not: that is what a frame with new
-    /// names takes longest for.
+    /// Lays the name out in `room` points. Usually this takes one layout, whether the name fits or not:
+    /// layout dominates the cost of a frame with new names.
     pub fn laid_out(&self, painter: &Painter, room: f32) -> Arc<Galley> {
-        let widths = Widths::of(painter.ctx());
-        let whole = self.job(Less::default());
+        let widths = GlyphWidths::of(painter.ctx());
+        let whole = self.job(NameCuts::default());
         let about = widths.text(&whole);
         let shortened = |excess: f32| {
             let width = |size, letter| widths.letter(&FontId::proportional(size), letter);
@@ -224,12 +225,13 @@ impl<'a> Name<'a> {
         if excess > 0.0 { shortened(excess) } else { galley }
     }
 
-    /// What has to go of a name that is so much too wide for `room`, given how wide a letter of a size is. Of a name and
-    /// the method whose body it is both stay readable: the latter loses its beginning, but gets half of the room at least.
-    fn fitted(&self, mut excess: f32, room: f32, mut width: impl FnMut(f32, char) -> f32) -> Less {
+    /// Returns the parts to leave out of a name that is `excess` points too wide for `room`, given the widths
+    /// of letters by size. The name and the method it implements both stay readable: the latter loses its
+    /// beginning but keeps at least half of the room.
+    fn fitted(&self, mut excess: f32, room: f32, mut width: impl FnMut(f32, char) -> f32) -> NameCuts {
         let mut long = |text: &str, size: f32| text.chars().map(|letter| width(size, letter)).sum::<f32>();
         let sign = long("…", NAME);
-        let mut less = Less::default();
+        let mut less = NameCuts::default();
         if let Some(of) = self.body.as_deref().and_then(|body| body.strip_prefix(BODY_OF)) {
             let all = long(BODY_BEFORE, SMALL) + long(BODY_OF, SMALL) + long(of, SMALL);
             let most = (room / 2.0).max(all - excess);
@@ -250,19 +252,19 @@ impl<'a> Name<'a> {
         let gone = long(head, NAME) - if less.head > 0 { sign } else { 0.0 };
         less.parameters = shorter > 0.0 && gone < excess;
         if less.parameters {
-            // Without them there may be room for the namespace.
+            // Without the parameters the namespace may fit.
             let left = excess - shorter;
             less.head = if left > 0.0 { self.less(left, remarks, |letter| long(letter, NAME)) } else { 0 };
         }
         less
     }
 
-    /// Bytes of the head that have to go so that what matters fits, given how much too wide all of it is, how much of that
-    /// can go behind the method's name, and how wide letters are. Namespaces go first, then the parameters at the other
-    /// end, and of the type only what must.
+    /// Returns the bytes of the head to leave out so that the important part fits. `excess` is the missing
+    /// room, `tail` the room that can be cut after the method's name. Namespaces go first, then parameters,
+    /// then as little as possible of the type.
     fn less(&self, excess: f32, tail: f32, mut width: impl FnMut(&str) -> f32) -> usize {
         let head = self.text.get(self.head.clone()).unwrap_or_default();
-        // The sign that something is left out takes room itself, at either end.
+        // The ellipsis takes room itself, at either end.
         let sign = width("…");
         let namespaces = match namespace_length(head.trim_end_matches('.')) {
             0 => 0,
@@ -288,17 +290,18 @@ impl<'a> Name<'a> {
     }
 }
 
-/// How remarks are written.
+/// Returns the text format of notes.
 fn small(colour: Color32) -> TextFormat {
     TextFormat::simple(FontId::proportional(SMALL), colour)
 }
 
-/// The letters of a name, and where each begins.
+/// Returns the letters of a name with their byte offsets.
 fn letters(name: &str) -> impl Iterator<Item = (usize, &str)> {
     name.char_indices().map(|(at, letter)| (at, name.get(at..at + letter.len_utf8()).unwrap_or_default()))
 }
 
-/// Bytes that have to go from the beginning of a name so that it is so much narrower: whole words, if some are left.
+/// Returns the bytes to cut from the beginning of a name to make it `excess` narrower; cuts at a dot where
+/// possible.
 fn beginning(name: &str, excess: f32, mut width: impl FnMut(&str) -> f32) -> usize {
     let (mut gone, mut least) = (0.0, None);
     for (at, letter) in letters(name) {
@@ -313,7 +316,7 @@ fn beginning(name: &str, excess: f32, mut width: impl FnMut(&str) -> f32) -> usi
     least.unwrap_or(name.len())
 }
 
-/// Of a method that implements an interface explicitly, how much of its name is the interface's, the dot included:
+/// Returns the length of the interface's name in an explicit implementation, including the dot:
 /// `System.Collections.Generic.IEnumerator<int>.get_Current`.
 fn explicit_length(method: &str) -> usize {
     let mut depth = 0;
@@ -322,7 +325,7 @@ fn explicit_length(method: &str) -> usize {
         match letter {
             '<' => depth += 1,
             '>' => depth -= 1,
-            // That of `.ctor` ends nothing.
+            // The dot of `.ctor` separates nothing.
             '.' if depth == 0 && at > 0 => length = at + 1,
             _ => {}
         }
@@ -330,7 +333,8 @@ fn explicit_length(method: &str) -> usize {
     length
 }
 
-/// Where in a name with its type the method's own begins: `Touch` in `Shop.Cart.Touch`, `.ctor` in `Shop.Cart..ctor`.
+/// Returns the offset of the method in a name with its type: `Touch` in `Shop.Cart.Touch`, `.ctor` in
+/// `Shop.Cart..ctor`.
 fn method_start(name: &str) -> usize {
     let start = explicit_length(name);
     let special = name.get(..start).is_some_and(|before| before.ends_with(".."));
@@ -338,9 +342,10 @@ fn method_start(name: &str) -> usize {
 }
 
 impl Paint<'_> {
-    /// A name, from `left` to the end of its column, elided; where no state is told, to the end of that column.
-    pub fn name(&self, rect: Rect, left: f32, name: &Name<'_>, face: &Face) {
-        let end = if face.says.is_empty() { self.columns.state.max } else { self.columns.name.max };
+    /// Paints a name from `left` to the end of its column, elided. It extends over the state's column where
+    /// that is empty.
+    pub fn name(&self, rect: Rect, left: f32, name: &PaintedName<'_>, face: &KnobState) {
+        let end = if face.state_text.is_empty() { self.columns.state.max } else { self.columns.name.max };
         let room = Rangef::new(left, end - 8.0).span().max(10.0);
         if !name.remarks.is_empty() && self.with_remarks(rect, left, room, name) {
             return;
@@ -350,12 +355,13 @@ impl Paint<'_> {
         self.painter.galley(at, galley, Color32::PLACEHOLDER);
     }
 
-    /// A name and its remarks, where there is room for all of it; whether there was. Each is laid out by itself: while twenty
-    /// processes load the same module, the remark of each of its rows changes twenty times, and is the same in all of them.
-    fn with_remarks(&self, rect: Rect, left: f32, room: f32, name: &Name<'_>) -> bool {
-        let (own, mut remarks) = (name.job_without_remarks(Less::default()), LayoutJob::default());
+    /// Paints a name and its notes if both fit; returns whether they did. They are laid out separately: while
+    /// twenty processes load the same module, each row's note changes twenty times and is the same in all
+    /// rows.
+    fn with_remarks(&self, rect: Rect, left: f32, room: f32, name: &PaintedName<'_>) -> bool {
+        let (own, mut remarks) = (name.job_without_remarks(NameCuts::default()), LayoutJob::default());
         name.append_remarks(&mut remarks);
-        let widths = Widths::of(self.painter.ctx());
+        let widths = GlyphWidths::of(self.painter.ctx());
         if widths.text(&own) + widths.text(&remarks) > room * KERNED {
             return false;
         }
@@ -370,26 +376,26 @@ impl Paint<'_> {
         true
     }
 
-    /// The state in words.
-    pub fn state(&self, rect: Rect, face: &Face) {
+    /// Paints the state.
+    pub fn state(&self, rect: Rect, face: &KnobState) {
         if self.columns.state.span() == 0.0 {
             return;
         }
         let at = pos2(self.columns.state.min + 4.0, rect.center().y);
         let colour = face.colour(self.palette);
-        self.painter.text(at, Align2::LEFT_CENTER, &face.says, FontId::proportional(DIGITS), colour);
+        self.painter.text(at, Align2::LEFT_CENTER, &face.state_text, FontId::proportional(DIGITS), colour);
     }
 
-    /// Calls, and calls a second where they are known.
-    pub fn counted(&self, rect: Rect, numbers: Numbers, calls: &str, rate: Option<f64>) {
+    /// Paints calls, and calls per second where known.
+    pub fn counted(&self, rect: Rect, numbers: NumberAge, calls: &str, rate: Option<f64>) {
         self.number(rect, self.columns.calls, numbers, calls);
         if let Some(rate) = rate {
             self.number(rect, self.columns.rate, numbers, &numbers::rate(rate));
         }
     }
 
-    /// Times, as far as they are known.
-    pub fn times(&self, rect: Rect, numbers: Numbers, cell: impl Fn(TimeColumn) -> Option<String>) {
+    /// Paints the known times.
+    pub fn times(&self, rect: Rect, numbers: NumberAge, cell: impl Fn(TimeColumn) -> Option<String>) {
         for (column, range) in TimeColumn::ALL.into_iter().zip(self.columns.times) {
             if range.span() > 0.0
                 && let Some(text) = cell(column)
@@ -399,7 +405,7 @@ impl Paint<'_> {
         }
     }
 
-    fn number(&self, rect: Rect, column: Rangef, numbers: Numbers, text: &str) {
+    fn number(&self, rect: Rect, column: Rangef, numbers: NumberAge, text: &str) {
         if column.span() == 0.0 {
             return;
         }
@@ -408,7 +414,7 @@ impl Paint<'_> {
         self.painter.text(at, Align2::RIGHT_CENTER, text, FontId::monospace(DIGITS), colour);
     }
 
-    /// Rates of the last minute, made where there is room for them.
+    /// Paints the rates of the last minute, computed only if the column is visible.
     pub fn curve_of(&self, rect: Rect, rates: impl FnOnce() -> [f32; LENGTH]) {
         if self.columns.spark.span() > 20.0 {
             let place = Rect::from_x_y_ranges(self.columns.spark, rect.y_range()).shrink2(vec2(8.0, 4.0));
@@ -416,7 +422,7 @@ impl Paint<'_> {
         }
     }
 
-    /// The last minute.
+    /// Paints a row's rates of the last minute.
     pub fn curve(&self, rect: Rect, row: &LiveRow, tick: u64) {
         if let Some(series) = row.series.as_ref().filter(|_| self.columns.spark.span() > 20.0) {
             let place = Rect::from_x_y_ranges(self.columns.spark, rect.y_range()).shrink2(vec2(8.0, 4.0));

@@ -1,12 +1,13 @@
-//! What is left of names that find no room.
+//! Tests the shortening of names.
 
 use super::*;
 use crate::ui::theme::DARK;
 
-/// What is left of `head` and the method when all of it is so much too wide and the parameters so wide.
+/// Returns the remaining head and method when the name is `excess` too wide and its parameters are `tail`
+/// wide.
 fn less(head: &str, excess: f32, tail: f32) -> String {
     let text = format!("{head}Dispose(…)");
-    let name = Name {
+    let name = PaintedName {
         text: &text,
         highlights: Vec::new(),
         parts: Vec::new(),
@@ -18,11 +19,11 @@ fn less(head: &str, excess: f32, tail: f32) -> String {
         palette: &DARK,
     };
     let less = name.less(excess, tail, |_| 1.0);
-    text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter").to_owned()
+    text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter boundary").to_owned()
 }
 
 #[test]
-fn the_interface_is_not_the_method() {
+fn interface_prefix_is_not_part_of_the_method() {
     for (name, own) in [
         ("Add", "Add"),
         (".ctor", ".ctor"),
@@ -33,7 +34,7 @@ fn the_interface_is_not_the_method() {
     ] {
         assert_eq!(name.get(explicit_length(name)..), Some(own), "{name}");
     }
-    // In the tree the interface's namespace goes first, in the table what stands before it.
+    // The tree drops the interface's namespace first, the table the part before it.
     let head = "System.Collections.Generic.IEnumerator<System.String>.";
     assert_eq!(less(head, 20.0, 3.0), "IEnumerator<System.String>.Dispose");
     let head = format!("Shop.Catalog+<Items>d__9.{head}");
@@ -42,7 +43,7 @@ fn the_interface_is_not_the_method() {
 }
 
 #[test]
-fn a_caller_s_method_begins_behind_its_type() {
+fn finds_the_method_after_its_type() {
     for (name, own) in [
         ("Shop.Till.Ring", "Ring"),
         ("Shop.Till..ctor", ".ctor"),
@@ -54,12 +55,12 @@ fn a_caller_s_method_begins_behind_its_type() {
     }
 }
 
-/// All that is shown of a method in a room of so many letters, which are all of one width.
+/// Returns the text shown for a method in a room of `room` characters of equal width.
 fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, room: usize) -> String {
     let text = format!("{type_name}.{method}{parameters}");
     let own = type_name.len() + 1;
     let end = own + method.len();
-    let name = Name {
+    let name = PaintedName {
         text: &text,
         highlights: Vec::new(),
         parts: [0..own, own..end, end..text.len()].map(|range| (range, Color32::WHITE)).into(),
@@ -70,9 +71,9 @@ fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, ro
         remarks: Vec::new(),
         palette: &DARK,
     };
-    let excess = name.job(Less::default()).text.chars().count().saturating_sub(room);
+    let excess = name.job(NameCuts::default()).text.chars().count().saturating_sub(room);
     let less = match excess {
-        0 => Less::default(),
+        0 => NameCuts::default(),
         excess => name.fitted(excess as f32, room as f32, |_, _| 1.0),
     };
     let shown = name.job(less).text;
@@ -81,7 +82,7 @@ fn shown(type_name: &str, method: &str, parameters: &str, body: Option<&str>, ro
 }
 
 #[test]
-fn a_long_name_is_cut_at_its_beginning_and_never_within_its_parameters() {
+fn long_name_is_cut_at_its_beginning() {
     let shown = |room| shown("Shop.Sales.Pricing", "Discount", "(Shop.Money, int)", None, room);
     assert_eq!(shown(99), "Shop.Sales.Pricing.Discount(Shop.Money, int)");
     assert_eq!(shown(40), "…Sales.Pricing.Discount(Shop.Money, int)");
@@ -92,7 +93,7 @@ fn a_long_name_is_cut_at_its_beginning_and_never_within_its_parameters() {
 }
 
 #[test]
-fn whose_body_it_is_stays_readable() {
+fn implemented_method_stays_readable() {
     let body = Some("body of Shop.Sales.Catalog.Items");
     let shown = |room| shown("Shop.Sales.Catalog+<Items>d__9", "MoveNext", "()", body, room);
     assert_eq!(shown(99), "Shop.Sales.Catalog+<Items>d__9.MoveNext()   body of Shop.Sales.Catalog.Items");
@@ -102,7 +103,7 @@ fn whose_body_it_is_stays_readable() {
 }
 
 #[test]
-fn of_a_long_name_the_namespaces_go_first_and_the_type_last() {
+fn long_name_drops_namespaces_first_and_type_last() {
     let head = "System.Linq.Enumerable+<Cast>d__6.";
     for (excess, tail, left) in [
         (0.5, 3.0, "Linq.Enumerable+<Cast>d__6.Dispose"),
@@ -117,6 +118,6 @@ fn of_a_long_name_the_namespaces_go_first_and_the_type_last() {
         assert_eq!(less(head, excess, tail), left, "{excess} {tail}");
     }
     assert_eq!(less("Größe.", 9.0, 9.0), "öße.Dispose");
-    assert_eq!(less("Größe.", 1.0, 9.0), "Größe.Dispose", "the parameters are cut");
+    assert_eq!(less("Größe.", 1.0, 9.0), "Größe.Dispose", "the parameters are cut instead");
     assert_eq!(less("", 5.0, 5.0), "Dispose");
 }

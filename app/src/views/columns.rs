@@ -1,33 +1,33 @@
-//! The columns of the methods: how wide each is, and which go when there is little room.
+//! The columns of the method table: their widths, and the order in which a narrow table hides them.
 
-use crate::model::list::Key;
-use crate::output::times::TimeColumn;
+use crate::model::list::SortKey;
+use crate::text::times::TimeColumn;
 use eframe::egui::{Rangef, Rect};
 
-/// Room a name keeps while other columns can go.
+/// Width that the name keeps while other columns can be hidden.
 const NAME: f32 = 190.0;
-/// What rows of several processes need besides: their states say more.
+/// Extra width for the states of several processes, which are longer.
 pub const SUMMED: f32 = 28.0;
-/// What rows that are single methods need less: their states are a word each, "was reverting" at most.
+/// Width saved with single methods, whose states are at most as long as "was reverting".
 pub const WORD: f32 = -20.0;
-/// Room for what stands before names where several processes have a row each: more than a process id.
+/// Width of the process column in a list with a row per process; more than a process id needs.
 pub const PLACE: f32 = 90.0;
 
-/// What the sparkline's is called.
+/// The name of the sparkline column.
 pub const SPARK: &str = "last minute";
 
-/// Room that rows need besides, points.
+/// Extra room that rows need, points.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Besides {
-    /// Before names; less than nothing where others say the same names.
+pub struct ExtraRoom {
+    /// Before names; negative where a neighbouring table shows the same names.
     pub before: f32,
-    /// In the column of states.
+    /// In the state column.
     pub state: f32,
-    /// Whether it is numbers that are compared, with those of tables beside it: the state goes before them.
+    /// Whether numbers are compared with neighbouring tables: the state is then hidden before them.
     pub compared: bool,
 }
 
-/// Where the columns stand.
+/// The horizontal ranges of the columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Columns {
     /// The knob.
@@ -46,9 +46,9 @@ pub struct Columns {
     pub spark: Rangef,
 }
 
-/// A column that can go.
+/// A column that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Going {
+enum OptionalColumn {
     State,
     Calls,
     Rate,
@@ -56,58 +56,59 @@ enum Going {
     Spark,
 }
 
-impl Going {
-    /// All, in the order in which they go: first what is seldom asked for, then what the panel has, too; where the time goes
-    /// can only be seen of many methods together. Where there is hardly any, the knob shows the state.
-    const ALL: [Going; 12] = [
-        Going::Time(TimeColumn::P90),
-        Going::Time(TimeColumn::InFlight),
-        Going::Time(TimeColumn::Exceptions),
-        Going::Spark,
-        Going::Time(TimeColumn::Max),
-        Going::Time(TimeColumn::P50),
-        Going::Time(TimeColumn::P99),
-        Going::Time(TimeColumn::Own),
-        Going::Time(TimeColumn::Total),
-        Going::Rate,
-        Going::State,
-        Going::Calls,
+impl OptionalColumn {
+    /// All such columns, in the order of hiding: first the rarely needed, then those that the details panel
+    /// also shows. Total and self time come late, since only a list shows where time goes; the knob can stand
+    /// in for the state.
+    const ALL: [OptionalColumn; 12] = [
+        OptionalColumn::Time(TimeColumn::P90),
+        OptionalColumn::Time(TimeColumn::InFlight),
+        OptionalColumn::Time(TimeColumn::Exceptions),
+        OptionalColumn::Spark,
+        OptionalColumn::Time(TimeColumn::Max),
+        OptionalColumn::Time(TimeColumn::P50),
+        OptionalColumn::Time(TimeColumn::P99),
+        OptionalColumn::Time(TimeColumn::Own),
+        OptionalColumn::Time(TimeColumn::Total),
+        OptionalColumn::Rate,
+        OptionalColumn::State,
+        OptionalColumn::Calls,
     ];
 
-    /// Whether it shows what rows are sorted by.
-    fn sorts(self, by: Key) -> bool {
+    /// Returns whether rows are sorted by this column.
+    fn sorts(self, by: SortKey) -> bool {
         match self {
-            Going::State => by == Key::State,
-            Going::Calls => by == Key::Calls,
-            Going::Rate => by == Key::Rate,
-            Going::Time(column) => by == Key::Time(column),
-            Going::Spark => false,
+            OptionalColumn::State => by == SortKey::State,
+            OptionalColumn::Calls => by == SortKey::Calls,
+            OptionalColumn::Rate => by == SortKey::Rate,
+            OptionalColumn::Time(column) => by == SortKey::Time(column),
+            OptionalColumn::Spark => false,
         }
     }
 
     fn width(self) -> f32 {
         match self {
-            Going::Spark => 96.0,
-            Going::State => 108.0,
-            Going::Rate | Going::Time(TimeColumn::Exceptions) => 88.0,
-            Going::Calls => 104.0,
-            Going::Time(_) => 72.0,
+            OptionalColumn::Spark => 96.0,
+            OptionalColumn::State => 108.0,
+            OptionalColumn::Rate | OptionalColumn::Time(TimeColumn::Exceptions) => 88.0,
+            OptionalColumn::Calls => 104.0,
+            OptionalColumn::Time(_) => 72.0,
         }
     }
 }
 
 impl Columns {
-    /// The columns of a table of that width; those of times where something is or was timed. In a narrow one the name keeps
-    /// its room and that of what stands before it, and others go, the one that rows are `sorted` by last.
-    pub fn of(rect: Rect, besides: Besides, timed: bool, sorted: Key) -> Columns {
-        let Besides { before, state, compared } = besides;
-        let width = |column: Going| column.width() + if column == Going::State { state } else { 0.0 };
+    /// Returns the columns for a table's width; `timed` includes the columns of times. In a narrow table the
+    /// name keeps its room and other columns are hidden, the one that rows are `sorted` by last.
+    pub fn of(rect: Rect, besides: ExtraRoom, timed: bool, sorted: SortKey) -> Columns {
+        let ExtraRoom { before, state, compared } = besides;
+        let width = |column: OptionalColumn| column.width() + if column == OptionalColumn::State { state } else { 0.0 };
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let all = Going::ALL.into_iter().filter(|column| timed || !matches!(column, Going::Time(_)));
-        let mut left: Vec<Going> = all.collect();
-        let outlasts = |column: &Going| compared && matches!(column, Going::Rate | Going::Calls);
+        let all = OptionalColumn::ALL.into_iter().filter(|column| timed || !matches!(column, OptionalColumn::Time(_)));
+        let mut left: Vec<OptionalColumn> = all.collect();
+        let outlasts = |column: &OptionalColumn| compared && matches!(column, OptionalColumn::Rate | OptionalColumn::Calls);
         left.sort_by_key(|column| (column.sorts(sorted), outlasts(column)));
-        let fits = |left: &[Going]| {
+        let fits = |left: &[OptionalColumn]| {
             let taken: f32 = left.iter().map(|column| width(*column)).sum();
             rect.width() - knob.span() - taken >= NAME + before
         };
@@ -115,31 +116,31 @@ impl Columns {
             left.remove(0);
         }
         let mut right = rect.right();
-        let mut column = |one: Going| {
+        let mut column = |one: OptionalColumn| {
             let width = if left.contains(&one) { width(one) } else { 0.0 };
             right -= width;
             Rangef::new(right, right + width)
         };
-        let spark = column(Going::Spark);
+        let spark = column(OptionalColumn::Spark);
         let mut times = [spark; TimeColumn::ALL.len()];
         for (range, time) in times.iter_mut().zip(TimeColumn::ALL).rev() {
-            *range = column(Going::Time(time));
+            *range = column(OptionalColumn::Time(time));
         }
-        let (rate, calls, state) = (column(Going::Rate), column(Going::Calls), column(Going::State));
+        let (rate, calls, state) = (column(OptionalColumn::Rate), column(OptionalColumn::Calls), column(OptionalColumn::State));
         let name = Rangef::new(knob.max, right.max(knob.max));
         Columns { knob, name, state, calls, rate, times, spark }
     }
 
-    /// What those that went are called, and what rows are sorted by there; those of times where something is or was timed.
-    pub fn gone(&self, timed: bool) -> Vec<(&'static str, Option<Key>)> {
+    /// Returns the names and sort keys of hidden columns; `timed` includes the columns of times.
+    pub fn gone(&self, timed: bool) -> Vec<(&'static str, Option<SortKey>)> {
         let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
         [
-            ("state", Key::State, self.state),
-            ("calls", Key::Calls, self.calls),
-            ("per second", Key::Rate, self.rate),
+            ("state", SortKey::State, self.state),
+            ("calls", SortKey::Calls, self.calls),
+            ("per second", SortKey::Rate, self.rate),
         ]
         .into_iter()
-        .chain(times.map(|(column, range)| (column.name(), Key::Time(column), range)))
+        .chain(times.map(|(column, range)| (column.name(), SortKey::Time(column), range)))
         .map(|(name, key, range)| (name, Some(key), range))
         .chain([(SPARK, None, self.spark)])
         .filter(|(_, _, range)| range.span() == 0.0)
@@ -153,20 +154,20 @@ mod tests {
     use super::*;
     use eframe::egui::{pos2, vec2};
 
-    fn sorted(width: f32, timed: bool, before: f32, by: Key) -> Columns {
-        let besides = Besides { before, ..Besides::default() };
+    fn sorted(width: f32, timed: bool, before: f32, by: SortKey) -> Columns {
+        let besides = ExtraRoom { before, ..ExtraRoom::default() };
         Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), besides, timed, by)
     }
 
     #[test]
-    fn what_rows_are_sorted_by_stays_in_sight() {
-        for by in [Key::State, Key::Calls, Key::Rate, Key::Time(TimeColumn::P90)] {
+    fn sorted_column_stays_visible() {
+        for by in [SortKey::State, SortKey::Calls, SortKey::Rate, SortKey::Time(TimeColumn::P90)] {
             let columns = sorted(370.0, true, 0.0, by);
             let shown = [
-                (Key::State, columns.state),
-                (Key::Calls, columns.calls),
-                (Key::Rate, columns.rate),
-                (Key::Time(TimeColumn::P90), columns.times[1]),
+                (SortKey::State, columns.state),
+                (SortKey::Calls, columns.calls),
+                (SortKey::Rate, columns.rate),
+                (SortKey::Time(TimeColumn::P90), columns.times[1]),
             ];
             let shown = shown.into_iter().filter(|(_, range)| range.span() > 0.0).map(|(key, _)| key);
             assert_eq!(shown.collect::<Vec<_>>(), [by]);
@@ -174,7 +175,7 @@ mod tests {
     }
 
     fn columns(width: f32, timed: bool) -> (Columns, Vec<Rangef>) {
-        let columns = sorted(width, timed, 0.0, Key::Name);
+        let columns = sorted(width, timed, 0.0, SortKey::Name);
         let mut all = vec![columns.state, columns.calls, columns.rate];
         all.extend(columns.times);
         all.push(columns.spark);
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_narrow_table_the_name_keeps_its_room() {
+    fn name_keeps_its_width_in_a_narrow_table() {
         for (width, timed, gone) in [
             (760.0, false, 0),
             (600.0, false, 1),
@@ -199,15 +200,15 @@ mod tests {
             let shown = all.iter().filter(|column| column.span() > 0.0).count();
             assert_eq!(there - shown, gone, "{width}");
             assert!(columns.name.span() >= NAME, "{width}");
-            let place = sorted(width + PLACE, timed, PLACE, Key::Name);
-            let besides = Besides { state: SUMMED, ..Besides::default() };
+            let place = sorted(width + PLACE, timed, PLACE, SortKey::Name);
+            let besides = ExtraRoom { state: SUMMED, ..ExtraRoom::default() };
             let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
-            let summed = Columns::of(rect, besides, true, Key::Name);
-            assert_eq!(summed.state.span(), Going::State.width() + SUMMED);
+            let summed = Columns::of(rect, besides, true, SortKey::Name);
+            assert_eq!(summed.state.span(), OptionalColumn::State.width() + SUMMED);
             assert_eq!(
                 place.name.span(),
                 columns.name.span() + PLACE,
-                "{width}: what stands before it has room of its own"
+                "{width}: the process column has room of its own"
             );
             assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
             assert!(all.windows(2).all(|two| two[0].max <= two[1].min), "{width}: {all:?}");
@@ -215,8 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn times_go_before_the_state_and_how_often_it_is_called() {
-        // Beside the processes of a window of 900 points, and of 1,280 beside the selection, too: with a scroll bar.
+    fn time_columns_are_hidden_before_state_and_calls() {
+        // With a scroll bar: beside the process list in a window of 900 points, and also beside the details
+        // panel at 1,280.
         for (width, times) in [(638.0, &["total"][..]), (718.0, &["total", "self"]), (540.0, &[])] {
             let (columns, _) = columns(width, true);
             let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
@@ -228,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn beside_others_the_state_goes_before_the_numbers_that_are_compared() {
-        // Two in a window of 1,280 points beside the panel, whose names leave some room.
+    fn compared_numbers_outlast_the_state_column() {
+        // Two tables in a window of 1,280 points beside the details panel; their names leave some room.
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(366.0, 100.0));
-        let besides = Besides { before: -60.0, compared: true, ..Besides::default() };
+        let besides = ExtraRoom { before: -60.0, compared: true, ..ExtraRoom::default() };
         let columns = |sorted| Columns::of(rect, besides, true, sorted);
         let there =
             |columns: Columns| [columns.state, columns.calls, columns.rate].map(|range| range.span() > 0.0);
-        assert_eq!(there(columns(Key::Name)), [false, true, true]);
-        let by_total = columns(Key::Time(TimeColumn::Total));
+        assert_eq!(there(columns(SortKey::Name)), [false, true, true]);
+        let by_total = columns(SortKey::Time(TimeColumn::Total));
         assert_eq!(there(by_total), [false, true, false], "what rows are sorted by stays");
     }
 }

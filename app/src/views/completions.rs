@@ -1,40 +1,42 @@
-//! How calls of the selected async method complete; where its `MoveNext` is not dialled along, a button that does that.
+//! Completions of the selected async method, and a button that times its `MoveNext` if that is not timed yet.
 
-use super::cells::Numbers;
-use super::detail::number;
-use crate::commands::Command;
-use crate::model::connection::Connection;
-use crate::model::ids::FLEET;
+use super::cells::NumberAge;
+use super::detail_lines::number;
+use crate::commands::UiCommand;
 use crate::model::live::LiveRow;
-use crate::model::methodset::MethodSet;
-use crate::output::completions::CompletionColumn;
+use crate::model::method_set::MethodSet;
+use crate::model::subject::Subject;
+use crate::text::completions::CompletionColumn;
+use crate::ui::capitalized;
 use eframe::egui::Ui;
 use redial_protocol::ids::CopyKey;
 use redial_protocol::level::Level;
 use redial_protocol::times::Times;
 
-/// Numbers of a method with a row of its own; nothing of one that is not async.
-pub fn show(ui: &mut Ui, connection: &Connection, row: &LiveRow, commands: &mut Vec<Command>) {
+/// Shows completions of a method with a row of its own; nothing unless it is async.
+pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec<UiCommand>) {
+    let table = subject.table();
     let Some(times) = row.times.as_deref() else { return };
-    let connected = connection.obstacle().is_none();
+    let connected = subject.obstacle().is_none();
     let along = times.move_next.map(|token| CopyKey { token, ..row.copy });
-    let body = along.filter(|_| connection.id != FLEET).and_then(|copy| connection.catalogue.find(copy));
-    let is_on = body.and_then(|body| connection.live.of_method(body)).map(LiveRow::is_timed);
-    numbers(ui, Numbers::of(connected && is_on.unwrap_or_else(|| row.is_timed())), times);
+    // A fleet's rows have no `MoveNext` of their own to look up.
+    let body = along.filter(|_| subject.fleet().is_none()).and_then(|copy| table.catalogue.find(copy));
+    let is_on = body.and_then(|body| table.live.of_method(body)).map(LiveRow::is_timed);
+    numbers(ui, NumberAge::of(connected && is_on.unwrap_or_else(|| row.is_timed())), times);
     let Some(body) = body.filter(|_| connected && row.is_timed() && is_on != Some(true)) else { return };
-    let hint = "Dials the MoveNext that does its work at time, too: then calls completed, in flight and their mean latency \
-                stand here. So far its times end where it first waits.";
-    if ui.button("Time its completions").on_hover_text(hint).clicked() {
+    let hint = "Also times the method's MoveNext, which does the work. Then this panel shows completed \
+               calls, calls in flight and their mean latency. Until then, times end at the first await.";
+    if ui.button("Time completions").on_hover_text(hint).clicked() {
         commands
-            .push(Command::Turn { targets: connection.reaching(&MethodSet::one(body)), level: Level::Time });
+            .push(UiCommand::Turn { targets: table.reaching(&MethodSet::one(body)), level: Level::Time });
     }
 }
 
-/// Numbers of one method or of several copies together; nothing where none is async.
-pub fn numbers(ui: &mut Ui, timed: Numbers, times: &Times) {
+/// Shows completions of one method or of several copies together; nothing unless one is async.
+pub fn numbers(ui: &mut Ui, timed: NumberAge, times: &Times) {
     let Some(completions) = times.completions else { return };
     for column in CompletionColumn::ALL {
         let cell = column.cell(&completions).unwrap_or_else(|| "–".to_owned());
-        ui.scope(|ui| number(ui, column.name(), timed, &cell)).response.on_hover_text(column.meaning());
+        ui.scope(|ui| number(ui, &capitalized(column.name()), timed, &cell)).response.on_hover_text(capitalized(column.meaning()));
     }
 }

@@ -1,39 +1,44 @@
-//! The selection, large: its knob, its state in words, its numbers.
+//! The details panel: the selection with a large knob, its state and its numbers.
 
-use super::cells::Numbers;
+use super::cells::NumberAge;
 use super::cost;
-use super::face::Face;
-use crate::commands::Command;
-use crate::model::catalogue::bits::Bits;
-use crate::model::connection::{Connection, Targets};
+use super::detail_lines::{line_of, pair};
+use super::knob_state::{KnobState, state_hint};
+use crate::commands::UiCommand;
+use crate::model::catalogue::bit_set::BitSet;
+use crate::model::method_table::{MethodTable, Targets};
 use crate::model::ids::{MethodIx, Node};
-use crate::model::lines::Lines;
-use crate::model::list::{Key, Sort};
+use crate::model::visible_rows::VisibleRows;
+use crate::model::list::{SortKey, Sort};
 use crate::model::live::LiveRow;
-use crate::model::methodset::MethodSet;
-use crate::output::times::TimeColumn;
-use crate::output::{budget, words};
+use crate::model::method_set::MethodSet;
+use crate::model::subject::Subject;
+use crate::text::times::TimeColumn;
+use crate::text::budget;
+use crate::text::words;
 use crate::ui::knob::{self, Knob};
+use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::{Id, RichText, Sense, Ui, vec2};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
 const KNOB: f32 = 116.0;
-/// The smallest there is in a low panel, and the height from which on all that is told of one counted method is in sight.
+/// The knob's smallest size, in a low panel; and the height from which everything about one counted method is
+/// visible.
 const LOW_KNOB: f32 = 64.0;
 const WHOLE: f32 = 520.0;
-/// Below that height, where methods can be timed, the knob gives way to the histogram.
+/// Below this height, where methods can be timed, the knob shrinks in favour of the histogram.
 const LOW: f32 = 540.0;
-/// Height of a line with a number that one looks for first.
+/// Height of a line with a main number.
 const FIGURE: f32 = 22.0;
 
-/// Whether another selection is told of than in the last frame: that begins at the top. The same method in a process beside is
-/// compared at the same place.
-pub fn is_another(ui: &Ui, lines: Lines<'_>) -> bool {
-    let Lines { own, list, .. } = lines;
-    // By names, for numbers of methods change when a module goes.
+/// Returns whether the selection changed since the last frame, so that the panel scrolls to its top. The same
+/// method in a process beside keeps its place for comparison.
+pub fn is_another(ui: &Ui, lines: VisibleRows<'_>) -> bool {
+    let list = lines.list.table();
+    // Compares names, because method numbers change when a module unloads.
     let focus = list.selection.focus().map(|node| match node {
         Node::Method(method) => {
             let module = list.catalogue.module(list.catalogue.module_of(method));
@@ -41,74 +46,80 @@ pub fn is_another(ui: &Ui, lines: Lines<'_>) -> bool {
         }
         group => format!("{group:?}"),
     });
-    let whose = (!lines.is_beside()).then_some(own.id.0);
-    let now = Id::unique((whose, focus, list.selection.len()));
-    let memory = Id::unique("what the panel tells of");
+    let shown = (!lines.is_beside()).then_some(lines.own.id());
+    let now = Id::unique((shown, focus, list.selection.len()));
+    let memory = Id::unique("selection in the panel");
     ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(memory, now), now)) != now
 }
 
-/// Shows it in the rest of `ui`.
-pub fn show(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
-    let targets = connection.turned_by_selection();
-    let shown = connection.targets();
+/// Shows the panel in the rest of `ui`.
+pub fn show(ui: &mut Ui, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+    let table = subject.table();
+    let targets = table.turned_by_selection();
+    let shown = table.targets();
     let first = shown.iter().next();
     match (first, shown.len()) {
-        (None, _) => nothing(ui, connection),
-        (Some(method), 1) => one(ui, connection, method, commands),
-        _ => many(ui, connection, targets, commands),
+        (None, _) => nothing(ui, subject),
+        (Some(method), 1) => one(ui, subject, method, commands),
+        _ => many(ui, subject, targets, commands),
     }
 }
 
-fn nothing(ui: &mut Ui, connection: &Connection) {
+fn nothing(ui: &mut Ui, subject: Subject<'_>) {
+    let table = subject.table();
     ui.add_space(16.0);
     ui.vertical_centered(|ui| {
-        ui.strong("Nothing selected");
-        ui.weak(match connection.list.shown() {
-            0 => "The list shows no method that could be.",
-            _ if connection.obstacle().is_some() => "Pick a method in the list, or move with the arrows.",
-            _ => "Pick a method in the list, or move with the arrows. Space turns its dial.",
+        ui.strong("No method selected");
+        ui.weak(match table.list.shown() {
+            0 => "No methods match.",
+            _ if subject.obstacle().is_some() => "Select a method in the list or move with the arrow keys.",
+            _ => "Select a method in the list or move with the arrow keys. Space turns its dial.",
         });
         ui.add_space(10.0);
-        if connection.list.shown() == 0 || connection.obstacle().is_some() {
-            // What shows some stands in their place; and where nobody answers, nothing is called as far as is known.
+        if table.list.shown() == 0 || subject.obstacle().is_some() {
+            // The empty state offers the next steps instead; and without an answering agent nothing is
+            // counted.
             return;
         }
-        let sorted = |key| connection.list.sort() == Sort { key, descending: true };
-        // Of a few nobody counts there may be a reason, as of what loaded later.
-        let are_most = |on: usize| on > 0 && on * 10 >= connection.list.shown() * 9;
-        ui.strong("What is called most?");
-        let on = connection.live.count(State::Live) + connection.live.count(State::Asked);
-        ui.weak(match (are_most(on), sorted(Key::Rate)) {
-            (true, true) => "These are counted and sorted by “per second”: the top row is called most now.",
-            (true, false) => "These are counted: sort by “per second”.",
-            (false, _) => "Ctrl+A selects all methods shown, 1 counts them; then sort by “per second”.",
+        let sorted = |key| table.list.sort() == Sort { key, descending: true };
+        // A few methods may stay uncounted for a reason, such as modules loaded later.
+        let are_most = |on: usize| on > 0 && on * 10 >= table.list.shown() * 9;
+        ui.strong("Which methods are called most?");
+        let on = table.live.count(CopyState::Live) + table.live.count(CopyState::Asked);
+        ui.weak(match (are_most(on), sorted(SortKey::Rate)) {
+            (true, true) => "These methods are counted and sorted by “Per second”: the top row is called \
+                            most now.",
+            (true, false) => "These methods are counted. Sort by “Per second”.",
+            (false, _) => "Press Ctrl+A to select all methods shown and 1 to count them, then sort by \
+                          “Per second”.",
         });
-        if connection.offered().contains(&Level::Time) {
+        if subject.offered().contains(&Level::Time) {
             ui.add_space(10.0);
-            ui.strong("What takes most time?");
-            let timed = connection.live.wanted(Level::Time).map_or(0, Bits::count);
-            ui.weak(match (are_most(timed), sorted(Key::Time(TimeColumn::Own))) {
-                (true, true) => "These are timed and sorted by “self”: the top row took most.",
-                (true, false) => "These are timed: sort by “self”.",
-                (false, _) => "Ctrl+A and 2 time all methods shown; then sort by “self”.",
+            ui.strong("Which methods take most time?");
+            let timed = table.live.wanted(Level::Time).map_or(0, BitSet::count);
+            ui.weak(match (are_most(timed), sorted(SortKey::Time(TimeColumn::Own))) {
+                (true, true) => "These methods are timed and sorted by “Self”: the top row took most.",
+                (true, false) => "These methods are timed. Sort by “Self”.",
+                (false, _) => "Press Ctrl+A and 2 to time all methods shown, then sort by “Self”.",
             });
         }
     });
 }
 
-fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Vec<Command>) {
+fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<UiCommand>) {
+    let table = subject.table();
     let palette = Palette::of(ui);
-    let full = connection.catalogue.full_name(method);
-    let merged = connection.merged(method);
-    let dial = connection.dial(method);
-    let connected = connection.obstacle().is_none();
-    let group = merged.as_ref().map(|copies| connection.group_of_set(copies));
+    let full = table.catalogue.full_name(method);
+    let merged = table.merged(method);
+    let dial = table.dial(method);
+    let connected = subject.obstacle().is_none();
+    let group = merged.as_ref().map(|copies| table.group_of_set(copies));
     let face = match merged.as_ref().zip(group.as_ref()) {
         Some((copies, group)) => {
-            let refused = super::several::refusals(connection, copies).len();
-            super::several::face(connection, group, copies, refused)
+            let refused = super::fleet_header::refusals(subject, copies).len();
+            super::fleet_header::face(subject, group, copies, refused)
         }
-        None => Face::of(&dial, connected),
+        None => KnobState::of(&dial, connected),
     };
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.method)).size(TITLE).strong()).truncate());
     ui.add(eframe::egui::Label::new(RichText::new(full.part(&full.type_name)).color(palette.weak)).wrap());
@@ -120,64 +131,64 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
     let stepped =
         dial.row.and_then(|row| row.times_note.as_deref()).filter(|note| budget::is_stepped(Some(note)));
     let stepped = stepped.filter(|_| merged.is_none());
-    knob(ui, connection, (&face, known, stepped), connection.reaching(&MethodSet::one(method)), commands);
+    knob(ui, subject, (&face, known, stepped), table.reaching(&MethodSet::one(method)), commands);
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
-        figures(ui, Numbers::of(connected && group.counts()), &calls, group.counted_rate());
-        // Nothing below moves when the dial goes off.
+        figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
+        // Always takes its line, so that nothing below moves when the dial goes off.
         last_numbers(ui, Some(super::rows::last_of_group(&group).filter(|_| connected).unwrap_or_default()));
-        let timed = Numbers::of(connected && group.is_timed());
+        let timed = NumberAge::of(connected && group.is_timed());
         super::latency::sums(ui, timed, group.sums.times.as_ref());
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
     } else if let Some(row) = dial.row {
         let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.calls));
-        let counted = Numbers::of(connected && row.counts());
+        let counted = NumberAge::of(connected && row.counts());
         figures(ui, counted, &calls, row.counted_rate().map(f64::from));
         let last = super::rows::last_of_row(row).filter(|_| connected);
-        // In the graph's line, so that nothing below moves when the dial goes off.
+        // The graph's caption says it instead, so that nothing below moves when the dial goes off.
         let in_graph = row.series.is_some() && !row.counts();
         last_numbers(ui, last.filter(|_| !in_graph));
-        super::completions::show(ui, connection, row, commands);
-        super::latency::show(ui, connection, row);
-        // Its tick stands still under the pointer that ticks it, and what was asked for above what is there anyway.
-        super::callers::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
+        super::completions::show(ui, subject, row, commands);
+        super::latency::show(ui, subject, row);
+        // Above the histogram, so that its checkbox does not move under the pointer when the callers appear.
+        super::callers::show(ui, subject, row, table.reaching(&MethodSet::one(method)), commands);
         if row.options.keeps_calls() {
-            worst(ui, connection, (method, row), commands);
+            worst(ui, subject, (method, row), commands);
         }
-        super::latency::spread(ui, connection, row, &full.text, commands);
+        super::latency::spread(ui, subject, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
-            sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(connection.live.tick()), palette);
-            // Its points are a second apart; what is said to be now may lie between them.
-            let top = series.at(connection.live.tick()).fold(row.counted_rate().unwrap_or(0.0), f32::max);
+            sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(table.live.tick()), palette);
+            // The graph's points are a second apart; the current rate may lie between them.
+            let top = series.at(table.live.tick()).fold(row.counted_rate().unwrap_or(0.0), f32::max);
             let text = match last.filter(|_| in_graph) {
                 Some(last) => last.to_owned(),
-                None => format!("last minute, at most {}", numbers::rate(top.into())),
+                None => format!("Last minute, peak {}", numbers::rate(top.into())),
             };
             ui.label(RichText::new(text).small().color(palette.weak));
         }
         if !row.options.keeps_calls() {
-            worst(ui, connection, (method, row), commands);
+            worst(ui, subject, (method, row), commands);
         }
         let wanted =
-            if dial.pending { format!("{}, not answered yet", dial.wanted) } else { dial.wanted.to_string() };
-        pair(ui, "wanted", &wanted);
-        let name = if connected { "actual" } else { "last seen" };
-        let actual = ui.scope(|ui| pair(ui, name, dial.state.word()));
+            if dial.pending { format!("{} (waiting for the agent)", dial.wanted) } else { dial.wanted.to_string() };
+        pair(ui, "Wanted", &wanted);
+        let name = if connected { "Actual" } else { "Last seen" };
+        let actual = ui.scope(|ui| pair(ui, name, words::state_word(dial.state)));
         actual.response.on_hover_ui(|ui| {
-            ui.label(words::state_means(dial.state, Some(row.wanted)));
+            ui.label(state_hint(dial.state, Some(row.wanted)));
             row.version.into_iter().for_each(|version| drop(ui.weak(words::version_means(version))));
         });
-        if connected && matches!(dial.state, State::Asked | State::Reverting | State::Failed | State::Lost) {
+        if connected && matches!(dial.state, CopyState::Asked | CopyState::Reverting | CopyState::Failed | CopyState::Lost) {
             ui.label(
-                RichText::new(words::state_means(dial.state, Some(row.wanted))).small().color(palette.weak),
+                RichText::new(state_hint(dial.state, Some(row.wanted))).small().color(palette.weak),
             );
         }
         if let Some(note) = &row.note {
             let colour =
-                if matches!(row.state, State::Refused | State::Failed) { palette.bad } else { palette.asked };
+                if matches!(row.state, CopyState::Refused | CopyState::Failed) { palette.bad } else { palette.asked };
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
@@ -185,161 +196,166 @@ fn one(ui: &mut Ui, connection: &Connection, method: MethodIx, commands: &mut Ve
             ui.add_space(4.0);
             ui.colored_label(palette.asked, note.as_ref());
         }
-        // Those of earlier versions are of no interest.
-        let live = row.instances.iter().filter(|instance| instance.state == State::Live).count();
+        // Instances of earlier versions do not matter.
+        let live = row.instances.iter().filter(|instance| instance.state == CopyState::Live).count();
         if live > 1 {
-            pair(ui, "compiled", &words::count(live as u64, "instance", "instances"));
+            pair(ui, "Compiled", &words::count(live as u64, "instance", "instances"));
         }
     }
-    super::copies::show(ui, connection, method, commands);
-    // Below the knob there is one already.
-    if numbers || connection.catalogue.copies(method).len() > 1 {
+    super::copies::show(ui, subject, method, commands);
+    // The knob has a separator below it already.
+    if numbers || table.catalogue.copies(method).len() > 1 {
         ui.separator();
     }
-    home(ui, connection, method);
+    home(ui, table, method);
 }
 
-/// Worst calls.
+/// Shows the slowest calls.
 fn worst(
     ui: &mut Ui,
-    connection: &Connection,
+    subject: Subject<'_>,
     (method, row): (MethodIx, &LiveRow),
-    commands: &mut Vec<Command>,
+    commands: &mut Vec<UiCommand>,
 ) {
-    super::worst::show(ui, connection, row, connection.reaching(&MethodSet::one(method)), commands);
+    let targets = subject.table().reaching(&MethodSet::one(method));
+    super::slowest_calls::show(ui, subject, row, targets, commands);
 }
 
-/// Where the method is from, and who else would see its dial.
-fn home(ui: &mut Ui, connection: &Connection, method: MethodIx) {
+/// Shows the method's module, and the AppDomains that share its dial.
+fn home(ui: &mut Ui, table: &MethodTable, method: MethodIx) {
     let palette = Palette::of(ui);
-    let Some(module) = connection.catalogue.module(connection.catalogue.module_of(method)) else { return };
-    pair(ui, "module", &module.name);
-    if connection.catalogue.spans_processes() {
-        pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
+    let Some(module) = table.catalogue.module(table.catalogue.module_of(method)) else { return };
+    pair(ui, "Module", &module.name);
+    if table.catalogue.spans_processes() {
+        pair(ui, "Token", &format!("{:#010x}", table.catalogue.token(method).0));
         return;
     }
-    if let Some(domain) = connection.catalogue.domains().get(module.domain as usize) {
-        let title = connection.catalogue.domain_title(Node::Domain(module.domain));
+    if let Some(domain) = table.catalogue.domains().get(module.domain as usize) {
+        let title = table.catalogue.domain_title(Node::Domain(module.domain));
         let row = ui.scope(|ui| pair(ui, "AppDomain", &title));
         row.response.on_hover_text(&domain.name);
     }
-    pair(ui, "token", &format!("{:#010x}", connection.catalogue.token(method).0));
-    if connection.catalogue.is_shared(module) {
-        let names = connection.catalogue.domain_titles(module);
+    pair(ui, "Token", &format!("{:#010x}", table.catalogue.token(method).0));
+    if table.catalogue.is_shared(module) {
+        let names = table.catalogue.domain_titles(module);
         let count = names.len();
-        let text = format!("shared by {count} AppDomains, all of them will see this: {}", names.join(", "));
+        let text = format!("Shared by {count} AppDomains; a change affects all of them: {}", names.join(", "));
         ui.colored_label(palette.asked, text);
     }
     if module.dynamic {
-        ui.colored_label(palette.asked, "its module is dynamic or collectible: the agent will refuse");
+        ui.colored_label(palette.asked, "The module is dynamic or collectible, so the agent refuses to \
+                                        dial its methods.");
     }
 }
 
-fn many(ui: &mut Ui, connection: &Connection, targets: Targets, commands: &mut Vec<Command>) {
-    let group = connection.group_of_set(&targets.methods);
+fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<UiCommand>) {
+    let table = subject.table();
+    let group = table.group_of_set(&targets.methods);
     let sums = group.sums;
-    // What has ended is part of the sums, and wants nothing any more; where all has, it is all there is to be told of.
-    let there = connection.catalogue.not_over(&targets.methods);
+    // Ended processes count in the sums but have no dials to turn. If all have ended, the panel shows them
+    // only.
+    let there = table.catalogue.in_running_processes(&targets.methods);
     let ended = targets.methods.len() - there.len();
     let these = if there.is_empty() { targets.methods.clone() } else { there.clone() };
-    let wants = if ended == 0 { group } else { connection.group_of_set(&these) };
-    let face = Face::of_group(&wants).seen(connection.obstacle().is_none());
-    let merged = connection.catalogue.spans_processes() && connection.catalogue.is_merged();
+    let wants = if ended == 0 { group } else { table.group_of_set(&these) };
+    let face = KnobState::of_group(&wants).seen(subject.obstacle().is_none());
+    let merged = table.catalogue.spans_processes() && table.catalogue.is_merged();
     if merged {
-        let rows = words::methods(connection.targets().len());
-        let text = format!("{rows} in {}", connection.title());
+        let rows = words::methods(table.targets().len());
+        let text = format!("{rows} in {}", subject.title());
         ui.label(RichText::new(text).size(TITLE).strong());
-        ui.weak(format!("{} turned together", words::count(there.len(), "copy", "copies")));
+        ui.weak(format!("{} change together", words::count(there.len(), "copy", "copies")));
     } else {
         ui.label(RichText::new(words::methods(targets.methods.len())).size(TITLE).strong());
-        ui.weak("turned together");
+        ui.weak("Changed together");
     }
-    knob(ui, connection, (&face, sums.known > 0, None), targets.clone(), commands);
+    knob(ui, subject, (&face, sums.known > 0, None), targets.clone(), commands);
     if face.wanted == Some(Level::Time) {
-        super::worst::menu(ui, connection, None, targets, commands);
+        super::slowest_calls::menu(ui, subject, None, targets, commands);
     }
     if sums.known > 0 {
-        let counted = Numbers::of(connection.obstacle().is_none() && group.counts());
+        let counted = NumberAge::of(subject.obstacle().is_none() && group.counts());
         figures(ui, counted, &words::grouped(sums.calls), group.counted_rate());
-        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| connection.obstacle().is_none()));
+        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| subject.obstacle().is_none()));
     }
     for level in Level::ALL {
-        // Those that cannot be on are told of by themselves.
+        // Methods without a body have a line of their own.
         let left_out = if level == Level::Off { wants.bodyless } else { 0 };
         let number = wants.by_level[level as usize].saturating_sub(left_out);
         if number > 0 {
-            pair(ui, &format!("want {level}"), &words::grouped(number.into()));
+            pair(ui, &format!("Set to {level}"), &words::grouped(number.into()));
         }
     }
     if wants.bodyless > 0 {
-        let row = ui.scope(|ui| pair(ui, "without a body", &words::grouped(wants.bodyless.into())));
+        let row = ui.scope(|ui| pair(ui, "Without a body", &words::grouped(wants.bodyless.into())));
         row.response.on_hover_ui(|ui| {
             ui.set_max_width(560.0);
-            ui.label("abstract, extern and P/Invoke methods: there is no code to count in");
-            connection.bodyless_named(&these).lines().for_each(|line| drop(ui.weak(line)));
+            ui.label("Abstract, extern and P/Invoke methods have no code to instrument.");
+            table.bodyless_named(&these).lines().for_each(|line| drop(ui.weak(line)));
         });
     }
-    for state in [State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost] {
+    for state in [CopyState::Asked, CopyState::Live, CopyState::Reverting, CopyState::Refused, CopyState::Failed, CopyState::Lost] {
         let number = wants.sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
-            let passing = matches!(state, State::Asked | State::Live | State::Reverting);
-            let was = if passing && connection.obstacle().is_some() { "was " } else { "" };
-            let waits = if state == State::Asked && was.is_empty() { ", not called since" } else { "" };
-            let name = format!("{was}{}{waits}", state.word());
+            let passing = matches!(state, CopyState::Asked | CopyState::Live | CopyState::Reverting);
+            let was = if passing && subject.obstacle().is_some() { "was " } else { "" };
+            let waits = if state == CopyState::Asked && was.is_empty() { ", not called yet" } else { "" };
+            let name = capitalized(&format!("{was}{}{waits}", words::state_word(state)));
             let row = ui.scope(|ui| pair(ui, &name, &words::grouped(number.into())));
-            row.response.on_hover_text(words::state_means(state, None));
+            row.response.on_hover_text(state_hint(state, None));
         }
     }
     if ended > 0 && !there.is_empty() {
-        let row = ui.scope(|ui| pair(ui, "in ended processes", &words::grouped(ended)));
-        row.response.on_hover_text("copies that nobody turns any more: their calls are part of the sums");
+        let row = ui.scope(|ui| pair(ui, "In ended processes", &words::grouped(ended)));
+        row.response.on_hover_text("Copies in ended processes can no longer be turned. The sums include \
+                                   their calls.");
     }
 }
 
-/// `known`: some of what it turns was dialled; `stepped`: why the budget stepped it down.
+/// `known`: at least one method was dialled; `stepped`: why the budget turned the method down.
 fn knob(
     ui: &mut Ui,
-    connection: &Connection,
-    (face, known, stepped): (&Face, bool, Option<&str>),
+    subject: Subject<'_>,
+    (face, known, stepped): (&KnobState, bool, Option<&str>),
     targets: Targets,
-    commands: &mut Vec<Command>,
+    commands: &mut Vec<UiCommand>,
 ) {
-    let size = knob_size(ui.clip_rect().height(), connection.offered().contains(&Level::Time));
+    let size = knob_size(ui.clip_rect().height(), subject.offered().contains(&Level::Time));
     ui.add_space(if size < KNOB { 0.0 } else { 6.0 });
     ui.vertical_centered(|ui| {
-        let enabled = face.enabled(connection);
-        let costs = || cost::hints(connection, &targets.methods, face.wanted);
-        let offered = connection.offered_to_picked();
-        let face_of_it = knob::Face { offered, ..face.knob(connection, "dial of the selection") };
+        let enabled = face.enabled(subject);
+        let costs = || cost::hints(subject, &targets.methods, face.wanted);
+        let offered = subject.offered_to_selection();
+        let face_of_it = knob::KnobFace { offered, ..face.knob(subject, "Dial of the selection") };
         let knob = Knob::new(face_of_it, size).hinting(&costs);
         let turned = knob.enabled(enabled).show(ui);
         if let Some(level) = turned.to {
-            commands.push(Command::Turn { targets, level });
+            commands.push(UiCommand::Turn { targets, level });
         }
         if let Some(level) = turned.refused {
-            commands.push(Command::NotOffered(level));
+            commands.push(UiCommand::NotOffered(level));
         }
         let palette = Palette::of(ui);
         let wanted = face.wanted.map_or("mixed", Level::word);
         ui.label(RichText::new(wanted).size(16.0).strong());
         let original =
-            face.says.is_empty() || face.state == Some(State::Off) && face.wanted == Some(Level::Off);
-        let connected = connection.obstacle().is_none();
-        let says = match (face.unable, original, connected) {
+            face.state_text.is_empty() || face.state == Some(CopyState::Off) && face.wanted == Some(Level::Off);
+        let connected = subject.obstacle().is_none();
+        let state_text = match (face.unable, original, connected) {
             (Some(unable), ..) => unable,
-            (None, true, true) => "the original code runs",
-            (None, true, _) if known => "nothing was on",
-            (None, ..) if face.says.is_empty() => "never dialled",
-            _ => &face.says,
+            (None, true, true) => "Runs its original code",
+            (None, true, _) if known => "Was off",
+            (None, ..) if face.state_text.is_empty() => "Never dialled",
+            _ => &face.state_text,
         };
-        ui.label(RichText::new(says).color(face.colour(palette)));
+        ui.label(RichText::new(capitalized(state_text)).color(face.colour(palette)));
         stepped.into_iter().for_each(|why| drop(ui.label(RichText::new(why).small().color(palette.asked))));
     });
     ui.add_space(4.0);
     ui.separator();
 }
 
-/// How large the knob is in a panel of a height, `timed`: where methods can be timed.
+/// Returns the knob's size in a panel of this height; `timed` if methods can be timed.
 fn knob_size(height: f32, timed: bool) -> f32 {
     match timed && height < LOW {
         true => LOW_KNOB,
@@ -347,46 +363,18 @@ fn knob_size(height: f32, timed: bool) -> f32 {
     }
 }
 
-/// The numbers that one looks for first; of what is not counted now there is no rate to be known.
-fn figures(ui: &mut Ui, counted: Numbers, calls: &str, rate: Option<f64>) {
-    let rate = rate.filter(|_| counted == Numbers::Live).map_or("–".to_owned(), numbers::rate);
+/// Shows the main numbers; the rate is unknown while nothing is counted.
+fn figures(ui: &mut Ui, counted: NumberAge, calls: &str, rate: Option<f64>) {
+    let rate = rate.filter(|_| counted == NumberAge::Live).map_or("–".to_owned(), numbers::rate);
     let colour = counted.colour(Palette::of(ui));
-    for (name, value) in [("calls", calls), ("now", rate.as_str())] {
+    for (name, value) in [("Calls", calls), ("Now", rate.as_str())] {
         line_of(ui, FIGURE, name, RichText::new(value).monospace().size(TITLE).color(colour));
     }
 }
 
-/// That numbers are the last there were, where they are.
+/// Notes that the numbers are the last known values, if they are.
 fn last_numbers(ui: &mut Ui, last: Option<&str>) {
     if let Some(last) = last {
         ui.label(RichText::new(last).small().color(Palette::of(ui).weak));
     }
-}
-
-/// A name and what it stands for, at both ends of a line.
-pub fn pair(ui: &mut Ui, name: &str, value: &str) {
-    line(ui, name, RichText::new(value).monospace());
-}
-
-/// The same of a number that may be the last there was.
-pub fn number(ui: &mut Ui, name: &str, number: Numbers, value: &str) {
-    let colour = number.colour(Palette::of(ui));
-    line(ui, name, RichText::new(value).monospace().color(colour));
-}
-
-fn line(ui: &mut Ui, name: &str, value: RichText) {
-    line_of(ui, 0.0, name, value);
-}
-
-/// Of a height at least, in whose middle both stand. Nothing here is clicked: lines stand closer than buttons would.
-fn line_of(ui: &mut Ui, height: f32, name: &str, value: RichText) {
-    ui.scope(|ui| {
-        ui.spacing_mut().interact_size.y = height;
-        ui.horizontal(|ui| {
-            ui.weak(name);
-            ui.with_layout(eframe::egui::Layout::right_to_left(eframe::egui::Align::Center), |ui| {
-                ui.add(eframe::egui::Label::new(value).truncate());
-            });
-        });
-    });
 }

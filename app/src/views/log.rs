@@ -1,22 +1,21 @@
-//! The panel below: the log (what was asked, what became of it, every refusal in words), and what launched programs
-//! wrote.
+//! The bottom panel: the log of requests, results and refusals, and the output of launched programs.
 
 use crate::model::Model;
-use crate::model::ids::ConnectionId;
-use crate::model::log::{Kind, Log};
-use crate::model::output::Output;
+use crate::model::log::{LogKind, Log};
+use crate::model::program_output::ProgramOutput;
 use crate::model::update::Now;
-use crate::output::words;
-use crate::ui::list::{Scroll, Window};
+use crate::model::ids::SubjectId;
+use crate::text::words;
+use crate::ui::list::{Scroll, ListWindow};
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
 
 const ROW: f32 = 20.0;
-/// Where the second and the third column begin, points.
+/// Left ends of the second and third column, points.
 const SECOND: f32 = 66.0;
 const THIRD: f32 = 136.0;
 
-/// What the panel shows.
+/// The panel's tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tab {
     #[default]
@@ -24,56 +23,56 @@ enum Tab {
     Output,
 }
 
-/// What the view itself remembers.
+/// The view's own state.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct LogState {
     tab: Tab,
-    log: Follow,
-    output: Follow,
+    log: ScrollFollow,
+    output: ScrollFollow,
 }
 
-/// A list that follows its end as long as its end is in view.
+/// A list that scrolls with new lines while its end is visible.
 #[derive(Debug, Default)]
-struct Follow {
+struct ScrollFollow {
     scroll: Scroll,
-    /// Lines there ever were when it was shown last.
+    /// Number of lines ever written when it was last shown.
     newest: u64,
     count: usize,
     /// Its height then.
     room: f32,
-    /// Its end was in view when there was room for a line last.
+    /// Its end was visible when a line last fitted.
     at_end: bool,
-    /// Its end is asked for.
-    asked: bool,
+    /// The user asked for the newest line.
+    jump_to_end: bool,
 }
 
-impl Follow {
-    fn show(&mut self, ui: &mut Ui, name: &str, count: usize, newest: u64) -> Window {
+impl ScrollFollow {
+    fn show(&mut self, ui: &mut Ui, name: &str, count: usize, newest: u64) -> ListWindow {
         if self.room >= ROW {
             self.at_end = self.scroll.shows(self.count.saturating_sub(1), ROW);
         }
         let at_end = self.count == 0 || self.at_end;
         let room = ui.available_height().max(0.0);
-        // What was at the end stays there, though the panel gets lower.
-        if std::mem::take(&mut self.asked) || (newest != self.newest || room < self.room) && at_end {
+        // The end stays visible while the panel shrinks.
+        if std::mem::take(&mut self.jump_to_end) || (newest != self.newest || room < self.room) && at_end {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
         (self.newest, self.count, self.room) = (newest, count, room);
         if count as f32 * ROW > room {
-            // Whole lines only, or the first would be cut in half.
+            // Shows whole lines only; the first would be cut in half.
             ui.add_space(room % ROW);
         }
         self.scroll.show(ui, name, count, ROW)
     }
 
-    /// Whether its end was out of view when it was shown last.
+    /// Returns whether its end was out of view when last shown.
     fn is_behind(&self) -> bool {
         self.count > 0 && !self.scroll.shows(self.count - 1, ROW)
     }
 }
 
-/// One line: time, a word, a text.
-struct Line<'a> {
+/// One line: time, kind, text.
+struct LogLine<'a> {
     time: String,
     word: &'a str,
     colour: Color32,
@@ -82,7 +81,7 @@ struct Line<'a> {
 }
 
 /// Shows the panel in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut State, model: &Model) {
+pub fn show(ui: &mut Ui, state: &mut LogState, model: &Model) {
     let Model { log, output, current, .. } = model;
     head(ui, state, log, output);
     match state.tab {
@@ -91,7 +90,7 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model) {
     }
 }
 
-fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
+fn head(ui: &mut Ui, state: &mut LogState, log: &Log, output: &ProgramOutput) {
     ui.horizontal(|ui| {
         let before = state.tab;
         let log_tab = ui.selectable_value(&mut state.tab, Tab::Log, "Log");
@@ -101,60 +100,60 @@ fn head(ui: &mut Ui, state: &mut State, log: &Log, output: &Output) {
         };
         let output_tab = ui
             .selectable_value(&mut state.tab, Tab::Output, written)
-            .on_hover_text("what programs launched from here wrote");
-        // Who chooses the tab that is shown already wants to see its end.
+            .on_hover_text("Output of programs launched from this window");
+        // A click on the open tab scrolls to the end.
         let again = if before == Tab::Log { log_tab.clicked() } else { output_tab.clicked() };
         let shown = match state.tab {
             Tab::Log => &mut state.log,
             Tab::Output => &mut state.output,
         };
         let to_end = shown.is_behind() && {
-            let link = ui.link("to the newest");
-            link.on_hover_text("lines that come are shown as they come while the last one is in sight")
+            let link = ui.link("Jump to newest");
+            link.on_hover_text("New lines scroll into view while the last one is visible")
                 .clicked()
         };
-        shown.asked |= to_end || again;
+        shown.jump_to_end |= to_end || again;
         let (lines, gone, nothing) = match state.tab {
             Tab::Log => (
                 log.entries().len(),
                 log.forgotten(),
-                "what is asked for, and what becomes of it, will stand here",
+                "Requests and results appear here.",
             ),
             Tab::Output => (
                 output.lines().len(),
                 output.gone(),
-                "what programs launched from here write will stand here",
+                "Output of launched programs appears here.",
             ),
         };
         let counted = words::count(lines as u64, "line", "lines");
         let text = match (lines, gone) {
             (0, _) => nothing.to_owned(),
             (_, 0) => counted,
-            (_, gone) => format!("the last {counted}; {} older are gone", words::grouped(gone)),
+            (_, gone) => format!("The last {counted}; {} older ones were dropped", words::grouped(gone)),
         };
         let label = egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate();
-        ui.add(label).on_hover_text("times are in UTC");
+        ui.add(label).on_hover_text("Times are in UTC");
     });
 }
 
-fn show_log(ui: &mut Ui, follow: &mut Follow, log: &Log, looking_at: Option<ConnectionId>) {
+fn show_log(ui: &mut Ui, follow: &mut ScrollFollow, log: &Log, viewed: Option<SubjectId>) {
     let entries = log.entries();
     let window = follow.show(ui, "log", entries.len(), entries.back().map_or(0, |entry| entry.serial));
     let palette = Palette::of(ui);
     for row in window.rows.clone() {
         let Some(entry) = entries.get(row) else { continue };
-        let line = Line {
+        let line = LogLine {
             time: time(entry.at),
             word: word(entry.kind),
             colour: colour(entry.kind, palette),
-            text: &entry.told_to(looking_at),
+            text: &entry.text_for(viewed),
             text_font: FontId::proportional(DIGITS),
         };
         line.show(ui, &window, row, ui.scope_id().with(("log entry", entry.serial)));
     }
 }
 
-fn show_output(ui: &mut Ui, follow: &mut Follow, output: &Output) {
+fn show_output(ui: &mut Ui, follow: &mut ScrollFollow, output: &ProgramOutput) {
     let lines = output.lines();
     let window = follow.show(ui, "output", lines.len(), output.total());
     let palette = Palette::of(ui);
@@ -162,7 +161,7 @@ fn show_output(ui: &mut Ui, follow: &mut Follow, output: &Output) {
     for row in window.rows.clone() {
         let Some(written) = lines.get(row) else { continue };
         let error = written.written.error;
-        let line = Line {
+        let line = LogLine {
             time: time(written.at),
             word: &format!("{}{}", written.pid, if error { " err" } else { "" }),
             colour: if error { palette.bad } else { palette.weak },
@@ -173,8 +172,8 @@ fn show_output(ui: &mut Ui, follow: &mut Follow, output: &Output) {
     }
 }
 
-impl Line<'_> {
-    fn show(&self, ui: &Ui, window: &Window, row: usize, id: Id) {
+impl LogLine<'_> {
+    fn show(&self, ui: &Ui, window: &ListWindow, row: usize, id: Id) {
         let palette = Palette::of(ui);
         let painter = ui.painter_at(window.rect);
         let rect = window.row_rect(row);
@@ -195,35 +194,35 @@ impl Line<'_> {
     }
 }
 
-/// `06:57:01`, UTC.
+/// Returns a UTC time of day: `06:57:01`.
 pub fn time(at: Now) -> String {
     words::utc(at.unix_ms).get(11..19).unwrap_or_default().to_owned()
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: LogKind) -> &'static str {
     match kind {
-        Kind::Request => "request",
-        Kind::Answer | Kind::Undone => "answer",
-        Kind::AllOff => "all off",
-        Kind::Refusal => "refused",
-        Kind::NoAnswer => "no answer",
-        Kind::Failure => "failed",
-        Kind::Transition => "state",
-        Kind::Connection => "link",
-        Kind::Budget => "budget",
-        Kind::Control => "control",
-        Kind::Notice => "note",
-        Kind::Hint => "hint",
+        LogKind::Request => "request",
+        LogKind::Answer | LogKind::Undone => "answer",
+        LogKind::AllOff => "all off",
+        LogKind::Refusal => "refused",
+        LogKind::NoAnswer => "no answer",
+        LogKind::Failure => "failed",
+        LogKind::Transition => "state",
+        LogKind::Connection => "link",
+        LogKind::Budget => "budget",
+        LogKind::Control => "control",
+        LogKind::Notice => "note",
+        LogKind::Hint => "hint",
     }
 }
 
-/// The colour of what kind of thing happened.
-pub fn colour(kind: Kind, palette: &Palette) -> Color32 {
+/// Returns the colour of a kind of entry.
+pub fn colour(kind: LogKind, palette: &Palette) -> Color32 {
     match kind {
-        Kind::Request | Kind::Hint => palette.accent,
-        Kind::Answer | Kind::Undone | Kind::AllOff | Kind::Transition => palette.live,
-        Kind::Connection => palette.weak,
-        Kind::Budget | Kind::Control | Kind::Notice | Kind::NoAnswer => palette.asked,
-        Kind::Refusal | Kind::Failure => palette.bad,
+        LogKind::Request | LogKind::Hint => palette.accent,
+        LogKind::Answer | LogKind::Undone | LogKind::AllOff | LogKind::Transition => palette.live,
+        LogKind::Connection => palette.weak,
+        LogKind::Budget | LogKind::Control | LogKind::Notice | LogKind::NoAnswer => palette.asked,
+        LogKind::Refusal | LogKind::Failure => palette.bad,
     }
 }

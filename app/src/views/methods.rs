@@ -1,103 +1,106 @@
-//! The methods in the middle: filter, head of the table, and the rows of table or tree.
+//! The method panel in the middle: filter, column headers, and the rows of table or tree.
 
-use super::columns::{Besides, Columns, PLACE, SUMMED, WORD};
-use super::{heads, rows};
-use crate::commands::{Command, Situation};
-use crate::model::connection::{Connection, Shape};
+use super::columns::{ExtraRoom, Columns, PLACE, SUMMED, WORD};
+use super::{column_headers, rows};
+use crate::commands::{UiCommand, CommandContext};
+use crate::model::method_table::{MethodTable, Shape};
 use crate::model::ids::Node;
-use crate::model::lines::Lines;
-use crate::model::list::Key;
-use crate::output::words;
+use crate::model::visible_rows::VisibleRows;
+use crate::model::list::SortKey;
+use crate::model::subject::Subject;
+use crate::text::words;
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, ROW};
 use eframe::egui::{self, Align, Id, Label, Layout, Popup, Rect, RichText, TextEdit, TextStyle, Ui, vec2};
-use redial_protocol::state::State as DialState;
+use redial_protocol::state::CopyState as DialState;
 use std::time::Duration;
 
-/// What the view itself remembers.
+/// The view's own state.
 #[derive(Debug, Default)]
-pub struct State {
-    /// What stands in the filter's field.
+pub struct MethodsState {
+    /// The filter's text.
     pub text: String,
-    /// The field is to get the keyboard.
+    /// Move the keyboard focus to the filter.
     pub focus_filter: bool,
-    /// The focused row is to be brought into view.
+    /// Scroll the focused row into view.
     pub follow: bool,
-    /// The same, unless it is the first rows that are looked at because of their numbers.
+    /// The same, unless rows are sorted by numbers and the top is visible.
     pub find_again: bool,
-    /// The first row is to be brought into view.
+    /// Scroll to the first row.
     pub to_top: bool,
-    /// The groups of the tree that stand alone were opened.
+    /// The tree's single groups were expanded.
     pub unfolded: bool,
-    /// Rows that fit, for Page Up and Page Down.
+    /// Number of rows that fit, for Page Up and Page Down.
     pub page: usize,
-    /// The panel of the selection finds no room beside them.
+    /// The details panel does not fit beside them.
     pub no_panel: bool,
-    /// The rows drawn in this frame, and the place of the first of them; absent since a frame asked for them.
+    /// The rows drawn in this frame and the position of the first; `None` after a frame has taken it.
     drawn: Option<(usize, Vec<Node>)>,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
-    /// The pointer was moved, pressed or scrolled among the rows, and has not left them since. Rows that merely come to where it
-    /// rests are not held.
+    /// The pointer moved, clicked or scrolled among the rows and has not left since. Rows that scroll under a
+    /// resting pointer are not held.
     pointed_at: bool,
-    /// Until when the rows keep their places all the same, seconds on the toolkit's clock.
+    /// Time until which the rows keep their places anyway, seconds on the toolkit's clock.
     still_until: f64,
 }
 
-/// Room that names leave to numbers where others beside them say the same names, points.
+/// Width that names give up to numbers where neighbouring tables show the same names, points.
 const LESS: f32 = 60.0;
-/// How long rows keep their places after the pointer has left them, or a key did something to one of them, seconds: the
-/// next click or key must not meet another method.
+/// Time for which rows keep their places after the pointer left or a key changed one, seconds: the next click
+/// or key must not hit another method.
 const STILL: f64 = 2.0;
 
-/// How long the sign that puts rows in order waits for a pointer that rests at it, seconds.
+/// Time for which the button that sorts again waits for a resting pointer, seconds.
 const WAITS: f32 = 20.0;
 
-/// Rows whose names are laid out with next to no work.
+/// Number of rows whose names cost next to nothing to lay out.
 const FEW: usize = 5;
-/// Least room for the hint that there is a panel, points.
+/// Least width for the hint about the details panel, points.
 const HINT: f32 = 60.0;
 
-impl State {
-    /// Whether more than a few of the rows in view were not drawn in the last frame: their names are to be laid out. To be asked
-    /// once a frame; where the last one drew nothing, the window being hidden, the next one will not either.
-    pub fn shows_new(&mut self, list: &Connection) -> bool {
+impl MethodsState {
+    /// Returns whether more than a few visible rows were not drawn in the last frame, so that their names
+    /// need a layout. Call it once per frame. If the last frame drew nothing because the window was hidden,
+    /// neither will the next one.
+    pub fn shows_new(&mut self, table: &MethodTable) -> bool {
         let Some((first, drawn)) = self.drawn.take() else { return false };
-        let in_view = (first..).take(self.page.max(FEW + 1)).map_while(|place| list.row_at(place));
+        let in_view = (first..).take(self.page.max(FEW + 1)).map_while(|place| table.row_at(place));
         in_view.filter(|row| !drawn.contains(row)).nth(FEW).is_some()
     }
 
-    /// Whether rows are to keep their places.
+    /// Returns whether rows must keep their places.
     pub fn is_still(&self, context: &egui::Context) -> bool {
         self.pointed_at || context.input(|input| input.time) < self.still_until
     }
 
-    /// One row is being acted on by a key: it stays where it is for a moment.
+    /// Keeps the rows in place for a moment, because a key changes one of them.
     pub fn keep_still(&mut self, context: &egui::Context) {
         self.still_until = context.input(|input| input.time) + STILL;
     }
 
-    /// The order of the numbers is wanted, whatever was acted on: until the pointer moves again.
+    /// Lets the rows move again until the pointer next moves.
     pub fn let_go(&mut self) {
         (self.pointed_at, self.still_until) = (false, 0.0);
     }
 
-    /// Scrolls to where the tables beside it are.
+    /// Scrolls along with the tables beside it.
     pub fn share_scroll(&mut self, offset: f64) {
         self.scroll.share(offset);
     }
 
-    /// Beside others one of them keeps what is picked in view, for all.
+    /// Stops following the focused row; side by side, one table follows it for all.
     pub fn leave_focus(&mut self) {
         self.focus = None;
     }
 
-    /// Where it was scrolled to since.
+    /// Returns the position the user has scrolled to since.
     pub fn scrolled(&self) -> Option<f64> {
         self.scroll.moved()
     }
 
-    /// Notes what the pointer does among the rows. While a menu is open they keep their places: it is of one of them.
+    /// Tracks the pointer among the rows. While a menu is open rows keep their places, since it belongs to
+    /// one of them.
     fn note_pointer(&mut self, ui: &Ui, rows: Rect) {
         let menu = Popup::is_any_open(ui.ctx());
         let over = menu || ui.rect_contains_pointer(rows);
@@ -118,56 +121,57 @@ impl State {
     }
 }
 
-/// The id of the filter's field.
+/// Returns the id of the filter field.
 pub fn filter_id() -> Id {
-    Id::unique("filter of the methods")
+    Id::unique("Method filter")
 }
 
-/// Filter and switches.
+/// Shows the filter and the switches.
 pub fn toolbar(
     ui: &mut Ui,
-    state: &mut State,
-    connection: &Connection,
-    now: &Situation,
-    commands: &mut Vec<Command>,
+    state: &mut MethodsState,
+    subject: Subject<'_>,
+    now: &CommandContext,
+    commands: &mut Vec<UiCommand>,
 ) {
-    // Of a frame that shows none, none.
+    let table = subject.table();
+    // A frame that shows no rows has drawn none.
     state.drawn = Some((0, Vec::new()));
-    let spans = connection.catalogue.spans_processes();
+    let spans = table.catalogue.spans_processes();
     ui.horizontal(|ui| {
-        let (text, hint) = totals(connection);
+        let (text, hint) = totals(subject);
         let font = TextStyle::Body.resolve(ui.style());
         let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
-        // In steps, so that a digit more does not move the end of the field; and there is room for a spinner.
+        // In steps, so that another digit does not move the field's end; leaves room for the spinner.
         let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0;
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
-            .hint_text("filter: any part of a name; of several words all must fit  ( / )")
+            .hint_text("Filter by any part of a name; all words must match  ( / )")
             .desired_width((ui.available_width() - beside).max(80.0));
-        let field = ui.add(edit).accessible_name("filter of the methods");
+        let field = ui.add(edit).accessible_name("Method filter");
         if std::mem::take(&mut state.focus_filter) {
             field.request_focus();
         }
         if field.changed() {
-            commands.push(Command::Filter(state.text.clone()));
+            commands.push(UiCommand::Filter(state.text.clone()));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add(Label::new(text).truncate()).on_hover_text(hint);
-            if !connection.catalogue.is_complete() && now.connected {
+            if !table.catalogue.is_complete() && now.connected {
                 ui.spinner();
             }
         });
     });
     ui.horizontal_wrapped(|ui| {
-        let filter = connection.list.filter();
-        // Of several processes that is chosen above.
-        let copies = !spans && (connection.catalogue.has_copies() || connection.catalogue.has_domains());
+        let filter = table.list.filter();
+        // With several processes this is chosen above.
+        let copies = !spans && (table.catalogue.has_copies() || table.catalogue.has_domains());
         for (there, on, text, command) in [
-            (true, filter.only_dialled, "only dialled", Command::OnlyDialled),
-            (true, filter.hide_framework, "hide framework", Command::HideFramework),
-            (true, connection.shape == Shape::Tree, "tree", Command::Tree),
-            (copies, connection.catalogue.is_merged(), "merge copies", Command::MergeCopies),
-            (true, connection.list.hold(), "hold order", Command::HoldOrder),
+            (true, filter.only_dialled, "Only dialled", UiCommand::OnlyDialled),
+            (true, filter.hide_framework, "Hide framework", UiCommand::HideFramework),
+            (true, table.shape == Shape::Tree, "Tree", UiCommand::Tree),
+            (copies, table.catalogue.is_merged(), "Merge copies", UiCommand::MergeCopies),
+            (true, table.list.hold(), "Hold order", UiCommand::HoldOrder),
         ] {
             if !there {
                 continue;
@@ -183,9 +187,9 @@ pub fn toolbar(
                 commands.push(command.clone());
             }
         }
-        // Behind all of them: it comes and goes.
-        if connection.list.filter().only_dialled {
-            off_again(ui, connection, commands);
+        // Last, because it appears and disappears.
+        if table.list.filter().only_dialled {
+            off_again(ui, table, commands);
         }
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
             no_panel(ui);
@@ -193,76 +197,79 @@ pub fn toolbar(
     });
 }
 
-/// Of dialled methods those that are off again are a number, behind which they stand.
-fn off_again(ui: &mut Ui, connection: &Connection, commands: &mut Vec<Command>) {
-    let list = &connection.list;
+/// Shows the number of dialled methods that are off again, as a link that lists them.
+fn off_again(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
+    let list = &table.list;
     let text = match (list.filter().off_again, list.off_again() as u64) {
-        (true, _) if connection.live.count(DialState::Off) == 0 => return,
-        (true, _) => "hide those that are off again".to_owned(),
+        (true, _) if table.live.count(DialState::Off) == 0 => return,
+        (true, _) => "Hide methods now off".to_owned(),
         (false, 0) => return,
-        (false, methods) => format!("{} off again · show", words::grouped(methods)),
+        (false, methods) => format!("{} now off · show", words::grouped(methods)),
     };
-    let hint = Command::OffAgain.explained().unwrap_or_default();
+    let hint = UiCommand::OffAgain.explained().unwrap_or_default();
     if ui.link(text).on_hover_text(hint).clicked() {
-        commands.push(Command::OffAgain);
+        commands.push(UiCommand::OffAgain);
     }
 }
 
-/// Says how the panel of the selection is seen, at the end of the line.
+/// Explains at the end of the line how to see the details panel.
 fn no_panel(ui: &mut Ui) {
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let text = RichText::new("a wider window shows the panel").small().color(Palette::of(ui).weak);
-        let keys = Command::ZoomOut.keys(ui.ctx()).unwrap_or_default();
+        let text = RichText::new("Widen the window to see details").small().color(Palette::of(ui).weak);
+        let keys = UiCommand::ZoomOut.keys(ui.ctx()).unwrap_or_default();
         ui.add(Label::new(text).truncate()).on_hover_text(format!(
-            "The panel of the selection (a large knob, numbers, histogram, notes) stands at the right where there is room: \
-             make the window wider or the list of processes narrower, or zoom out ({keys})."
+            "The details panel (large knob, numbers, histogram, notes) appears on the right when there \
+            is room: widen the window, shrink the process list, or zoom out ({keys})."
         ));
     });
 }
 
-/// How many methods are shown, of how many, and what they are methods of.
-fn totals(connection: &Connection) -> (String, &'static str) {
-    let (shown, all) = (connection.list.shown() as u64, connection.list.all() as u64);
+/// Returns how many methods are shown out of how many, and an explanation.
+fn totals(subject: Subject<'_>) -> (String, &'static str) {
+    let table = subject.table();
+    let (shown, all) = (table.list.shown() as u64, table.list.all() as u64);
     let text = match shown == all {
         true => words::methods(all),
         false => format!("{} of {}", words::grouped(shown), words::methods(all)),
     };
-    let catalogue = &connection.catalogue;
+    let catalogue = &table.catalogue;
     match (catalogue.spans_processes(), catalogue.is_merged()) {
-        (false, _) => (text, "methods shown, of all methods of the process"),
+        (false, _) => (text, "Methods shown, out of all methods of the process"),
         (true, merged) => {
             let hint = match merged {
-                true => "methods shown, of all methods; one that several processes have counts once",
-                false => "methods shown, of all methods; one that several processes have counts in each",
+                true => "Methods shown, out of all methods. A method in several processes counts once.",
+                false => "Methods shown, out of all methods. A method in several processes counts once \
+                         per process.",
             };
-            (format!("{text} in {}", connection.title()), hint)
+            (format!("{text} in {}", subject.title()), hint)
         }
     }
 }
 
-/// What columns depend on besides the room there is. Tables beside each other have the same columns: what one needs, all do.
+/// Needs of the content that determine columns. Tables side by side share their columns, so each gets what
+/// any of them needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// Something is or was timed.
+    /// A method is or was timed.
     timed: bool,
-    /// Room that states need besides what they usually do.
+    /// Extra width for states.
     state: f32,
 }
 
 impl Needs {
-    /// Of the processes whose tables are shown together.
-    pub fn of<'a>(together: impl IntoIterator<Item = &'a Connection>) -> Needs {
+    /// Returns the combined needs of processes whose tables are shown together.
+    pub fn of<'a>(together: impl IntoIterator<Item = Subject<'a>>) -> Needs {
         let nothing = Needs { timed: false, state: WORD };
         together.into_iter().fold(nothing, |needs, one| Needs {
-            timed: needs.timed || one.live.is_timed(),
+            timed: needs.timed || one.table().live.is_timed(),
             state: needs.state.max(state_room(one)),
         })
     }
 }
 
-/// Head and rows, in the rest of `ui`.
-pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, needs: Needs, commands: &mut Vec<Command>) {
-    let Lines { own: connection, list, .. } = lines;
+/// Shows headers and rows in the rest of `ui`.
+pub fn table(ui: &mut Ui, state: &mut MethodsState, lines: VisibleRows<'_>, needs: Needs, commands: &mut Vec<UiCommand>) {
+    let (own, list) = (lines.own.table(), lines.list.table());
     ui.spacing_mut().item_spacing.y = 0.0;
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
     ui.advance_cursor_after_rect(head);
@@ -271,9 +278,9 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, needs: Needs, com
     if std::mem::take(&mut state.to_top) {
         state.scroll.bring_into_view(0);
     }
-    // The wheel on the dial of the focused row turns that, and scrolls nothing.
-    let turning = connection.obstacle().is_none()
-        && connection.selection.focus().is_some_and(|node| {
+    // Over the dial of the focused row the wheel turns the dial instead of scrolling.
+    let turning = lines.own.obstacle().is_none()
+        && own.selection.focus().is_some_and(|node| {
             let dial = ui.ctx().read_response(rows::dial_id(ui, node));
             dial.is_some_and(|dial| dial.hovered())
         });
@@ -284,23 +291,23 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, needs: Needs, com
     let window = state.scroll.show(ui, "methods", count, ROW);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(ROW);
-    let before = match (connection.catalogue.interleaves(), lines.is_beside()) {
+    let before = match (own.catalogue.interleaves(), lines.is_beside()) {
         (true, _) => PLACE,
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
     let Needs { timed, state: room } = needs;
-    let besides = Besides { before, state: room, compared: lines.is_beside() };
+    let besides = ExtraRoom { before, state: room, compared: lines.is_beside() };
     let columns = Columns::of(window.rect, besides, timed, list.list.sort().key);
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;
-    // Beside others it is the pointer's place in any of them that holds the order of all.
+    // Side by side, the pointer over any table holds the order of all.
     let by_pointer = pointed_at || lines.is_beside();
-    let at_sign = heads::show(ui, head, (&columns, &gone), (list, by_pointer), commands);
+    let at_sign = column_headers::show(ui, head, (&columns, &gone), (lines.list, by_pointer), commands);
     let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
     if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
-        // Who is about to click the sign that puts them in order must not meet what stands behind it.
+        // Nothing may move under a pointer that is about to click the button that sorts again.
         state.keep_still(ui.ctx());
     }
     let painter = ui.painter_at(window.rect);
@@ -309,30 +316,33 @@ pub fn table(ui: &mut Ui, state: &mut State, lines: Lines<'_>, needs: Needs, com
     state.drawn = Some((window.rows.start, drawn));
 }
 
-/// Room that states need besides what they usually do: those of single methods are a word, those of sums are several.
-fn state_room(connection: &Connection) -> f32 {
-    let catalogue = &connection.catalogue;
-    let single = connection.shape == Shape::List && !(catalogue.is_merged() && catalogue.has_copies());
+/// Returns the extra width for states: single methods have one word, sums several.
+fn state_room(subject: Subject<'_>) -> f32 {
+    let table = subject.table();
+    let catalogue = &table.catalogue;
+    let single = table.shape == Shape::List && !(catalogue.is_merged() && catalogue.has_copies());
+    let agent = subject.process().and_then(|connection| connection.agent.as_ref());
+    let is_stepped = agent.is_some_and(|agent| agent.cost_budget.stepped > 0);
     match (catalogue.spans_processes(), single) {
         (true, _) => SUMMED,
-        // Some of them say whose doing it is.
-        (false, _) if connection.agent.as_ref().is_some_and(|agent| agent.cost_budget.stepped > 0) => SUMMED,
+        // Some states mention the budget.
+        (false, _) if is_stepped => SUMMED,
         (false, true) => WORD,
         (false, false) => 0.0,
     }
 }
 
-/// The focused row stays where it is on screen while rows above it come and go, and is brought into view when the
-/// keyboard moved it. Who looks at the first rows because of their numbers is shown the first rows.
-fn keep_focus(state: &mut State, connection: &Connection) {
-    // Of several selected rows none is the one that is looked at.
-    let one = connection.selection.len() <= 1;
-    let now = connection
+/// Keeps the focused row in place on screen while rows above it come and go, and scrolls to it when the
+/// keyboard moved it. A view of the top rows, sorted by numbers, stays at the top.
+fn keep_focus(state: &mut MethodsState, table: &MethodTable) {
+    // With several selected rows, none is the one to follow.
+    let one = table.selection.len() <= 1;
+    let now = table
         .selection
         .focus()
         .filter(|_| one || state.follow || state.find_again)
-        .zip(connection.focus_place());
-    let by_number = connection.list.sort().key != Key::Name;
+        .zip(table.focus_place());
+    let by_number = table.list.sort().key != SortKey::Name;
     let first = by_number && state.scroll.is_at_top(ROW);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
         && !first

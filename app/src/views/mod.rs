@@ -1,36 +1,37 @@
-//! What stands in the window. A view gets shared references to what it shows and its own view state, and pushes
-//! commands; it changes nothing else and must not know threads, pipes or files.
+//! The views of the window. A view reads shared state and its own view state, and pushes commands. It changes
+//! nothing else and must not know threads, pipes or files.
 #![forbid(unsafe_code)]
 
 pub mod agent;
-pub mod bar;
-pub mod blank;
+pub mod menu_bar;
+pub mod missing_row;
 pub mod budget;
 pub mod callers;
 pub mod cells;
 pub mod columns;
 mod completions;
-pub mod confirm;
+pub mod confirmation;
 pub mod copies;
 pub mod cost;
 pub mod detail;
-pub mod empty;
-pub mod ended;
-pub mod face;
-pub mod heads;
-pub mod keys;
+mod detail_lines;
+pub mod empty_views;
+pub mod ended_process;
+pub mod knob_state;
+pub mod column_headers;
+pub mod key_sheet;
 pub mod last_numbers;
 pub mod latency;
-pub mod launch;
+pub mod launch_dialog;
 pub mod log;
-pub mod loss;
+pub mod connection_loss;
 pub mod methods;
 pub mod palette;
 pub mod processes;
-pub mod progress;
+pub mod change_progress;
 pub mod rows;
-pub mod setup;
-pub mod several;
-pub mod sharing;
-pub mod strip;
-pub mod worst;
+pub mod setup_dialog;
+pub mod fleet_header;
+pub mod sharing_dialog;
+pub mod status_bar;
+pub mod slowest_calls;

@@ -1,47 +1,49 @@
-//! The palette: every command by name, filtered as one types; what cannot be done now says why.
+//! The command palette: all commands, filtered as you type; unavailable ones show the reason.
 
-use crate::commands::{Command, Situation, listed};
+use crate::commands::{UiCommand, CommandContext, listed};
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
-use crate::ui::widths::Widths;
+use crate::ui::text_width::GlyphWidths;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
 
-/// Room between a command's name and what stands beside it, at least, and that of a button's own margins; points.
+/// Least gap between a command's name and the text beside it, including the button's margins, points.
 const GAP: f32 = 40.0;
 
-/// The palette while it is open.
+/// The palette's state while it is open.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct PaletteState {
     text: String,
-    /// None until something is typed or the arrows are used: Enter alone does nothing.
-    picked: Option<usize>,
+    /// `None` until the user types or uses the arrows, so that Enter alone does nothing.
+    highlighted: Option<usize>,
     focused: bool,
 }
 
-impl State {
-    /// Appends what was typed before it had the focus.
+impl PaletteState {
+    /// Appends text typed before the field had the focus.
     pub fn write(&mut self, text: &str) {
         self.text.push_str(text);
-        self.picked = (!self.text.trim().is_empty()).then_some(0);
+        self.highlighted = (!self.text.trim().is_empty()).then_some(0);
     }
 
-    /// What is written in its field.
+    /// Returns the field's text.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The field's id.
+/// Returns the field's id.
 pub fn field_id() -> Id {
     Id::unique("find a command")
 }
 
-/// Shows it; true when it is to be closed. `stops`: the launched program that the command to stop one means.
+/// Shows the palette; returns true when it should close. `stops` is the launched program that the stop
+/// command would stop.
 pub fn show(
     context: &egui::Context,
-    state: &mut State,
-    (now, stops): (&Situation, Option<&str>),
-    commands: &mut Vec<Command>,
+    state: &mut PaletteState,
+    (now, stops): (&CommandContext, Option<&str>),
+    commands: &mut Vec<UiCommand>,
 ) -> bool {
     let mut close = false;
     let response = egui::Window::new("Commands")
@@ -57,42 +59,42 @@ pub fn show(
 
 fn inside(
     ui: &mut Ui,
-    state: &mut State,
-    (now, stops): (&Situation, Option<&str>),
-    commands: &mut Vec<Command>,
+    state: &mut PaletteState,
+    (now, stops): (&CommandContext, Option<&str>),
+    commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let found = found(&state.text);
+    let matching = matching(&state.text);
     let moved = ui.input_mut(|input| {
         input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
             - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
     });
-    let last = found.len().saturating_sub(1);
-    state.picked = match state.picked {
-        Some(picked) => Some(picked.saturating_add_signed(moved).min(last)),
+    let last = matching.len().saturating_sub(1);
+    state.highlighted = match state.highlighted {
+        Some(highlighted) => Some(highlighted.saturating_add_signed(moved).min(last)),
         None if moved > 0 => Some((moved as usize - 1).min(last)),
         None => None,
     };
     let edit = TextEdit::singleline(&mut state.text)
         .id(field_id())
-        .hint_text("type a command")
+        .hint_text("Type a command")
         .desired_width(f32::INFINITY);
     let field = ui.add(edit).accessible_name("find a command");
     if !state.focused {
         field.request_focus();
     }
     if field.changed() {
-        state.picked = (!state.text.trim().is_empty()).then_some(0);
+        state.highlighted = (!state.text.trim().is_empty()).then_some(0);
     }
     let entered = ui.input(|input| input.key_pressed(Key::Enter));
     let mut done = false;
     egui::ScrollArea::vertical().max_height(360.0).auto_shrink(false).show(ui, |ui| {
-        if found.is_empty() {
-            ui.weak("no command has that in its name");
+        if matching.is_empty() {
+            ui.weak("No commands match");
         }
-        for (index, command) in found.iter().enumerate() {
-            let picked = state.picked == Some(index);
-            let chosen = entry(ui, command, (picked, moved != 0), (now, stops));
-            if chosen || (entered && picked && command.enabled(now).is_ok()) {
+        for (index, command) in matching.iter().enumerate() {
+            let highlighted = state.highlighted == Some(index);
+            let chosen = entry(ui, command, (highlighted, moved != 0), (now, stops));
+            if chosen || (entered && highlighted && command.enabled(now).is_ok()) {
                 commands.push(command.clone());
                 done = true;
             }
@@ -103,14 +105,14 @@ fn inside(
 
 fn entry(
     ui: &mut Ui,
-    command: &Command,
-    (picked, moved): (bool, bool),
-    (now, stops): (&Situation, Option<&str>),
+    command: &UiCommand,
+    (highlighted, moved): (bool, bool),
+    (now, stops): (&CommandContext, Option<&str>),
 ) -> bool {
     let palette = Palette::of(ui);
     let enabled = command.enabled(now);
-    let name = said(command, stops);
-    let (why, keys) = (enabled.err().map(str::to_owned), command.keys(ui.ctx()));
+    let name = label(command, stops);
+    let (why, keys) = (enabled.err().map(capitalized), command.keys(ui.ctx()));
     let colour = if why.is_some() { palette.weak } else { palette.text };
     let plain = |style: TextStyle| TextFormat::simple(style.resolve(ui.style()), colour);
     let mut job = LayoutJob::default();
@@ -119,8 +121,8 @@ fn entry(
     if let Some(right) = &right {
         job.append(right, GAP, plain(TextStyle::Small));
     }
-    // Why not is a sentence, and may be longer than there is room beside the name.
-    let below = Widths::of(ui.ctx()).text(&job) > ui.available_width();
+    // A reason can be longer than the room beside the name.
+    let below = GlyphWidths::of(ui.ctx()).text(&job) > ui.available_width();
     let mut button = match (&right, below) {
         (Some(right), true) => {
             let mut job = LayoutJob::default();
@@ -136,26 +138,26 @@ fn entry(
             }
         }
     };
-    button = button.min_size(vec2(ui.available_width(), 0.0)).selected(picked).frame_when_inactive(picked);
+    button = button.min_size(vec2(ui.available_width(), 0.0)).selected(highlighted).frame_when_inactive(highlighted);
     let response = ui.add(button);
-    if picked && moved {
+    if highlighted && moved {
         response.scroll_to_me(None);
     }
     response.clicked() && enabled.is_ok()
 }
 
-/// A command's words, with the name of the program that it would stop.
-fn said(command: &Command, stops: Option<&str>) -> String {
+/// Returns a command's name, with the program it would stop.
+fn label(command: &UiCommand, stops: Option<&str>) -> String {
     match (command, stops) {
-        (Command::Stop, Some(program)) => format!("{}: {program}", command.name()),
+        (UiCommand::Stop, Some(program)) => format!("{}: {program}", command.name()),
         _ => command.name().to_owned(),
     }
 }
 
-/// The commands whose names have every word of `text`, in their order.
-fn found(text: &str) -> Vec<Command> {
+/// Returns the commands whose names contain every word of `text`, in menu order.
+fn matching(text: &str) -> Vec<UiCommand> {
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-    let fits = |command: &&Command| {
+    let fits = |command: &&UiCommand| {
         let name = command.name().to_lowercase();
         words.iter().all(|word| name.contains(word))
     };
@@ -167,17 +169,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_in_any_order() {
-        assert_eq!(found("off all").first(), Some(&Command::AllOff));
-        assert_eq!(found("").len(), listed().count());
-        assert!(found("no such thing").is_empty());
+    fn matches_words_in_any_order() {
+        assert_eq!(matching("off all").first(), Some(&UiCommand::AllOff));
+        assert_eq!(matching("").len(), listed().count());
+        assert!(matching("no such thing").is_empty());
     }
 
     #[test]
-    fn a_program_that_would_be_stopped_is_named() {
+    fn stop_command_names_its_program() {
         let shop = Some("dotnet Shop.dll (pid 9)");
-        assert_eq!(said(&Command::Stop, shop), "Stop the launched program: dotnet Shop.dll (pid 9)");
-        assert_eq!(said(&Command::Stop, None), Command::Stop.name());
-        assert_eq!(said(&Command::AllOff, shop), Command::AllOff.name());
+        assert_eq!(label(&UiCommand::Stop, shop), "Stop the launched program: dotnet Shop.dll (pid 9)");
+        assert_eq!(label(&UiCommand::Stop, None), UiCommand::Stop.name());
+        assert_eq!(label(&UiCommand::AllOff, shop), UiCommand::AllOff.name());
     }
 }

@@ -1,15 +1,15 @@
-//! The processes on the left: which there are, their runtime, whether the agent is in them, what can be done.
+//! The process list on the left, with each process's runtime, its agent and the available actions.
 
 pub use crate::model::processes::{program, title};
 
-use super::strip::stop_word;
-use crate::commands::Command;
+use super::status_bar::stop_word;
+use crate::commands::UiCommand;
 use crate::model::Model;
 use crate::model::ids::Ticket;
-use crate::model::processes::{AgentState, ProcessRow, Processes, Standing};
-use crate::model::selection::Mode;
-use crate::model::state::Launched;
-use crate::output::words;
+use crate::model::processes::{AgentState, ProcessRow, Processes, VisibleProcess};
+use crate::model::selection::SelectionMode;
+use crate::model::state::LaunchedProgram;
+use crate::text::words;
 use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
@@ -21,32 +21,32 @@ use std::time::Duration;
 
 const ROW: f32 = 46.0;
 
-/// What the view itself remembers.
+/// The view's own state.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct ProcessListState {
     text: String,
     scroll: Scroll,
     /// The pointer is over the rows, or a menu of one of them is open.
     over: bool,
 }
 
-impl State {
-    /// Whether rows are to keep their places.
+impl ProcessListState {
+    /// Returns whether rows must keep their places.
     pub fn is_still(&self) -> bool {
         self.over
     }
 
-    /// Puts a text into the field.
+    /// Sets the filter's text.
     pub fn set_text(&mut self, text: &str) {
         text.clone_into(&mut self.text);
     }
 }
 
 /// Shows the panel.
-pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, state: &mut ProcessListState, model: &Model, mono: Duration, commands: &mut Vec<UiCommand>) {
     let processes = &model.processes;
     head(ui, state, model, commands);
-    let number = processes.places();
+    let number = processes.visible_count();
     if number == 0 {
         state.over = false;
         empty(ui, processes, commands);
@@ -59,7 +59,7 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, comma
         ui.ctx().request_repaint();
     }
     for index in window.rows.clone() {
-        let Some(row) = processes.standing_at(index) else { continue };
+        let Some(row) = processes.visible_at(index) else { continue };
         let key = row.row.key;
         let chosen = model.chosen().contains(&key);
         let launched = model.launched_as(key.pid).filter(|_| !row.has_ended);
@@ -67,9 +67,9 @@ pub fn show(ui: &mut Ui, state: &mut State, model: &Model, mono: Duration, comma
     }
 }
 
-/// What there is to choose together: all of the name chosen first, else of the first name that several have. It stands
-/// beside the heading, so that nothing moves when it comes or goes.
-fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+/// Offers to select all processes of a name: that of the first selected process, else the first name that
+/// several processes share. The button stands beside the heading, so that nothing moves when it appears.
+fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<UiCommand>) {
     let name = model.members().next().map(|first| first.name.clone()).or_else(|| model.first_namesakes());
     let Some(name) = name else { return };
     let (mut all, mut chosen) = (0, 0);
@@ -80,41 +80,42 @@ fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if all < 2 || chosen == all {
         return;
     }
-    let said = format!("Choose all {all} named {name}");
+    let accessible_name = format!("Select all {all} processes named {name}");
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let text = format!("all {all} {name}");
+        let text = format!("All {all} {name}");
         let button = ui.add(egui::Button::new(text).small().truncate());
-        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
-        let keys = Command::ChooseNamesakes.keys(ui.ctx()).filter(|_| chosen > 0);
+        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &accessible_name));
+        let keys = UiCommand::ChooseNamesakes.keys(ui.ctx()).filter(|_| chosen > 0);
         let keys = keys.map(|keys| format!(" ({keys})")).unwrap_or_default();
-        if button.on_hover_text(format!("{said}, to look at them together{keys}")).clicked() {
-            commands.push(Command::ChooseNamed(name));
+        if button.on_hover_text(format!("{accessible_name} to see them together{keys}")).clicked() {
+            commands.push(UiCommand::ChooseNamed(name));
         }
     });
 }
 
-fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Command>) {
+fn head(ui: &mut Ui, state: &mut ProcessListState, model: &Model, commands: &mut Vec<UiCommand>) {
     let processes = &model.processes;
     ui.horizontal(|ui| {
         ui.strong("Processes");
         let (shown, all) = (processes.shown().len(), processes.len());
         if processes.is_scanned() {
             ui.weak(words::grouped(shown as u64)).on_hover_text(format!(
-                "shown, of {} of this machine: those with .NET (the others, too, where that is ticked) that have what is typed",
+                "Shown, out of {} on this machine: .NET processes (all, if that is ticked) that match \
+                the filter",
                 words::count(all as u64, "process", "processes")
             ));
         }
         together(ui, model, commands);
     });
     let edit = TextEdit::singleline(&mut state.text)
-        .hint_text("name, pid, user, command")
+        .hint_text("Name, pid, user, command")
         .desired_width(f32::INFINITY);
-    if ui.add(edit).accessible_name("find a process").changed() {
-        commands.push(Command::FindProcess(state.text.clone()));
+    if ui.add(edit).accessible_name("Filter processes").changed() {
+        commands.push(UiCommand::FindProcess(state.text.clone()));
     }
     let mut all = processes.show_all();
-    if ui.checkbox(&mut all, "also those without .NET").changed() {
-        commands.push(Command::AllProcesses(all));
+    if ui.checkbox(&mut all, "Show non-.NET processes").changed() {
+        commands.push(UiCommand::AllProcesses(all));
     }
     if let Some(trouble) = processes.trouble() {
         let colour = Palette::of(ui).bad;
@@ -123,42 +124,42 @@ fn head(ui: &mut Ui, state: &mut State, model: &Model, commands: &mut Vec<Comman
     ui.add_space(2.0);
 }
 
-fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<Command>) {
+fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<UiCommand>) {
     ui.add_space(12.0);
     if !processes.is_scanned() {
-        ui.weak("looking for processes…");
+        ui.weak("Looking for processes…");
     } else if !processes.filter().trim().is_empty() {
-        ui.label("No process has that in its name, pid, user or command.");
+        ui.label("No processes match. The filter searches name, pid, user and command.");
         if ui.button("Show all").clicked() {
-            commands.push(Command::FindProcess(String::new()));
+            commands.push(UiCommand::FindProcess(String::new()));
         }
     } else {
-        ui.label("No .NET process runs here.");
-        ui.weak("Start one, and it appears by itself.");
+        ui.label("No .NET processes are running.");
+        ui.weak("Start one; it appears here automatically.");
         ui.add_space(4.0);
         if ui.button("Launch…").clicked() {
-            commands.push(Command::Launch);
+            commands.push(UiCommand::Launch);
         }
     }
 }
 
-/// One process.
+/// Shows one process.
 fn one(
     ui: &mut Ui,
     (rect, clip): (Rect, Rect),
-    standing: Standing<'_>,
-    (picked, launched, mono): (bool, Option<(Ticket, &Launched)>, Duration),
-    commands: &mut Vec<Command>,
+    standing: VisibleProcess<'_>,
+    (selected, launched, mono): (bool, Option<(Ticket, &LaunchedProgram)>, Duration),
+    commands: &mut Vec<UiCommand>,
 ) {
     let palette = Palette::of(ui);
-    let Standing { row, is_new, has_ended } = standing;
+    let VisibleProcess { row, is_new, has_ended } = standing;
     let sense = if has_ended { Sense::hover() } else { Sense::click() };
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), sense);
     let agent = if has_ended { "ended".to_owned() } else { format!("agent {}", row.agent.word()) };
-    let said = format!("{} {}, {}, {agent}", title(row), row.key.pid, runtime(row));
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, picked, &said));
+    let accessible_name = format!("{} {}, {}, {agent}", title(row), row.key.pid, runtime(row));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, selected, &accessible_name));
     let painter = ui.painter_at(rect.intersect(clip));
-    if picked {
+    if selected {
         painter.rect_filled(rect, CornerRadius::same(4), palette.selected);
     } else if response.hovered() {
         painter.rect_filled(rect, CornerRadius::same(4), palette.hover);
@@ -195,27 +196,28 @@ fn one(
         [(new, SMALL, palette.accent), (word.as_str(), SMALL, colour), (&runtime(row), SMALL, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
     if has_ended {
-        response.on_hover_text("it has ended; its row goes when the pointer leaves the list");
+        response.on_hover_text("This process has ended. Its row disappears when the pointer leaves the \
+                               list.");
         return;
     }
     if response.clicked() {
         commands.push(ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
-            (true, _) => Command::Choose(row.key, Mode::Extend),
-            (false, true) => Command::Choose(row.key, Mode::Toggle),
-            (false, false) => Command::Select(row.key),
+            (true, _) => UiCommand::Choose(row.key, SelectionMode::Extend),
+            (false, true) => UiCommand::Choose(row.key, SelectionMode::Toggle),
+            (false, false) => UiCommand::Select(row.key),
         }));
     }
     let box_at = Rect::from_center_size(pos2(rect.left() + 12.0, rect.top() + 33.0), vec2(14.0, 14.0));
-    tick(ui, box_at, clip, row, picked, commands);
+    tick(ui, box_at, clip, row, selected, commands);
     response.context_menu(|ui| {
         let name = title(row);
         for (text, command) in [
-            ("Look at it alone".to_owned(), Command::Select(row.key)),
+            ("Show only this process".to_owned(), UiCommand::Select(row.key)),
             (
-                if picked { "Leave it out" } else { "Choose it besides" }.to_owned(),
-                Command::Choose(row.key, Mode::Toggle),
+                if selected { "Remove from the selection" } else { "Add to the selection" }.to_owned(),
+                UiCommand::Choose(row.key, SelectionMode::Toggle),
             ),
-            (format!("Choose all named {name}"), Command::ChooseNamed(name)),
+            (format!("Select all named {name}"), UiCommand::ChooseNamed(name)),
         ] {
             if ui.button(text).clicked() {
                 commands.push(command);
@@ -224,7 +226,7 @@ fn one(
         }
         if let Some((ticket, launched)) = launched {
             ui.separator();
-            let stop = Command::StopLaunched(ticket);
+            let stop = UiCommand::StopLaunched(ticket);
             let left = launched.left_alone(mono);
             left.into_iter().for_each(|left| ui.ctx().request_repaint_after(left));
             let text = format!("{} it", stop_word(launched));
@@ -238,21 +240,21 @@ fn one(
     response.on_hover_ui(|ui| {
         explain(ui, row, launched.is_some());
         if is_new {
-            ui.weak("new: it takes its place in the list when the pointer leaves it");
+            ui.weak("New: the row moves to its place when the pointer leaves the list.");
         }
     });
 }
 
-/// The box that chooses a process besides others.
-fn tick(ui: &Ui, rect: Rect, clip: Rect, row: &ProcessRow, on: bool, commands: &mut Vec<Command>) {
+/// Shows the checkbox that adds a process to the selection.
+fn tick(ui: &Ui, rect: Rect, clip: Rect, row: &ProcessRow, on: bool, commands: &mut Vec<UiCommand>) {
     let palette = Palette::of(ui);
     let place = rect.expand(3.0).intersect(clip);
     let response = ui.interact(place, ui.scope_id().with(("choose", row.key)), Sense::click());
-    let said = format!("choose {} {}", title(row), row.key.pid);
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, on, &said));
+    let accessible_name = format!("Select {} {}", title(row), row.key.pid);
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::CheckBox, true, on, &accessible_name));
     let painter = ui.painter_at(clip);
-    let lively = response.hovered() || response.has_focus();
-    let colour = if lively { palette.accent } else { palette.weak };
+    let highlighted = response.hovered() || response.has_focus();
+    let colour = if highlighted { palette.accent } else { palette.weak };
     painter.rect_stroke(rect, 3.0, egui::Stroke::new(1.2, colour), egui::StrokeKind::Inside);
     if on {
         let at = |x: f32, y: f32| pos2(rect.left() + x * rect.width(), rect.top() + y * rect.height());
@@ -260,9 +262,9 @@ fn tick(ui: &Ui, rect: Rect, clip: Rect, row: &ProcessRow, on: bool, commands: &
         painter.line(vec![at(0.22, 0.52), at(0.42, 0.72), at(0.80, 0.28)], stroke);
     }
     let clicked = response.clicked();
-    response.on_hover_text("chooses it besides others, to look at them together");
+    response.on_hover_text("Adds this process to the selection, to see several together");
     if clicked {
-        commands.push(Command::Choose(row.key, Mode::Toggle));
+        commands.push(UiCommand::Choose(row.key, SelectionMode::Toggle));
     }
 }
 
@@ -302,27 +304,27 @@ fn explain(ui: &mut Ui, row: &ProcessRow, launched: bool) {
         ui.label(command);
     }
     if let Some(group) = &row.group {
-        ui.weak(format!("part of {group}"));
+        ui.weak(format!("Part of {group}"));
     }
     if let Some(runtime) = row.runtime.as_ref().filter(|runtime| !runtime.tested) {
         let version = runtime.version.as_deref().unwrap_or("of this version");
         let name = words::runtime(&runtime.kind);
-        ui.weak(format!("{name} {version} is newer or older than what Redial is tested on"));
+        ui.weak(format!("Redial is not tested on {name} {version}"));
     }
     ui.label(format!("{}: {}", row.agent.word(), row.agent.reason().unwrap_or(row.agent.meaning())));
     match row.agent {
-        AgentState::Attachable => drop(ui.weak("pick it, and a button loads the agent into it")),
-        AgentState::LaunchOnly(_) => drop(ui.weak("“Launch…” starts it anew with the agent in it")),
+        AgentState::Attachable => drop(ui.weak("Select it, then load the agent.")),
+        AgentState::LaunchOnly(_) => drop(ui.weak("Use “Launch…” to start it again with the agent.")),
         _ => {}
     }
     if launched {
-        ui.weak("launched from here; the other mouse button has “Stop it”");
+        ui.weak("Launched from this window. The context menu has “Stop it”.");
     }
     if let AgentState::Loaded(facts) = &row.agent {
         let live = words::methods(facts.live);
-        ui.weak(format!("agent {}, {live} live", facts.agent_version));
+        ui.weak(format!("Agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
-            ui.weak(format!("controlled by {} (pid {})", holder.program, holder.pid));
+            ui.weak(format!("Controlled by {} (pid {})", holder.program, holder.pid));
         }
     }
 }

@@ -1,88 +1,93 @@
-//! Rows of the methods: one method each in the table; methods and the groups above them in the tree.
+//! The rows of the method panel: methods in the table; methods and groups in the tree.
 
 mod menu;
 
-use super::blank;
-use super::cells::{Name, Numbers, Paint};
+use super::missing_row;
+use super::cells::{PaintedName, NumberAge, Paint};
 use super::columns::Columns;
 use super::cost;
-use super::face::Face;
-use super::several;
-use crate::commands::Command;
-use crate::model::catalogue::copies::EVERY_DOMAIN;
-use crate::model::connection::{Connection, GroupDial, Shape};
+use super::knob_state::{KnobState, state_hint};
+use super::fleet_header;
+use crate::commands::UiCommand;
+use crate::model::ids::EVERY_DOMAIN;
+use crate::model::method_table::{GroupDial, MethodTable, Shape};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
-use crate::model::lines::{Line, Lines};
+use crate::model::visible_rows::{VisibleRow, VisibleRows};
 use crate::model::live::LiveRow;
-use crate::model::methodset::MethodSet;
-use crate::model::selection::Mode;
-use crate::output::times::{self, TimeColumn};
-use crate::output::words;
+use crate::model::method_set::MethodSet;
+use crate::model::selection::SelectionMode;
+use crate::model::subject::Subject;
+use crate::text::times::{self, TimeColumn};
+use crate::text::words;
 use crate::ui::knob::{self, Knob};
-use crate::ui::list::Window;
-use crate::ui::signs::{self, Way};
+use crate::ui::list::ListWindow;
+use crate::ui::icons::{self, TriangleDirection};
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
 /// Least width of a row's hint, points.
 const HINT: f32 = 280.0;
-/// Refusals told in a hint.
+/// Most refusals listed in a hint.
 const REFUSALS: usize = 8;
 
-/// A row in view.
-struct Row<'a> {
+/// A visible row.
+struct RowView<'a> {
     paint: Paint<'a>,
-    connection: &'a Connection,
+    subject: Subject<'a>,
+    /// The methods of `subject`.
+    table: &'a MethodTable,
     node: Node,
-    /// What stands there in the list.
-    line: Line,
-    /// Its number among all rows.
+    /// Its line in the list.
+    line: VisibleRow,
+    /// Its position among all rows.
     place: usize,
     rect: Rect,
-    /// The part of it that is in view.
+    /// The visible part of it.
     clip: Rect,
-    /// Where its name begins.
+    /// The left end of its name.
     left: f32,
     response: Response,
-    /// Selected itself, or by a group that has no row here.
+    /// Whether it is selected, directly or through a group that has no row here.
     selected: bool,
-    /// Keys are for what is selected here.
+    /// Whether keys go to the selection of this table.
     keys: bool,
-    /// The pointer came for the rows: where it merely rests, a hint would cover them.
+    /// Whether the pointer was moved to the rows; under a resting pointer, a hint would cover rows unasked.
     hints: bool,
-    /// In the tree, every method selected.
+    /// In the tree, all selected methods.
     inside: &'a MethodSet,
 }
 
-/// Draws the rows in view and takes clicks in; with `hints` what is pointed at explains itself.
+/// Draws the visible rows and handles clicks; `hints` enables hover hints.
 pub fn show(
     ui: &mut Ui,
     painter: &Painter,
-    window: &Window,
+    window: &ListWindow,
     columns: &Columns,
-    (lines, hints): (Lines<'_>, bool),
-    commands: &mut Vec<Command>,
+    (lines, hints): (VisibleRows<'_>, bool),
+    commands: &mut Vec<UiCommand>,
 ) {
-    let connection = lines.own;
-    let (below, inside) = match connection.shape {
-        Shape::List => (connection.selection.below_groups(&connection.catalogue), MethodSet::default()),
-        Shape::Tree => (MethodSet::default(), connection.targets()),
+    let (subject, table) = (lines.own, lines.own.table());
+    let (below, inside) = match table.shape {
+        Shape::List => (table.selection.below_groups(&table.catalogue), MethodSet::default()),
+        Shape::Tree => (MethodSet::default(), table.targets()),
     };
     for place in window.rows.clone() {
         let Some(line) = lines.at(place) else { continue };
         let rect = window.row_rect(place);
         let clip = rect.intersect(window.rect);
         let Some(node) = line.node else {
-            blank::show(ui, painter, (rect, clip), (lines, line.row, place));
+            missing_row::show(ui, painter, (rect, clip), (lines, line.row, place));
             continue;
         };
-        let row = Row {
+        let row = RowView {
             paint: Paint { painter, columns, palette: Palette::of(ui) },
-            connection,
+            subject,
+            table,
             node,
             line,
             place,
@@ -90,7 +95,7 @@ pub fn show(
             clip,
             left: columns.name.min + 4.0 + f32::from(line.depth) * INDENT,
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
-            selected: connection.selection.contains(node)
+            selected: table.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
             keys: lines.keys,
             hints,
@@ -107,10 +112,10 @@ pub fn show(
     }
 }
 
-impl Row<'_> {
+impl RowView<'_> {
     fn ground(&self) {
         let Paint { painter, palette, .. } = self.paint;
-        let selection = &self.connection.selection;
+        let selection = &self.table.selection;
         if self.selected && self.keys {
             painter.rect_filled(self.rect, 0.0, palette.selected);
         } else if self.response.hovered() {
@@ -127,43 +132,43 @@ impl Row<'_> {
         }
     }
 
-    /// Tells screen readers and tests what it is.
-    fn tell(&self, ui: &Ui, name: &str, more: impl FnOnce(&mut egui::accesskit::Node)) {
+    /// Describes the row to screen readers and tests.
+    fn describe(&self, ui: &Ui, name: &str, more: impl FnOnce(&mut egui::accesskit::Node)) {
         self.response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Row, true, self.selected, name));
         ui.ctx().accesskit_node_builder(self.response.id, more);
     }
 
-    /// A method: its face and its full name.
-    fn method(&self, ui: &mut Ui, method: MethodIx) -> (Face, String) {
-        let Row { paint, connection, rect, .. } = self;
-        let connected = connection.obstacle().is_none();
-        let merged = connection.merged(method);
+    /// Draws a method; returns its state and its full name.
+    fn method(&self, ui: &mut Ui, method: MethodIx) -> (KnobState, String) {
+        let RowView { paint, subject, table, rect, .. } = self;
+        let connected = subject.obstacle().is_none();
+        let merged = table.merged(method);
         if let Some(copies) = merged {
             return self.merged(ui, method, &copies);
         }
-        let dial = connection.dial(method);
-        let face = Face::of(&dial, connected);
-        let catalogue = &connection.catalogue;
+        let dial = table.dial(method);
+        let face = KnobState::of(&dial, connected);
+        let catalogue = &table.catalogue;
         let full = catalogue.full_name(method);
         let place = self.place_of(catalogue.module_of(method));
-        let said = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
-        self.tell(ui, &said, |node| {
+        let accessible_name = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
+        self.describe(ui, &accessible_name, |node| {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
-                    let times = told(row.times.as_deref(), connected && row.is_timed());
-                    format!("{}, {least}{}{times}", face.says, words::count(row.calls, "call", "calls"))
+                    let times = times_text(row.times.as_deref(), connected && row.is_timed());
+                    format!("{}, {least}{}{times}", face.state_text, words::count(row.calls, "call", "calls"))
                 }
-                None if dial.bodyless.is_some() => face.says.clone(),
+                None if dial.bodyless.is_some() => face.state_text.clone(),
                 None => "never dialled".to_owned(),
             });
         });
         let palette = paint.palette;
-        let mut name = Name::of_method(&full, connection, palette);
-        if let Some(place) = place.filter(|_| connection.shape == Shape::List) {
+        let mut name = PaintedName::of_method(&full, table, palette);
+        if let Some(place) = place.filter(|_| table.shape == Shape::List) {
             let module = catalogue.module(catalogue.module_of(method));
             match module.filter(|_| catalogue.spans_processes()) {
-                // Behind a long name it would be cut off.
+                // After a long name it would be cut off.
                 Some(module) => name.front(&format!("{}  ", catalogue.short_place(module))),
                 None => name.remark(&format!("   {place}"), palette.weak),
             }
@@ -174,20 +179,18 @@ impl Row<'_> {
             let least = if misses_calls(row) { "≥ " } else { "" };
             let (calls, rate) = (format!("{least}{}", words::grouped(row.calls)), row.counted_rate());
             let rate = rate.filter(|_| connected).map(f64::from);
-            paint.counted(*rect, Numbers::of(connected && row.counts()), &calls, rate);
-            let numbers = Numbers::of(connected && row.is_timed());
+            paint.counted(*rect, NumberAge::of(connected && row.counts()), &calls, rate);
+            let numbers = NumberAge::of(connected && row.is_timed());
             paint.times(*rect, numbers, |column| column.cell(row.times.as_deref()?));
-            paint.curve(*rect, row, connection.live.tick());
+            paint.curve(*rect, row, table.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
             let note = dial.row.and_then(|row| words::notes(row.note.as_deref(), row.times_note.as_deref()));
             self.hint(|ui| {
-                ui.label(&said);
+                ui.label(&accessible_name);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
-                    ui.weak(format!(
-                        "{state}: {}",
-                        words::state_means(state, dial.row.map(|row| row.wanted))
-                    ));
+                    let hint = state_hint(state, dial.row.map(|row| row.wanted));
+                    ui.weak(format!("{}: {hint}", capitalized(words::state_word(state))));
                 }
                 let version = dial.row.and_then(|row| row.version).filter(|_| connected);
                 if let Some(version) = version.filter(|version| *version > 1) {
@@ -197,17 +200,17 @@ impl Row<'_> {
                     ui.weak(last);
                 }
                 if let Some(why) = face.unable {
-                    ui.weak(why);
+                    ui.weak(capitalized(why));
                 }
                 if let Some(note) = &note {
                     ui.colored_label(palette.asked, note.as_ref());
                 }
             });
         }
-        (face, said)
+        (face, accessible_name)
     }
 
-    /// Shows a hint beneath the row, as wide as its name where that is not too little, so that it covers no numbers.
+    /// Shows a hint below the row, at least as wide as a name, so that it covers no numbers.
     fn hint(&self, show: impl FnOnce(&mut Ui)) {
         if !self.hints {
             return;
@@ -219,48 +222,48 @@ impl Row<'_> {
         });
     }
 
-    /// Names the AppDomains that see the dials of a shared module.
+    /// Shows a hint with the AppDomains that share the module's dials.
     fn hover_shared(&self, ui: &Ui) {
         if !self.response.hovered() || Popup::is_any_open(ui.ctx()) {
             return;
         }
         let Node::Module(module) = self.node else { return };
-        let catalogue = &self.connection.catalogue;
+        let catalogue = &self.table.catalogue;
         let Some(module) = catalogue.module(module) else { return };
         let names = words::all(&catalogue.domain_titles(module));
         self.hint(|ui| {
-            ui.label(format!("one copy serves {names}: a dial here is for all of them"));
+            ui.label(format!("One copy serves {names}. A dial here turns it for all of them."));
         });
     }
 
-    /// Where a copy is, where there are others with rows of their own.
+    /// Returns a copy's location if other copies have rows of their own.
     fn place_of(&self, module: ModuleIx) -> Option<String> {
-        let catalogue = &self.connection.catalogue;
+        let catalogue = &self.table.catalogue;
         catalogue.place(module).filter(|_| !catalogue.is_merged())
     }
 
-    /// A method that stands for all its copies.
-    fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (Face, String) {
-        let Row { paint, connection, rect, .. } = self;
-        let group = connection.group_of_set(copies);
-        let connected = connection.obstacle().is_none();
-        let refusals = several::refusals(connection, copies);
-        let face = several::face(connection, &group, copies, refusals.len());
-        let full = connection.catalogue.full_name(method);
-        self.tell(ui, &full.text, |node| {
+    /// Draws a method that stands for all its copies.
+    fn merged(&self, ui: &mut Ui, method: MethodIx, copies: &MethodSet) -> (KnobState, String) {
+        let RowView { paint, subject, table, rect, .. } = self;
+        let group = table.group_of_set(copies);
+        let connected = subject.obstacle().is_none();
+        let refusals = fleet_header::refusals(*subject, copies);
+        let face = fleet_header::face(*subject, &group, copies, refusals.len());
+        let full = table.catalogue.full_name(method);
+        self.describe(ui, &full.text, |node| {
             node.set_value(match group.sums.known {
-                0 if group.is_bodyless() => face.says.clone(),
+                0 if group.is_bodyless() => face.state_text.clone(),
                 0 => "never dialled".to_owned(),
                 _ => {
-                    let times = told(group.sums.times.as_ref(), connected && group.is_timed());
-                    format!("{}, {}{times}", face.says, words::count(group.sums.calls, "call", "calls"))
+                    let times = times_text(group.sums.times.as_ref(), connected && group.is_timed());
+                    format!("{}, {}{times}", face.state_text, words::count(group.sums.calls, "call", "calls"))
                 }
             });
         });
         let palette = paint.palette;
-        let mut name = Name::of_method(&full, connection, palette);
-        match connection.catalogue.spans_processes().then(|| several::processes_of(connection, copies)) {
-            // That all of them have it goes without saying.
+        let mut name = PaintedName::of_method(&full, table, palette);
+        match table.catalogue.spans_processes().then(|| fleet_header::processes_of(table, copies)) {
+            // Only a subset of the processes is worth mentioning.
             Some((some, all)) if some == all => {}
             Some((some, all)) => name.remark(&format!("   in {some} of {all} processes"), palette.weak),
             None => name.remark(&format!("   {} copies", words::grouped(copies.len())), palette.weak),
@@ -270,74 +273,74 @@ impl Row<'_> {
         if group.sums.known > 0 {
             self.sums(&group, |column| column.cell(group.sums.times.as_ref()?));
             paint.curve_of(*rect, || {
-                let rows = copies.iter().filter_map(|copy| connection.live.of_method(copy));
-                connection.live.rates_of(rows)
+                let rows = copies.iter().filter_map(|copy| table.live.of_method(copy));
+                table.live.rates_of(rows)
             });
         }
         if self.response.hovered() && !refusals.is_empty() && !Popup::is_any_open(ui.ctx()) {
             self.hint(|ui| {
                 ui.label(&full.text);
                 for (place, why) in refusals.iter().take(REFUSALS) {
-                    ui.colored_label(palette.bad, format!("refused in {place}: {why}"));
+                    ui.colored_label(palette.bad, format!("Refused in {place}: {why}"));
                 }
             });
         }
         (face, full.text)
     }
 
-    /// A group: its face and what it is called.
-    fn group(&self, ui: &mut Ui, commands: &mut Vec<Command>) -> (Face, String) {
-        let Row { paint, connection, node, rect, .. } = self;
-        let group = connection.group(*node);
-        let mut face = Face::of_group(&group).seen(connection.obstacle().is_none());
-        let shared = shared_by(connection, *node);
-        let what = match node {
-            Node::Domain(EVERY_DOMAIN) if connection.catalogue.spans_processes() => "merged",
-            Node::Domain(_) if connection.catalogue.spans_processes() => "process",
+    /// Draws a group; returns its state and its label.
+    fn group(&self, ui: &mut Ui, commands: &mut Vec<UiCommand>) -> (KnobState, String) {
+        let RowView { paint, subject, table, node, rect, .. } = self;
+        let group = table.group(*node);
+        let mut face = KnobState::of_group(&group).seen(subject.obstacle().is_none());
+        let shared = shared_by(table, *node);
+        let kind = match node {
+            Node::Domain(EVERY_DOMAIN) if table.catalogue.spans_processes() => "merged",
+            Node::Domain(_) if table.catalogue.spans_processes() => "process",
             Node::Domain(_) => "AppDomain",
             Node::Module(_) => "module",
             Node::Namespace(_) => "namespace",
             Node::Type(_) | Node::Method(_) => "type",
         };
-        let label = connection.catalogue.label(*node);
+        let label = table.catalogue.label(*node);
         let place = match node {
             Node::Module(module) => self.place_of(*module),
             _ => None,
         };
-        let said = match &place {
-            Some(place) => format!("{what} {label} {place}"),
-            None => format!("{what} {label}"),
+        let accessible_name = match &place {
+            Some(place) => format!("{kind} {label} {place}"),
+            None => format!("{kind} {label}"),
         };
         let title = match node {
-            Node::Domain(_) => connection.catalogue.domain_title(*node),
+            Node::Domain(_) => table.catalogue.domain_title(*node),
             _ => label.to_owned(),
         };
         let row = self.line;
-        self.tell(ui, &said, |node| node.set_expanded(row.expanded));
+        self.describe(ui, &accessible_name, |node| node.set_expanded(row.expanded));
         let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
         let open =
             ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
         open.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("expand {said}"))
+            egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("Expand {accessible_name}"))
         });
-        let way = if row.expanded { Way::Down } else { Way::Right };
+        let way = if row.expanded { TriangleDirection::Down } else { TriangleDirection::Right };
         let colour = if open.hovered() { paint.palette.accent } else { paint.palette.weak };
-        signs::triangle(paint.painter, arrow.center(), way, 4.5, colour);
+        icons::triangle(paint.painter, arrow.center(), way, 4.5, colour);
         if open.clicked() || self.response.double_clicked() {
-            commands.push(Command::Expand(row.row));
+            commands.push(UiCommand::Expand(row.row));
         }
-        let mut name = Name::new(&title, connection, paint.palette);
+        let mut name = PaintedName::new(&title, table, paint.palette);
         name.part(0..title.len(), paint.palette.text);
         let count = words::methods(row.methods.into());
         if let Some(shared) = shared {
-            // In the state's column it is read in a narrow table too.
-            match face.says.is_empty() {
-                true => face.says = shared,
+            // The state column shows it in narrow tables, too.
+            match face.state_text.is_empty() {
+                true => face.state_text = shared,
                 false => name.remark(&format!("   {shared}"), paint.palette.asked),
             }
             self.hover_shared(ui);
         }
-        name.remark(&format!("   {what}, {count}{}", remarks(connection, *node)), paint.palette.weak);
+        name.remark(&format!("   {kind}, {count}{}", remarks(table, *node)), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
         if hidden > 0 {
             let hidden = format!("{} selected inside", words::grouped(hidden));
@@ -347,103 +350,104 @@ impl Row<'_> {
         paint.name(*rect, self.left + 18.0, &name, &face);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
-            // Its methods call each other: their totals do not add up.
+            // The methods call each other, so their totals do not add up.
             let adds_up = |column: &TimeColumn| *column != TimeColumn::Total;
             self.sums(&group, |column| Some(column).filter(adds_up)?.cell(group.sums.times.as_ref()?));
         }
-        (face, said)
+        (face, accessible_name)
     }
 
-    /// The numbers of several methods together.
+    /// Draws the numbers of several methods together.
     fn sums(&self, group: &GroupDial, cell: impl Fn(TimeColumn) -> Option<String>) {
-        let connected = self.connection.obstacle().is_none();
+        let connected = self.subject.obstacle().is_none();
         let (calls, rate) = (words::grouped(group.sums.calls), group.counted_rate().filter(|_| connected));
-        self.paint.counted(self.rect, Numbers::of(connected && group.counts()), &calls, rate);
-        self.paint.times(self.rect, Numbers::of(connected && group.is_timed()), cell);
+        self.paint.counted(self.rect, NumberAge::of(connected && group.counts()), &calls, rate);
+        self.paint.times(self.rect, NumberAge::of(connected && group.is_timed()), cell);
     }
 
-    /// Methods selected that a closed group hides; none where the group itself is selected.
+    /// Returns the number of selected methods hidden in a collapsed group; none if the group itself is
+    /// selected.
     fn selected_inside(&self, expanded: bool) -> u64 {
         if expanded || self.selected {
             return 0;
         }
-        let below = self.connection.catalogue.methods_below(self.node);
+        let below = self.table.catalogue.methods_below(self.node);
         below.iter().map(|range| u64::from(self.inside.count_in(range))).sum()
     }
 
-    /// Its knob, where there is room for it. Its menu is the row's.
-    fn knob(&self, ui: &mut Ui, face: &Face, name: &str, commands: &mut Vec<Command>) -> Option<Response> {
+    /// Draws the knob if it is visible. Its menu is the row's.
+    fn knob(&self, ui: &mut Ui, face: &KnobState, name: &str, commands: &mut Vec<UiCommand>) -> Option<Response> {
         if self.clip.height() < self.rect.height() * 0.5 {
             return None;
         }
         let centre = pos2(self.paint.columns.knob.center(), self.rect.center().y);
         let place = Rect::from_center_size(centre, vec2(KNOB, KNOB)).intersect(self.clip);
-        let label = format!("dial of {name}");
-        let wheel = self.connection.selection.focus() == Some(self.node);
-        let enabled = face.enabled(self.connection);
-        let offered = self.connection.offered_at(self.node);
-        let face_of_it = knob::Face { offered, ..face.knob(self.connection, &label) };
+        let label = format!("Dial of {name}");
+        let wheel = self.table.selection.focus() == Some(self.node);
+        let enabled = face.enabled(self.subject);
+        let offered = self.subject.offered_at(self.node);
+        let face_of_it = knob::KnobFace { offered, ..face.knob(self.subject, &label) };
         let knob = Knob::new(face_of_it, KNOB).without_menu().wheel(wheel);
-        let turns = || self.connection.turned_by(self.node);
-        let costs = || cost::hints(self.connection, &turns().methods, face.wanted);
+        let turns = || self.table.turned_by(self.node);
+        let costs = || cost::hints(self.subject, &turns().methods, face.wanted);
         let turned = knob.hinting(&costs).enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
         if let Some(level) = turned.to {
             if !self.selected {
-                commands.push(Command::Pick(self.line.row, Mode::Replace));
+                commands.push(UiCommand::Pick(self.line.row, SelectionMode::Replace));
             }
-            commands.push(Command::Turn { targets: turns(), level });
+            commands.push(UiCommand::Turn { targets: turns(), level });
         }
-        commands.extend(turned.refused.map(Command::NotOffered));
+        commands.extend(turned.refused.map(UiCommand::NotOffered));
         Some(turned.response)
     }
 }
 
-/// The id of the knob of a row that stands in `ui`.
+/// Returns the id of a row's knob in `ui`.
 pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
     ui.scope_id().with(("dial", node))
 }
 
-/// Whether a row that counts has a note: then some calls are not counted.
+/// Returns whether calls are missing: a counting row with a note does not count some calls.
 pub fn misses_calls(row: &LiveRow) -> bool {
-    row.note.is_some() && matches!(row.state, State::Asked | State::Live)
+    row.note.is_some() && matches!(row.state, CopyState::Asked | CopyState::Live)
 }
 
-/// Times in words, behind others; those that do not go on are the last.
-fn told(times: Option<&Times>, go_on: bool) -> String {
+/// Returns times as text to append; marked as last values unless timing goes on.
+fn times_text(times: Option<&Times>, go_on: bool) -> String {
     let last = if go_on { "" } else { "last times: " };
     times.map_or_else(String::new, |times| format!(", {last}{}", times::in_words(times)))
 }
 
-/// That the numbers of a row are the last there were, where they are.
+/// Returns a note if the row's numbers are the last known values.
 pub fn last_of_row(row: &LiveRow) -> Option<&'static str> {
     match (row.counts(), row.times.is_some()) {
         (false, _) if row.calls == 0 => None,
-        (false, _) => Some("last numbers: it is not counted now"),
-        (true, true) if !row.is_timed() => Some("last times: it is only counted now"),
+        (false, _) => Some("Counting is off; showing the last values."),
+        (true, true) if !row.is_timed() => Some("Timing is off; showing the last values."),
         (true, _) => None,
     }
 }
 
-/// The same of several methods.
+/// Returns the same note for several methods.
 pub fn last_of_group(group: &GroupDial) -> Option<&'static str> {
     match (group.counts(), group.sums.times.is_some()) {
         (false, _) if group.sums.calls == 0 => None,
-        (false, _) => Some("last numbers: none of them is counted now"),
-        (true, true) if !group.is_timed() => Some("last times: they are only counted now"),
+        (false, _) => Some("Counting is off; showing the last values."),
+        (true, true) if !group.is_timed() => Some("Timing is off; showing the last values."),
         (true, _) => None,
     }
 }
 
-/// Of a shared module, how many AppDomains see its dials.
-fn shared_by(connection: &Connection, node: Node) -> Option<String> {
+/// Returns the number of AppDomains that share a module's dials.
+fn shared_by(table: &MethodTable, node: Node) -> Option<String> {
     let Node::Module(module) = node else { return None };
-    let module = connection.catalogue.module(module)?;
-    let number = connection.catalogue.domain_names(module).len();
-    connection.catalogue.is_shared(module).then(|| format!("shared by {number}"))
+    let module = table.catalogue.module(module)?;
+    let number = table.catalogue.domain_names(module).len();
+    table.catalogue.is_shared(module).then(|| format!("shared by {number}"))
 }
 
-fn remarks(connection: &Connection, node: Node) -> String {
-    let catalogue = &connection.catalogue;
+fn remarks(table: &MethodTable, node: Node) -> String {
+    let catalogue = &table.catalogue;
     let mut remarks = String::new();
     let (module, index) = match node {
         Node::Module(index) => match catalogue.module(index) {
@@ -457,14 +461,14 @@ fn remarks(connection: &Connection, node: Node) -> String {
             }
             let shared = catalogue.domains().get(domain as usize).is_some_and(|one| one.shared);
             if shared && catalogue.has_domains() {
-                remarks.push_str(", a dial here is for all of them");
+                remarks.push_str(", a dial here turns it for all of them");
             }
             return remarks;
         }
         _ => return remarks,
     };
     if module.shared && !catalogue.is_shared(module) {
-        remarks.push_str(", shared by every AppDomain");
+        remarks.push_str(", shared by all AppDomains");
     }
     let copies = catalogue.namesakes(&module.name).count();
     if catalogue.is_merged() && catalogue.spans_processes() {

@@ -1,9 +1,7 @@
-//! Matching of one piece of a name with wildcards.
+//! Matches one part of a name against wildcards.
 
-use super::NameBytes;
-
-/// Stands for a wildcard in parsed text. Names come from heaps of NUL-terminated strings (ECMA-335 II.24.2.3), so
-/// it cannot be part of one.
+/// Represents a wildcard in parsed text. Names come from heaps of NUL-terminated strings (ECMA-335 II.24.2.3),
+/// so none contains it.
 pub(super) const STAR: char = '\0';
 
 /// A piece of a pattern, without spaces.
@@ -13,16 +11,16 @@ pub(super) enum Glob {
     Any,
     /// No star.
     Literal(String),
-    /// Text and a star.
-    Begins(String),
+    /// Text followed by a star.
+    Prefix(String),
     /// Text between two stars.
-    Holds(String),
+    Substring(String),
     /// Text with [`STAR`]s in other places.
-    Runs(String),
+    Wildcards(String),
 }
 
 impl Glob {
-    /// From text without spaces, wildcards as [`STAR`].
+    /// Converts text without spaces and with wildcards as [`STAR`].
     pub(super) fn new(text: String) -> Glob {
         let piece = text.trim_matches(STAR);
         if !text.contains(STAR) {
@@ -30,29 +28,29 @@ impl Glob {
         }
         match (text.starts_with(STAR), piece.contains(STAR), text.ends_with(STAR)) {
             _ if piece.is_empty() => Glob::Any,
-            (false, false, true) => Glob::Begins(piece.to_owned()),
-            (true, false, true) => Glob::Holds(piece.to_owned()),
-            _ => Glob::Runs(text),
+            (false, false, true) => Glob::Prefix(piece.to_owned()),
+            (true, false, true) => Glob::Substring(piece.to_owned()),
+            _ => Glob::Wildcards(text),
         }
     }
 
-    /// Whether all of `name` matches. Spaces in the name (F# allows them) are ignored, as in patterns.
+    /// Returns whether all of `name` matches. Spaces in the name (F# allows them) are ignored, as in patterns.
     pub(super) fn matches(&self, name: &str) -> bool {
         match self {
             Glob::Any => true,
-            Glob::Literal(text) => text == name || (name.contains(' ') && matches_runs(text, name)),
-            Glob::Begins(text) => begins(name, text),
-            Glob::Holds(text) => holds(name, text),
-            Glob::Runs(text) => matches_runs(text, name),
+            Glob::Literal(text) => text == name || (name.contains(' ') && matches_wildcards(text, name)),
+            Glob::Prefix(text) => has_prefix(name, text),
+            Glob::Substring(text) => has_substring(name, text),
+            Glob::Wildcards(text) => matches_wildcards(text, name),
         }
     }
 
-    /// The bytes that every name it matches has, as in [`NameBytes`].
-    pub(super) fn needs(&self) -> u128 {
+    /// Returns the bytes that every matching name has, as in [`NameBytes`].
+    pub(super) fn required_bytes(&self) -> u128 {
         match self {
             Glob::Any => 0,
-            Glob::Literal(text) | Glob::Begins(text) | Glob::Holds(text) => NameBytes::of(text).0,
-            Glob::Runs(text) => text.split(STAR).fold(0, |all, piece| all | NameBytes::of(piece).0),
+            Glob::Literal(text) | Glob::Prefix(text) | Glob::Substring(text) => NameBytes::of(text).0,
+            Glob::Wildcards(text) => text.split(STAR).fold(0, |all, piece| all | NameBytes::of(piece).0),
         }
     }
 
@@ -61,17 +59,17 @@ impl Glob {
     }
 }
 
-/// Whether `name` without its spaces begins with `text`.
-fn begins(name: &str, text: &str) -> bool {
+/// Returns whether `name` without its spaces begins with `text`.
+fn has_prefix(name: &str, text: &str) -> bool {
     if name.starts_with(text) {
         return true;
     }
-    let mut found = name.bytes().filter(|byte| *byte != b' ');
-    text.bytes().all(|expected| found.next() == Some(expected))
+    let mut actual = name.bytes().filter(|byte| *byte != b' ');
+    text.bytes().all(|expected| actual.next() == Some(expected))
 }
 
-/// Whether `name` without its spaces has `text` in it, which is not empty.
-fn holds(name: &str, text: &str) -> bool {
+/// Returns whether `name` without its spaces contains `text`, which is not empty.
+fn has_substring(name: &str, text: &str) -> bool {
     let name = name.as_bytes();
     let Some((first, rest)) = text.as_bytes().split_first() else { return true };
     if rest.is_empty() {
@@ -80,21 +78,22 @@ fn holds(name: &str, text: &str) -> bool {
     let mut from = 0;
     while let Some(at) = name.get(from..).and_then(|left| left.iter().position(|byte| byte == first)) {
         from += at + 1;
-        let mut found = name.get(from..).unwrap_or_default().iter().filter(|byte| **byte != b' ');
-        if rest.iter().all(|expected| found.next() == Some(expected)) {
+        let mut actual = name.get(from..).unwrap_or_default().iter().filter(|byte| **byte != b' ');
+        if rest.iter().all(|expected| actual.next() == Some(expected)) {
             return true;
         }
     }
     false
 }
 
-/// Greedy with one step back to the last star: time at most the product of the lengths, no allocation.
-fn matches_runs(pattern: &str, name: &str) -> bool {
+/// Matches greedily and goes back only to the last star: time at most the product of the lengths, no
+/// allocation.
+fn matches_wildcards(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
-    // Most names differ at their beginning already.
-    if let (Some(expected), Some(found)) = (pattern.first(), name.first())
+    // Most names already differ at the beginning.
+    if let (Some(expected), Some(actual)) = (pattern.first(), name.first())
         && *expected != STAR as u8
-        && ![*expected, b' '].contains(found)
+        && ![*expected, b' '].contains(actual)
     {
         return false;
     }
@@ -133,6 +132,23 @@ fn matches_runs(pattern: &str, name: &str) -> bool {
     pattern.get(p..).unwrap_or_default().iter().all(|byte| *byte == STAR as u8)
 }
 
+/// Set of the bytes that a name has or must have: one bit for each ASCII byte, shared with the byte 128 above
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameBytes(u128);
+
+impl NameBytes {
+    /// Returns the bytes of a name.
+    pub fn of(name: &str) -> NameBytes {
+        NameBytes(name.bytes().fold(0, |all, byte| all | 1 << (byte & 0x7F)))
+    }
+
+    /// Returns the set's bits.
+    pub(super) fn bits(self) -> u128 {
+        self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,12 +156,12 @@ mod tests {
     fn matches(pattern: &str, name: &str) -> bool {
         let glob = Glob::new(pattern.replace('*', "\0"));
         let matches = glob.matches(name);
-        assert!(!matches || glob.needs() & !NameBytes::of(name).0 == 0, "{pattern} {name}");
+        assert!(!matches || glob.required_bytes() & !NameBytes::of(name).0 == 0, "{pattern} {name}");
         matches
     }
 
     #[test]
-    fn stars_are_runs_and_the_whole_name_must_match() {
+    fn stars_match_runs_and_whole_names() {
         for (pattern, name) in [
             ("*", ""),
             ("a*", "a"),

@@ -1,6 +1,6 @@
-//! Forms of names: keywords, brackets, type-parameter lists.
+//! Forms of names: keywords, brackets, lists of type parameters.
 
-/// C# keywords that are types, with what follows `System.` in metadata.
+/// C# keywords for types, with the name after `System.` in metadata.
 const KEYWORDS: [(&str, &str); 18] = [
     ("bool", "Boolean"),
     ("byte", "Byte"),
@@ -22,18 +22,18 @@ const KEYWORDS: [(&str, &str); 18] = [
     ("void", "Void"),
 ];
 
-/// The metadata name behind a keyword.
+/// Returns the metadata name of a keyword.
 pub(super) fn metadata_of_keyword(word: &str) -> Option<String> {
     KEYWORDS.iter().find(|(keyword, _)| *keyword == word).map(|(_, name)| format!("System.{name}"))
 }
 
-/// The keyword for a metadata name.
+/// Returns the keyword for a metadata name.
 pub(super) fn keyword_of(name: &str) -> Option<&'static str> {
     let name = name.strip_prefix("System.")?;
     KEYWORDS.iter().find(|(_, metadata)| *metadata == name).map(|(keyword, _)| *keyword)
 }
 
-/// Index of the bracket that closes the one at `open`, counting all three kinds.
+/// Returns the index of the bracket that closes the one at `open`, counting all three kinds.
 pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0usize;
     for (index, c) in text.get(open..)?.char_indices() {
@@ -51,7 +51,7 @@ pub(super) fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// Index of the bracket that opens the one at the very end of `text`.
+/// Returns the index of the bracket that opens the one at the very end of `text`.
 pub(super) fn opening(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (index, c) in text.char_indices().rev() {
@@ -88,13 +88,13 @@ pub(super) fn split_outside(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Whether a `<` at `index` begins a list of type parameters: it follows a name. At the start of a name it is part
-/// of it.
+/// Returns whether the `<` at `index` begins a list of type parameters, because it follows a name. At the start
+/// of a name it is part of the name.
 pub(super) fn begins_list(text: &str, index: usize) -> bool {
     text[..index].chars().next_back().is_some_and(|before| !matches!(before, '.' | '+' | '<' | ',' | '>'))
 }
 
-/// Cuts a trailing type-parameter list off a name: the name, and the list's entries if it has one.
+/// Splits a name into the name proper and the entries of its trailing type-parameter list, if it has one.
 pub(super) fn cut_list(name: &str) -> (&str, Option<Vec<&str>>) {
     let open = name.ends_with('>').then(|| opening(name)).flatten();
     match open.filter(|open| begins_list(name, *open)) {
@@ -103,8 +103,8 @@ pub(super) fn cut_list(name: &str) -> (&str, Option<Vec<&str>>) {
     }
 }
 
-/// A type's name in C# form, from its metadata form. Its type parameters' names, which are not in it, are made up:
-/// `T`, or `T1`, `T2` …. (In a pattern they count by number only.)
+/// Returns a type's C# form from its metadata form. Names of type parameters, which the metadata form lacks,
+/// are invented: `T`, or `T1`, `T2` …. (In a pattern only their number counts.)
 pub fn csharp_type(metadata: &str) -> String {
     let mut out = String::with_capacity(metadata.len());
     for (index, segment) in metadata.split('+').enumerate() {

@@ -1,19 +1,19 @@
-//! Params in one normal form, so that a pattern's and a method's can be compared as text: no spaces, keywords for
-//! their types, `&` behind what is by reference, type parameters by number.
+//! Normal form of params, for comparing those of a pattern and of a method as text: no spaces, keywords for
+//! their types, `&` after by-reference types, type parameters by number.
 
 use super::names::{begins_list, closing, keyword_of, opening, split_outside};
 use std::collections::HashMap;
 
-/// Deepest nesting followed; deeper is compared as it stands.
+/// Maximum nesting depth; deeper text is compared unchanged.
 const MAX_DEPTH: u32 = 64;
 
-/// Declared type-parameter names with what they stand for (`!0`, `!!1`).
+/// Declared names of type parameters and their numbers (`!0`, `!!1`).
 pub(super) type Declared<'a> = HashMap<&'a str, String>;
 
-/// The normal form of a method's canonical params.
+/// Returns the normal form of a method's canonical params.
 pub(super) fn normalise_canonical(params: &str) -> String {
     let inner = params.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(params);
-    // A printer that writes pointers as the printed form does is understood as well.
+    // Also accepts pointers as in the printed form.
     if inner.contains('\\') {
         normalise(&inner.replace(r"\*", "*"), &Declared::new())
     } else {
@@ -21,7 +21,7 @@ pub(super) fn normalise_canonical(params: &str) -> String {
     }
 }
 
-/// The normal form of what stands between the brackets of a pattern.
+/// Returns the normal form of the text between the brackets of a pattern.
 pub(super) fn normalise(inner: &str, declared: &Declared<'_>) -> String {
     let mut out = String::with_capacity(inner.len() + 2);
     out.push('(');
@@ -47,7 +47,8 @@ fn parameter(text: &str, declared: &Declared<'_>, depth: u32, out: &mut String) 
     while let Some((word, rest)) = text.split_once(char::is_whitespace) {
         match word {
             "ref" | "in" | "out" => by_ref = true,
-            // `ref readonly int`, `params int[]`, `this Cart`, `scoped ref Span<int>`: no part of the signature.
+            // `ref readonly int`, `params int[]`, `this Cart`, `scoped ref Span<int>`: not part of the
+            // signature.
             "readonly" | "params" | "this" | "scoped" => {}
             _ => break,
         }
@@ -72,7 +73,7 @@ fn type_name(text: &str, declared: &Declared<'_>, depth: u32, out: &mut String) 
         return;
     }
     if let Some(target) = text.strip_suffix(['*', '&']) {
-        // `delegate*` has its star inside; here it is a suffix of any other type.
+        // `delegate*` has its star inside; for every other type the star is a suffix.
         type_name(target, declared, depth, out);
         out.push_str(&text[target.len()..]);
         return;
@@ -85,7 +86,7 @@ fn type_name(text: &str, declared: &Declared<'_>, depth: u32, out: &mut String) 
     named(text, declared, depth, out);
 }
 
-/// A name, perhaps with lists of type arguments.
+/// Normalises a name, possibly with lists of type arguments.
 fn named(text: &str, declared: &Declared<'_>, depth: u32, out: &mut String) {
     let name: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     if let Some(number) = declared.get(name.as_str()) {

@@ -1,55 +1,55 @@
-//! Reading a pattern as typed.
+//! Parses a pattern as typed.
 
 use super::glob::{Glob, STAR};
+use super::matching::{Pattern, Split, Target};
 use super::names::{cut_list, metadata_of_keyword, opening, split_outside};
 use super::params::{self, Declared};
-use super::{Pattern, Split, Target};
 use crate::limits::{MAX_PATTERN, MAX_PATTERN_DOTS};
 
-/// What is wrong with a pattern.
+/// Problem with a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Nothing there.
-    #[error("the pattern is empty; it is [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*")]
+    /// The text is empty.
+    #[error("the pattern is empty; write [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*")]
     Empty,
-    /// Over [`MAX_PATTERN`].
+    /// Longer than [`MAX_PATTERN`].
     #[error("the pattern is {length} bytes long; the limit is {MAX_PATTERN} bytes")]
     TooLong {
-        /// Its length.
+        /// Length in bytes.
         length: usize,
     },
     /// A control character.
-    #[error("character {position} of the pattern '{shown}' is a control character")]
+    #[error("character {position} of the pattern '{escaped}' is a control character")]
     Control {
-        /// The pattern, made visible.
-        shown: String,
-        /// Its number, from 1.
+        /// The pattern in readable form.
+        escaped: String,
+        /// Position of the character, from 1.
         position: usize,
     },
-    /// A backslash before something else than a star or a backslash.
-    #[error(r"in the pattern '{pattern}', the backslash at character {position} is not before a star or another backslash")]
+    /// A backslash that does not precede a star or a backslash.
+    #[error(r"in the pattern '{pattern}', the backslash at character {position} does not precede a star or another backslash")]
     Backslash {
         /// The pattern.
         pattern: String,
-        /// Its number, from 1.
+        /// Position of the backslash, from 1.
         position: usize,
     },
-    /// Nothing before the `!`.
+    /// No text before the `!`.
     #[error("the pattern '{pattern}' names no assembly before its '!'")]
     NoAssembly {
         /// The pattern.
         pattern: String,
     },
-    /// Nothing after the `!`, or nothing before the `(`.
-    #[error("the pattern '{pattern}' names no method; for all of an assembly write ASSEMBLY!*")]
+    /// No text after the `!` or before the `(`.
+    #[error("the pattern '{pattern}' names no method; for all methods of an assembly write ASSEMBLY!*")]
     NoMethod {
         /// The pattern.
         pattern: String,
     },
-    /// More dots than any name has; each is a place where type and method may part.
+    /// More dots than any name has. Each is a place to split type and method.
     #[error("the pattern has {dots} dots outside brackets; the limit is {MAX_PATTERN_DOTS}")]
     TooManyDots {
-        /// How many.
+        /// Number of dots.
         dots: usize,
     },
     /// Brackets that do not match.
@@ -58,12 +58,12 @@ pub enum PatternError {
         /// The pattern.
         pattern: String,
     },
-    /// Two commas in a row, or one at an end.
+    /// Two adjacent commas, or one at an end.
     #[error("parameter {position} of the pattern '{pattern}' is empty")]
     EmptyParameter {
         /// The pattern.
         pattern: String,
-        /// Its number, from 1.
+        /// Position of the parameter, from 1.
         position: usize,
     },
     /// A tuple in C#'s short form.
@@ -74,7 +74,7 @@ pub enum PatternError {
         /// The parameter.
         tuple: String,
     },
-    /// `0x06000012` without an assembly of a definite name.
+    /// `0x06000012` without an assembly, or with wildcards in its name.
     #[error(
         "the token in the pattern '{pattern}' needs its assembly's name, without wildcards: ASSEMBLY!0x06000012"
     )]
@@ -82,15 +82,25 @@ pub enum PatternError {
         /// The pattern.
         pattern: String,
     },
-    /// A token of something else than a method.
-    #[error("'{token}' is no method's token; those are 0x06000001 to 0x06ffffff")]
+    /// The token of something other than a method.
+    #[error("'{token}' is not a method token; method tokens are 0x06000001 to 0x06ffffff")]
     BadToken {
         /// The token.
         token: String,
     },
 }
 
-pub(super) fn parse(text: &str) -> Result<Pattern, PatternError> {
+impl Pattern {
+    /// Parses a pattern as typed.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong and where.
+    pub fn parse(text: &str) -> Result<Pattern, PatternError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<Pattern, PatternError> {
     let text = text.trim();
     if text.is_empty() {
         return Err(PatternError::Empty);
@@ -130,10 +140,10 @@ pub(super) fn parse(text: &str) -> Result<Pattern, PatternError> {
     Ok(Pattern { wildcard: unescaped.contains(STAR), text: text.to_owned(), assembly, target })
 }
 
-/// Wildcards become [`STAR`], escaped characters themselves.
+/// Replaces wildcards with [`STAR`] and removes escapes.
 fn unescape(text: &str) -> Result<String, PatternError> {
     if let Some(index) = text.chars().position(char::is_control) {
-        return Err(PatternError::Control { shown: text.escape_debug().collect(), position: index + 1 });
+        return Err(PatternError::Control { escaped: text.escape_debug().collect(), position: index + 1 });
     }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().enumerate();
@@ -150,13 +160,15 @@ fn unescape(text: &str) -> Result<String, PatternError> {
     Ok(out)
 }
 
-/// The names and what is between the brackets at the end, if there are any; None when those do not match.
+/// Splits the text into the names and the text between the final brackets, if any; None if the brackets do not
+/// match.
 fn cut_params(text: &str) -> Option<(&str, Option<&str>)> {
     if text.ends_with(')') {
         let open = opening(text)?;
         return text[open..].starts_with('(').then(|| (&text[..open], Some(&text[open + 1..text.len() - 1])));
     }
-    // Round brackets inside <…> can be part of a method's name: explicit implementations of generic interfaces.
+    // Round brackets inside <…> can be part of a method's name, for explicit implementations of generic
+    // interfaces.
     let mut open = Vec::new();
     for c in text.chars() {
         match c {
@@ -210,7 +222,7 @@ fn token(body: &str) -> Result<u32, PatternError> {
     let digits =
         body.get(2..).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit())).ok_or_else(bad)?;
     let token = u32::from_str_radix(digits, 16).map_err(|_| bad())?;
-    // Table 6 is MethodDef (ECMA-335 II.22.26); row 0 is none.
+    // Table 6 is MethodDef (ECMA-335 II.22.26); row 0 does not exist.
     if token >> 24 == 6 && token & 0x00ff_ffff != 0 { Ok(token) } else { Err(bad()) }
 }
 
@@ -242,7 +254,7 @@ fn split(type_half: &str, method_half: &str, params: Option<&str>) -> Split {
     let method = Glob::new(method.to_owned());
     let arity = match &list {
         Some(entries) => Some(entries.len() as u32),
-        // With params it is one overload that is meant, as printed.
+        // With params the pattern means one overload, as printed.
         None if params.is_some() && !method.has_wildcard() => Some(0),
         None => None,
     };
@@ -250,7 +262,7 @@ fn split(type_half: &str, method_half: &str, params: Option<&str>) -> Split {
     Split { type_name: Glob::new(type_name), method, arity, params }
 }
 
-/// The metadata form of a type half, noting the type parameters it declares.
+/// Returns the metadata form of a type half and records the type parameters it declares.
 pub(super) fn metadata_type<'a>(half: &'a str, declared: &mut Declared<'a>) -> String {
     if let Some(name) = metadata_of_keyword(half) {
         return name;
@@ -273,7 +285,7 @@ pub(super) fn metadata_type<'a>(half: &'a str, declared: &mut Declared<'a>) -> S
     out
 }
 
-/// Notes names; keywords, wildcards and the nameless (`List<int>`, `List<*>`, `List<>`) only count.
+/// Records names. Keywords, wildcards and empty entries (`List<int>`, `List<*>`, `List<>`) only count.
 fn declare<'a>(entries: &[&'a str], prefix: &str, first: usize, declared: &mut Declared<'a>) {
     for (index, entry) in entries.iter().enumerate() {
         if !entry.is_empty() && !entry.contains(STAR) && metadata_of_keyword(entry).is_none() {

@@ -1,82 +1,86 @@
-//! What a pattern that matched nothing may have meant.
+//! Suggestions for a pattern that matched nothing.
 
 use super::glob::{Glob, STAR};
+use super::matching::{Pattern, Target};
 use super::names::{csharp_type, cut_list, split_outside};
 use super::params::Declared;
-use super::{Pattern, Target, parse};
+use super::parse;
 use crate::limits::MAX_SUGGESTIONS;
 
-/// Names longer than this are not compared letter by letter.
+/// Longer names are not compared letter by letter.
 const MAX_COMPARED: usize = 128;
-/// How far names are that resemble what was wanted in half of their letters only: behind every typing mistake.
+/// Distance of names that share only half of their letters with the query: greater than for any typing mistake.
 const RESEMBLES: u32 = 16;
-/// How far a name is whose last words, or whose assembly, were meant, before its typing mistakes.
+/// Distance, before typing mistakes, of a name that matches in its last words or its assembly.
 const LAST_WORDS: u32 = 4;
-/// How far everything of a type is that was named rightly.
+/// Distance of all methods of a type that the query names correctly.
 const WHOLE_TYPE: u32 = RESEMBLES + MAX_COMPARED as u32;
 
-/// Patterns near one that matched nothing, the nearest first, and of those equally near those of earlier names; at most
-/// [`MAX_SUGGESTIONS`]. `names` are assembly (simple name), type (metadata form) and method (metadata name), the
-/// program's own before the framework's; methods of one type should follow each other.
+/// Returns the patterns nearest to one that matched nothing, at most [`MAX_SUGGESTIONS`], nearest first; equal
+/// distances keep the order of `names`.
+///
+/// `names` are assembly (simple name), type (metadata form) and method (metadata name), those of the program
+/// before those of the framework. Methods of one type should be adjacent.
 pub fn suggestions<'a>(
     pattern: &Pattern,
     names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> Vec<String> {
     let Target::Named { body, .. } = &pattern.target else { return Vec::new() };
-    let mut nearest = Nearest::default();
+    let mut nearest = BestSuggestions::default();
     if body.chars().all(|character| character == STAR) {
         for (assembly, ..) in names {
-            if let Some(away @ 1..) = assembly_distance(pattern, assembly) {
-                nearest.offer(away, || format!("{assembly}!*"));
+            if let Some(offset @ 1..) = assembly_distance(pattern, assembly) {
+                nearest.offer(offset, || format!("{assembly}!*"));
             }
         }
         return nearest.patterns();
     }
-    let wanted = Wanted::new(body);
-    let mut last: Option<(&str, Option<Near>)> = None;
+    let query = Query::new(body);
+    let mut last: Option<(&str, Option<Comparison>)> = None;
     for (assembly, type_name, method) in names {
-        let Some(away) = assembly_distance(pattern, assembly) else { continue };
+        let Some(offset) = assembly_distance(pattern, assembly) else { continue };
         let prefix = || pattern.assembly.as_ref().map(|_| format!("{assembly}!")).unwrap_or_default();
         if last.as_ref().is_none_or(|(seen, _)| *seen != type_name) {
-            last = Some((type_name, wanted.type_half.as_ref().and_then(|half| half.near(type_name))));
-            wanted.as_type(away, &prefix, type_name, &mut nearest);
-            wanted.as_namespace(away, &prefix, (assembly, type_name), &mut nearest);
-            if let (Some(half), Some((_, Some(near)))) = (&wanted.type_half, &last)
-                && half.means(near)
+            last = Some((type_name, query.type_half.as_ref().and_then(|half| half.compare(type_name))));
+            query.offer_type(offset, &prefix, type_name, &mut nearest);
+            query.offer_namespace(offset, &prefix, (assembly, type_name), &mut nearest);
+            if let (Some(half), Some((_, Some(near)))) = (&query.type_half, &last)
+                && half.is_exact(near)
             {
-                let distance = away + near.distance + WHOLE_TYPE;
+                let distance = offset + near.distance + WHOLE_TYPE;
                 nearest
                     .offer(distance, || format!("{}{}.*", prefix(), near.type_text(&half.text, type_name)));
             }
             if pattern.assembly.is_none()
-                && let Some(away) = wanted.as_assembly(assembly)
+                && let Some(offset) = query.distance_to_assembly(assembly)
             {
-                nearest.offer(away, || format!("{assembly}!*"));
+                nearest.offer(offset, || format!("{assembly}!*"));
             }
         }
-        match &wanted.type_half {
+        match &query.type_half {
             None => {
-                if let Some(near) = wanted.method.near(method) {
-                    let name = near.text(&wanted.method.text, method);
-                    nearest.offer(away + near.distance, || format!("{}*.{name}", prefix()));
-                    // Where it is of that very name, the type that has it, too.
-                    if near.distance <= 1 && !wanted.method.glob.has_wildcard() {
+                if let Some(near) = query.method.compare(method) {
+                    let name = near.text(&query.method.text, method);
+                    nearest.offer(offset + near.distance, || format!("{}*.{name}", prefix()));
+                    // For a method with that very name, also suggest it with its type.
+                    if near.distance <= 1 && !query.method.glob.has_wildcard() {
                         let full = || format!("{}{}.{name}", prefix(), csharp_type(type_name));
-                        nearest.offer(away + near.distance, full);
+                        nearest.offer(offset + near.distance, full);
                     }
                 }
             }
             Some(half) => {
                 let Some((_, Some(near_type))) = &last else { continue };
-                if !nearest.wants(away + near_type.distance) {
+                if !nearest.accepts(offset + near_type.distance) {
                     continue;
                 }
-                let near = wanted.method.near(method);
-                let near = near.or_else(|| wanted.method.resembles(method).filter(|_| half.means(near_type)));
+                let near = query.method.compare(method);
+                let near = near
+                    .or_else(|| query.method.compare_loosely(method).filter(|_| half.is_exact(near_type)));
                 let Some(near) = near else { continue };
-                nearest.offer(away + near_type.distance + near.distance, || {
+                nearest.offer(offset + near_type.distance + near.distance, || {
                     let type_name = near_type.type_text(&half.text, type_name);
-                    format!("{}{type_name}.{}", prefix(), near.text(&wanted.method.text, method))
+                    format!("{}{type_name}.{}", prefix(), near.text(&query.method.text, method))
                 });
             }
         }
@@ -84,48 +88,56 @@ pub fn suggestions<'a>(
     nearest.patterns()
 }
 
-/// What a pattern may have meant: a method, of a type if it has a dot; or a type, namespace or assembly.
-struct Wanted {
-    type_half: Option<Half>,
-    method: Half,
-    whole: Half,
+/// The possible meanings of a pattern: a method, with a type if the pattern has a dot; or a type, namespace or
+/// assembly.
+struct Query {
+    type_half: Option<QueryPart>,
+    method: QueryPart,
+    whole: QueryPart,
 }
 
-impl Wanted {
-    fn new(body: &str) -> Wanted {
+impl Query {
+    fn new(body: &str) -> Query {
         let metadata = |half: &str| parse::metadata_type(half, &mut Declared::new());
         let (type_half, method) = match last_split(body) {
             Some((type_half, method)) => (Some(type_half), method),
             None => (None, body),
         };
-        Wanted {
-            type_half: type_half.map(|half| Half::new(metadata(half))),
-            method: Half::new(cut_list(method).0.to_owned()),
-            whole: Half::new(metadata(body)),
+        Query {
+            type_half: type_half.map(|half| QueryPart::new(metadata(half))),
+            method: QueryPart::new(cut_list(method).0.to_owned()),
+            whole: QueryPart::new(metadata(body)),
         }
     }
 
-    /// The whole of it as a type's or namespace's name.
-    fn as_type(&self, away: u32, prefix: &dyn Fn() -> String, type_name: &str, nearest: &mut Nearest) {
+    /// Offers the type, if the whole pattern names a type or namespace.
+    fn offer_type(
+        &self,
+        offset: u32,
+        prefix: &dyn Fn() -> String,
+        type_name: &str,
+        nearest: &mut BestSuggestions,
+    ) {
         let whole = &self.whole.text;
         if self.whole.glob.has_wildcard() {
             return;
         }
         if type_name.strip_prefix(whole.as_str()).is_some_and(|rest| rest.starts_with('.')) {
-            nearest.offer(away + 1, || format!("{}{}.*.*", prefix(), show(whole)));
+            nearest.offer(offset + 1, || format!("{}{}.*.*", prefix(), show(whole)));
         }
-        let Some(near) = self.whole.near(type_name) else { return };
-        // With a dot it was a method's name first, and rather of a type that is there than a type's with many mistakes.
+        let Some(near) = self.whole.compare(type_name) else { return };
+        // A pattern with a dot more likely names a method; an existing type ranks before one with many
+        // mistakes.
         let later = match self.type_half {
             Some(_) if near.distance > 5 => 2 * WHOLE_TYPE,
             Some(_) if self.whole.text != type_name => 2,
             _ => 0,
         };
-        nearest.offer(away + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
+        nearest.offer(offset + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
     }
 
-    /// How far an assembly's name is from the whole of it.
-    fn as_assembly(&self, assembly: &str) -> Option<u32> {
+    /// Returns the distance of the whole pattern from an assembly's name.
+    fn distance_to_assembly(&self, assembly: &str) -> Option<u32> {
         let whole = &self.whole.text;
         if assembly.eq_ignore_ascii_case(whole) {
             return Some(2);
@@ -134,44 +146,44 @@ impl Wanted {
         Some(LAST_WORDS + typos)
     }
 
-    /// `NAME.*`, where the name is a namespace's or an assembly's, and no type's.
-    fn as_namespace(
+    /// Offers the namespace or assembly for `NAME.*`.
+    fn offer_namespace(
         &self,
-        away: u32,
+        offset: u32,
         prefix: &dyn Fn() -> String,
         (assembly, type_name): (&str, &str),
-        nearest: &mut Nearest,
+        nearest: &mut BestSuggestions,
     ) {
         let Some(name) = self.type_half.as_ref().filter(|half| !half.glob.has_wildcard()) else { return };
         if self.method.glob != Glob::Any {
             return;
         }
         if assembly.eq_ignore_ascii_case(&name.text) {
-            nearest.offer(away + 1, || format!("{assembly}!*"));
+            nearest.offer(offset + 1, || format!("{assembly}!*"));
         }
         let length = name.text.len();
         let begins = type_name.get(..length).filter(|begin| begin.eq_ignore_ascii_case(&name.text));
         if let Some(begin) = begins.filter(|_| type_name[length..].starts_with('.')) {
-            nearest.offer(away + 1, || format!("{}{}.*.*", prefix(), escape(begin)));
+            nearest.offer(offset + 1, || format!("{}{}.*.*", prefix(), escape(begin)));
         }
     }
 }
 
-/// The best so far, the nearest first; of those equally near the earliest.
+/// The best suggestions so far, nearest first; equal distances keep their order.
 #[derive(Default)]
-struct Nearest(Vec<(u32, String)>);
+struct BestSuggestions(Vec<(u32, String)>);
 
-impl Nearest {
+impl BestSuggestions {
     fn patterns(self) -> Vec<String> {
         self.0.into_iter().map(|(_, suggestion)| suggestion).collect()
     }
 
-    fn wants(&self, distance: u32) -> bool {
+    fn accepts(&self, distance: u32) -> bool {
         self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance < *worst)
     }
 
     fn offer(&mut self, distance: u32, suggestion: impl FnOnce() -> String) {
-        if !self.wants(distance) {
+        if !self.accepts(distance) {
             return;
         }
         let suggestion = suggestion();
@@ -189,7 +201,7 @@ impl Nearest {
     }
 }
 
-/// The split at the last dot outside brackets; `A..ctor` is split at its first of two.
+/// Splits at the last dot outside brackets; `A..ctor` splits at the first of the two.
 fn last_split(body: &str) -> Option<(&str, &str)> {
     let last = split_outside(body, '.').pop()?;
     let dot = body.len().checked_sub(last.len() + 1)?;
@@ -197,22 +209,22 @@ fn last_split(body: &str) -> Option<(&str, &str)> {
     Some((&body[..dot], &body[dot + 1..]))
 }
 
-/// How far the assembly is; None when it is another one altogether.
+/// Returns the distance of the assembly from the pattern's; None if they are unrelated.
 fn assembly_distance(pattern: &Pattern, assembly: &str) -> Option<u32> {
     let Some(glob) = &pattern.assembly else { return Some(0) };
     if glob.matches(assembly) {
         return Some(0);
     }
-    let (Glob::Literal(wanted) | Glob::Runs(wanted)) = glob else { return None };
-    // A file's name, where the assembly's was asked for.
-    if let Some(stem) = without_extension(wanted) {
+    let (Glob::Literal(query) | Glob::Wildcards(query)) = glob else { return None };
+    // The user typed a file name instead of the assembly's name.
+    if let Some(stem) = without_extension(query) {
         let lower = Glob::new(stem.to_ascii_lowercase());
         if lower.matches(&assembly.to_ascii_lowercase()) {
             return Some(1);
         }
     }
     let is_literal = matches!(glob, Glob::Literal(_));
-    is_literal.then(|| Half::new(wanted.clone()).near(assembly)).flatten().map(|near| near.distance)
+    is_literal.then(|| QueryPart::new(query.clone()).compare(assembly)).flatten().map(|near| near.distance)
 }
 
 fn without_extension(file: &str) -> Option<&str> {
@@ -222,137 +234,139 @@ fn without_extension(file: &str) -> Option<&str> {
     is_known.then(|| &file[..stem]).filter(|stem| !stem.is_empty())
 }
 
-/// One half of what was wanted.
-struct Half {
+/// One part of the query.
+struct QueryPart {
     text: String,
     glob: Glob,
     lower: Glob,
 }
 
-/// How near an actual name is.
-struct Near {
+/// Result of comparing an actual name with the query.
+struct Comparison {
     distance: u32,
-    kept: Kept,
+    shown: ShownName,
 }
 
-/// Which text a suggestion shows.
+/// Text that a suggestion shows.
 #[derive(Clone, Copy)]
-enum Kept {
-    /// What was wanted (its wildcards match).
-    Wanted,
+enum ShownName {
+    /// The query's text (its wildcards match).
+    Query,
     /// The actual name.
     Actual,
-    /// That many bytes of the actual name, then what followed the same part of what was wanted.
-    Prefix { actual: usize, wanted: usize },
+    /// A prefix of the actual name in bytes, then the query's text after its own prefix.
+    Prefix { actual: usize, query: usize },
 }
 
-impl Near {
-    /// As `text`, for a type.
-    fn type_text(&self, wanted: &str, actual: &str) -> String {
-        match self.kept {
-            Kept::Actual => csharp_type(actual),
-            _ => self.text(wanted, actual),
+impl Comparison {
+    /// Like `text`, for a type.
+    fn type_text(&self, query: &str, actual: &str) -> String {
+        match self.shown {
+            ShownName::Actual => csharp_type(actual),
+            _ => self.text(query, actual),
         }
     }
 
-    fn text(&self, wanted: &str, actual: &str) -> String {
-        match self.kept {
-            Kept::Wanted => show(wanted),
-            Kept::Actual => escape(actual),
-            Kept::Prefix { actual: a, wanted: w } => {
+    fn text(&self, query: &str, actual: &str) -> String {
+        match self.shown {
+            ShownName::Query => show(query),
+            ShownName::Actual => escape(actual),
+            ShownName::Prefix { actual: a, query: q } => {
                 format!(
                     "{}{}",
                     escape(actual.get(..a).unwrap_or(actual)),
-                    show(wanted.get(w..).unwrap_or_default())
+                    show(query.get(q..).unwrap_or_default())
                 )
             }
         }
     }
 }
 
-impl Half {
-    fn new(text: String) -> Half {
-        Half { glob: Glob::new(text.clone()), lower: Glob::new(text.to_ascii_lowercase()), text }
+impl QueryPart {
+    fn new(text: String) -> QueryPart {
+        QueryPart { glob: Glob::new(text.clone()), lower: Glob::new(text.to_ascii_lowercase()), text }
     }
 
-    fn near(&self, actual: &str) -> Option<Near> {
-        let (wanted, kept) = (self.text.as_str(), Kept::Actual);
+    fn compare(&self, actual: &str) -> Option<Comparison> {
+        let (query, shown) = (self.text.as_str(), ShownName::Actual);
         if self.glob.has_wildcard() {
-            return self.near_with_wildcards(actual);
+            return self.compare_with_wildcards(actual);
         }
-        if wanted == actual {
-            return Some(Near { distance: 0, kept });
+        if query == actual {
+            return Some(Comparison { distance: 0, shown });
         }
-        if wanted.eq_ignore_ascii_case(actual) {
-            return Some(Near { distance: 1, kept });
+        if query.eq_ignore_ascii_case(actual) {
+            return Some(Comparison { distance: 1, shown });
         }
         // `Cart` for `Shop.Cart`, `Add` for `Shop.ICart.Add`.
-        let cut = actual.len().checked_sub(wanted.len());
-        let tail =
-            cut.and_then(|cut| actual.get(cut..)).is_some_and(|tail| tail.eq_ignore_ascii_case(wanted));
+        let cut = actual.len().checked_sub(query.len());
+        let tail = cut.and_then(|cut| actual.get(cut..)).is_some_and(|tail| tail.eq_ignore_ascii_case(query));
         let before = cut.and_then(|cut| actual.as_bytes().get(cut.checked_sub(1)?));
         if tail && matches!(before, Some(b'.' | b'+')) {
-            return Some(Near { distance: 2, kept });
+            return Some(Comparison { distance: 2, shown });
         }
-        if wanted.len() >= 3 && has_word(actual, wanted) {
-            return Some(Near { distance: 3, kept });
+        if query.len() >= 3 && has_word(actual, query) {
+            return Some(Comparison { distance: 3, shown });
         }
-        if let Some(typos) = edits(wanted, actual, most_typos(wanted)) {
-            return Some(Near { distance: 3 + typos, kept });
+        if let Some(typos) = edits(query, actual, most_typos(query)) {
+            return Some(Comparison { distance: 3 + typos, shown });
         }
         // `Crat` for `Shop.Cart`.
-        let last = last_words(actual, wanted.split(SEPARATORS).count()).filter(|_| wanted.len() >= 3)?;
-        let typos = edits(wanted, last, most_typos(wanted))?;
-        Some(Near { distance: LAST_WORDS + typos, kept })
+        let last = last_words(actual, query.split(SEPARATORS).count()).filter(|_| query.len() >= 3)?;
+        let typos = edits(query, last, most_typos(query))?;
+        Some(Comparison { distance: LAST_WORDS + typos, shown })
     }
 
-    /// Whether a name so near is the one that was wanted, but for case and what stands before it.
-    fn means(&self, near: &Near) -> bool {
+    /// Returns whether the name equals the query except for case and its namespace.
+    fn is_exact(&self, near: &Comparison) -> bool {
         near.distance <= 2 && !self.glob.has_wildcard()
     }
 
-    /// A name that shares half of its letters at least with what was wanted.
-    fn resembles(&self, actual: &str) -> Option<Near> {
+    /// Compares a name that shares at least half of its letters with the query.
+    fn compare_loosely(&self, actual: &str) -> Option<Comparison> {
         if self.glob.has_wildcard() {
             return None;
         }
         let most = self.text.len().max(actual.len()).min(MAX_COMPARED) / 2;
         let typos = edits(&self.text, actual, most)?;
-        Some(Near { distance: RESEMBLES + typos, kept: Kept::Actual })
+        Some(Comparison { distance: RESEMBLES + typos, shown: ShownName::Actual })
     }
 
-    fn near_with_wildcards(&self, actual: &str) -> Option<Near> {
+    fn compare_with_wildcards(&self, actual: &str) -> Option<Comparison> {
         if self.glob.matches(actual) {
-            return Some(Near { distance: 0, kept: Kept::Wanted });
+            return Some(Comparison { distance: 0, shown: ShownName::Query });
         }
         if self.lower.matches(&actual.to_ascii_lowercase()) {
-            return Some(Near { distance: 1, kept: Kept::Actual });
+            return Some(Comparison { distance: 1, shown: ShownName::Actual });
         }
-        // `Shp.*`: the part before the star's dot against as many words of the actual name.
+        // `Shp.*`: compares the part before the star's dot with as many words of the actual name.
         let before_star = self.text.find(STAR).and_then(|star| self.text.get(..star))?.trim_end_matches('.');
         let words = before_star.split('.').count();
         let end = actual.match_indices('.').nth(words.checked_sub(1)?).map_or(actual.len(), |(dot, _)| dot);
         let start = actual.get(..end)?;
         let typos = edits(before_star, start, most_typos(before_star))?;
-        Some(Near { distance: 3 + typos, kept: Kept::Prefix { actual: end, wanted: before_star.len() } })
+        Some(Comparison {
+            distance: 3 + typos,
+            shown: ShownName::Prefix { actual: end, query: before_star.len() },
+        })
     }
 }
 
-/// Between the words of a type's name.
+/// Separators between the words of a type's name.
 const SEPARATORS: [char; 2] = ['.', '+'];
 
-/// So many words at the end of a longer name; None where it has no more.
+/// Returns that many words from the end of a longer name; None if the name has no more than that.
 fn last_words(name: &str, number: usize) -> Option<&str> {
     let (at, _) = name.rmatch_indices(SEPARATORS).nth(number.checked_sub(1)?)?;
     name.get(at + 1..)
 }
 
-/// Typing mistakes that a name may have.
+/// Returns the number of typing mistakes that a name may have.
 fn most_typos(name: &str) -> usize {
     (name.len() / 3).clamp(1, 4)
 }
 
-/// Parsed text as it would be typed.
+/// Formats parsed text as a user would type it.
 fn show(parsed: &str) -> String {
     escape(parsed).replace(STAR, "*")
 }
@@ -361,8 +375,8 @@ fn escape(name: &str) -> String {
     name.replace('\\', r"\\").replace('*', r"\*")
 }
 
-/// Whether a word within `name` begins with `part`, case aside: `Cart` in `ShoppingCartTests`, but not `Nope` in
-/// `TokenOperation`.
+/// Returns whether a word in `name` begins with `part`, ignoring case: `Cart` in `ShoppingCartTests`, but not
+/// `Nope` in `TokenOperation`.
 fn has_word(name: &str, part: &str) -> bool {
     let begins = |at: usize, first: &u8| {
         let before = at.checked_sub(1).and_then(|before| name.as_bytes().get(before));
@@ -373,14 +387,14 @@ fn has_word(name: &str, part: &str) -> bool {
     same.any(|(at, window)| window.first().is_some_and(|first| begins(at, first)))
 }
 
-/// Typing mistakes between two names, case aside: letters wrong, missing, too many, or two exchanged (the optimal
-/// string alignment distance). None when there are more than `most`.
+/// Counts the typing mistakes between two names, ignoring case: wrong, missing, extra or exchanged letters (the
+/// optimal string alignment distance). None if there are more than `most`.
 fn edits(a: &str, b: &str, most: usize) -> Option<u32> {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     if a.len().abs_diff(b.len()) > most {
         return None;
     }
-    // What is equal at both ends costs nothing: namespaces mostly.
+    // Equal ends cost nothing; mostly they are namespaces.
     while let (Some((first, rest)), Some((other, others))) = (a.split_first(), b.split_first()) {
         if !first.eq_ignore_ascii_case(other) {
             break;
@@ -427,7 +441,7 @@ mod tests {
     use super::{edits, has_word};
 
     #[test]
-    fn parts_of_names_are_meant_where_a_word_begins() {
+    fn parts_match_where_a_word_begins() {
         for (name, part, expected) in [
             ("System.TokenOperation", "Nope", false),
             ("Shop.ShoppingCartTests", "cart", true),
@@ -441,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn typing_mistakes_are_counted_up_to_a_limit() {
+    fn counts_typing_mistakes_up_to_a_limit() {
         for (a, b, expected) in [
             ("Add", "Add", 0),
             ("Add", "aDD", 0),

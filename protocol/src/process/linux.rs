@@ -1,6 +1,6 @@
 //! Processes on Linux, read from /proc.
 
-use super::{Owner, ProcessError};
+use super::owner::{Owner, ProcessError};
 use crate::ids::ProcessKey;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 
 pub(super) fn own_key() -> Result<ProcessKey, ProcessError> {
     let pid = std::process::id();
-    // `self` and not the pid: /proc may be that of an outer pid namespace.
+    // `self` and not the pid: /proc may belong to an outer pid namespace.
     let stat = read(pid, "self", "stat")?;
     Ok(ProcessKey { pid, start: start_time(&stat).ok_or_else(|| malformed(pid, "stat"))? })
 }
@@ -18,26 +18,27 @@ pub(super) fn key_of(pid: u32) -> Result<ProcessKey, ProcessError> {
     let stat = read(pid, &pid.to_string(), "stat")?;
     let status = read(pid, &pid.to_string(), "status")?;
     let start = start_time(&stat).ok_or_else(|| malformed(pid, "stat"))?;
-    // Kernels before 4.1 have no NSpid line, and no way to ask.
+    // Kernels before 4.1 have no NSpid line and no other way to find out.
     let inner = numbers_after(&status, "NSpid:").and_then(|pids| pids.last().copied()).unwrap_or(pid);
     Ok(ProcessKey { pid: inner, start })
 }
 
 pub(super) fn owner_of(pid: u32) -> Result<Owner, ProcessError> {
     let status = read(pid, &pid.to_string(), "status")?;
-    // Real, effective, saved, file system.
+    // Order: real, effective, saved, file system.
     let uids = numbers_after(&status, "Uid:").unwrap_or_default();
     let uid = uids.get(1).copied().ok_or_else(|| malformed(pid, "status"))?;
     Ok(Owner { uid })
 }
 
-/// A process's environment as it was started; empty when it cannot be read. `process` is a pid or `self`.
+/// Returns the environment that a process started with; empty if unreadable. `process` is a pid or `self`.
 pub(crate) fn environment_of(process: &str) -> HashMap<OsString, OsString> {
     let bytes = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
     parse_environment(&bytes)
 }
 
-/// The uid that `uid` (as seen from here) has inside the user namespace of `pid`; the same where there is none.
+/// Returns the uid that `uid` (as seen from here) has in the user namespace of `pid`; unchanged if there is
+/// none.
 pub(crate) fn inner_uid(pid: u32, uid: u32) -> u32 {
     let map = std::fs::read_to_string(format!("/proc/{pid}/uid_map")).unwrap_or_default();
     map_inwards(&map, uid).unwrap_or(uid)
@@ -47,7 +48,7 @@ fn read(pid: u32, process: &str, file: &str) -> Result<Vec<u8>, ProcessError> {
     std::fs::read(format!("/proc/{process}/{file}")).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => ProcessError::NoSuchProcess { pid },
         io::ErrorKind::PermissionDenied => ProcessError::NotAllowed { pid, source },
-        // ESRCH: it ended between opening and reading.
+        // ESRCH: the process ended between open and read.
         _ if source.raw_os_error() == Some(libc::ESRCH) => ProcessError::NoSuchProcess { pid },
         _ => ProcessError::Io { pid, source },
     })
@@ -59,8 +60,8 @@ fn malformed(pid: u32, file: &str) -> ProcessError {
     ProcessError::Io { pid, source }
 }
 
-/// Field 22 of a stat file. The command in field 2 may hold spaces, brackets and any byte but its end is the
-/// file's last `)`.
+/// Returns field 22 of a stat file. The command in field 2 may contain spaces, brackets and any other byte; it
+/// ends at the last `)` of the file.
 fn start_time(stat: &[u8]) -> Option<u64> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
@@ -78,7 +79,7 @@ fn parse_environment(bytes: &[u8]) -> HashMap<OsString, OsString> {
     for entry in bytes.split(|byte| *byte == 0) {
         let Some(equals) = entry.iter().position(|byte| *byte == b'=') else { continue };
         let (name, value) = (&entry[..equals], &entry[equals + 1..]);
-        // getenv takes the first of equal names.
+        // getenv returns the first of equal names.
         environment
             .entry(OsStr::from_bytes(name).to_owned())
             .or_insert_with(|| OsStr::from_bytes(value).to_owned());
@@ -86,7 +87,7 @@ fn parse_environment(bytes: &[u8]) -> HashMap<OsString, OsString> {
     environment
 }
 
-/// `uid_map` lines: first uid inside, first uid as seen by the reader, length.
+/// Lines of `uid_map` contain the first uid inside, the first uid as the reader sees it, and the length.
 fn map_inwards(map: &str, uid: u32) -> Option<u32> {
     map.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace().map(|word| word.parse::<u32>().ok());
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_time_is_found_behind_a_hostile_command_name() {
+    fn start_time_survives_a_hostile_command_name() {
         let fields = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20";
         let stat = format!("42 (a) b 1 2 (x)) {fields}");
         assert_eq!(start_time(stat.as_bytes()), Some(777));
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn own_key_equals_the_key_asked_of_the_system() {
+    fn own_key_matches_the_systems_key() {
         let me = own_key().unwrap();
         assert!(me.start > 0);
         let pid = std::fs::read_link("/proc/self").unwrap().to_string_lossy().parse().unwrap();
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pid_that_cannot_be_is_no_such_process() {
+    fn impossible_pids_are_no_such_process() {
         for pid in [u32::MAX, 0x7fff_fffe] {
             let error = key_of(pid).unwrap_err();
             assert!(matches!(error, ProcessError::NoSuchProcess { .. }), "{error}");

@@ -1,6 +1,6 @@
 //! Processes on Windows: creation time and token user.
 
-use super::{Owner, ProcessError};
+use super::owner::{Owner, ProcessError};
 use crate::ids::ProcessKey;
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -31,10 +31,10 @@ pub(super) fn key_of(pid: u32) -> Result<ProcessKey, ProcessError> {
     let zero = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
     let (mut created, mut exited, mut kernel, mut user) = (zero, zero, zero, zero);
     // SAFETY: the handle is open with PROCESS_QUERY_LIMITED_INFORMATION; the four out-parameters are ours.
-    let done = unsafe {
+    let succeeded = unsafe {
         GetProcessTimes(process.as_raw_handle(), &mut created, &mut exited, &mut kernel, &mut user) != 0
     };
-    if !done {
+    if !succeeded {
         return Err(ProcessError::Io { pid, source: io::Error::last_os_error() });
     }
     let start = (u64::from(created.dwHighDateTime) << 32) | u64::from(created.dwLowDateTime);
@@ -46,9 +46,9 @@ pub(super) fn owner_of(pid: u32) -> Result<Owner, ProcessError> {
     token_user(&process).map(|sid| Owner { sid }).map_err(|source| failed(pid, source))
 }
 
-/// Opens a process that has not ended. (One that has stays openable as long as somebody holds a handle.)
+/// Opens a process that has not ended. (An ended process stays openable as long as somebody holds a handle.)
 fn open(pid: u32) -> Result<OwnedHandle, ProcessError> {
-    // SAFETY: OpenProcess takes any pid; a handle that is not null is ours to close.
+    // SAFETY: OpenProcess takes any pid; we own and close a handle that is not null.
     let process = unsafe {
         let handle = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid);
         if handle.is_null() {
@@ -58,8 +58,8 @@ fn open(pid: u32) -> Result<OwnedHandle, ProcessError> {
     };
     let mut code = 0;
     // SAFETY: the handle is open with PROCESS_QUERY_LIMITED_INFORMATION; the out-parameter is ours.
-    let told = unsafe { GetExitCodeProcess(process.as_raw_handle(), &mut code) != 0 };
-    if told && code != STILL_ACTIVE as u32 {
+    let succeeded = unsafe { GetExitCodeProcess(process.as_raw_handle(), &mut code) != 0 };
+    if succeeded && code != STILL_ACTIVE as u32 {
         return Err(ProcessError::NoSuchProcess { pid });
     }
     Ok(process)
@@ -73,9 +73,9 @@ fn failed(pid: u32, source: io::Error) -> ProcessError {
     }
 }
 
-/// The SID of the user in a process's token, as text.
+/// Returns the SID of the user in a process's token as text.
 fn token_user(process: &OwnedHandle) -> io::Result<String> {
-    // SAFETY: the process handle is open; a token handle that is returned is ours to close.
+    // SAFETY: the process handle is open; we own and close the returned token handle.
     let token = unsafe {
         let mut token = std::ptr::null_mut();
         if OpenProcessToken(process.as_raw_handle(), TOKEN_QUERY, &mut token) == 0 {
@@ -83,11 +83,11 @@ fn token_user(process: &OwnedHandle) -> io::Result<String> {
         }
         OwnedHandle::from_raw_handle(token)
     };
-    // Aligned as TOKEN_USER, which begins with a pointer.
+    // Aligned like TOKEN_USER, which begins with a pointer.
     let mut buffer = [0u64; MAX_TOKEN_USER / 8];
     let mut length = 0;
-    // SAFETY: the buffer is writable for the length given and aligned; on success it holds a TOKEN_USER whose SID
-    // points into it, and it lives until the SID has been copied.
+    // SAFETY: the buffer is writable for the given length and aligned; on success it holds a TOKEN_USER whose
+    // SID points into it, and it lives until the SID has been copied.
     unsafe {
         let out = buffer.as_mut_ptr().cast();
         if GetTokenInformation(token.as_raw_handle(), TokenUser, out, MAX_TOKEN_USER as u32, &mut length) == 0
@@ -98,13 +98,13 @@ fn token_user(process: &OwnedHandle) -> io::Result<String> {
     }
 }
 
-/// Enables SeDebugPrivilege in this process's token, with which an elevated administrator can look at the processes
-/// of services and pools. Returns whether the token holds it. For controllers only: a host's token is not ours to
-/// change.
+/// Enables SeDebugPrivilege in this process's token, which lets an elevated administrator inspect the processes
+/// of services and pools. Returns whether the token has the privilege. For controllers only: an agent must not
+/// change the token of its host.
 pub(crate) fn enable_debug_privilege() -> bool {
-    // SAFETY: the token handle that is returned is ours and closed by its owner; the structures are ours, hold the
-    // one privilege their count says, and live until the calls return. AdjustTokenPrivileges succeeds even when the
-    // token lacks the privilege, which then shows in the last error.
+    // SAFETY: we own the returned token handle and its owner closes it; the structures are ours, hold the one
+    // privilege that their count says, and live until the calls return. AdjustTokenPrivileges succeeds even if
+    // the token lacks the privilege, which then shows in the last error.
     unsafe {
         let mut token = std::ptr::null_mut();
         if OpenProcessToken(GetCurrentProcess(), TOKEN_ADJUST_PRIVILEGES | TOKEN_QUERY, &mut token) == 0 {
@@ -115,24 +115,24 @@ pub(crate) fn enable_debug_privilege() -> bool {
         if LookupPrivilegeValueW(std::ptr::null(), SE_DEBUG_NAME, &mut luid) == 0 {
             return false;
         }
-        let wanted = TOKEN_PRIVILEGES {
+        let privileges = TOKEN_PRIVILEGES {
             PrivilegeCount: 1,
             Privileges: [LUID_AND_ATTRIBUTES { Luid: luid, Attributes: SE_PRIVILEGE_ENABLED }],
         };
         let (none, ignored) = (std::ptr::null_mut(), std::ptr::null_mut());
-        AdjustTokenPrivileges(token.as_raw_handle(), 0, &wanted, 0, none, ignored) != 0
+        AdjustTokenPrivileges(token.as_raw_handle(), 0, &privileges, 0, none, ignored) != 0
             && GetLastError() == ERROR_SUCCESS
     }
 }
 
-/// `S-1-5-…` for a SID.
+/// Formats a SID as `S-1-5-…`.
 ///
 /// # Safety
 /// `sid` must point to a valid SID.
 pub(crate) unsafe fn sid_text(sid: PSID) -> io::Result<String> {
     let mut text = std::ptr::null_mut();
-    // SAFETY: the SID is valid by our contract; the text returned is NUL-terminated, ours, and freed with LocalFree
-    // as ConvertSidToStringSidW asks.
+    // SAFETY: the SID is valid by our contract; the returned text is NUL-terminated, ours, and freed with
+    // LocalFree as ConvertSidToStringSidW requires.
     unsafe {
         if ConvertSidToStringSidW(sid, &mut text) == 0 {
             return Err(io::Error::last_os_error());

@@ -1,4 +1,4 @@
-//! Unix: a socket file 0600 in a folder 0700 of the host's user.
+//! Unix transport: a socket file with mode 0600 in a folder with mode 0700 of the host's user.
 
 mod client;
 mod folder;
@@ -11,7 +11,8 @@ pub(super) use client::connect;
 pub(super) use listener::Listener;
 pub(super) use stream::{Closer, ReadHalf, Stream, WriteHalf};
 
-/// The uid this process acts as. It can change (a daemon that drops its rights), so it is asked each time.
+/// Returns the effective uid of this process. It can change (a daemon that drops its rights), so it is not
+/// cached.
 fn own_uid() -> u32 {
     // SAFETY: geteuid takes nothing and cannot fail (POSIX).
     unsafe { libc::geteuid() }

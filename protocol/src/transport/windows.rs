@@ -1,6 +1,6 @@
-//! Windows: a named pipe that only the host's user, SYSTEM and elevated Administrators can open.
+//! Windows transport: a named pipe that only the host's user, SYSTEM and elevated Administrators can open.
 //!
-//! Compiled, and run under Wine, which does not enforce who may open a pipe.
+//! Tested under Wine, which does not enforce the access list of a pipe.
 
 mod client;
 mod listener;

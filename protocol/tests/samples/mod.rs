@@ -1,26 +1,26 @@
-//! One message of every kind, with every field set to something that is told from its neighbours.
+//! One message of every kind. Each field has a value that differs from its neighbours'.
 #![allow(dead_code)] // each test program uses a part of it
 
 mod numbers;
 
-use numbers::{callers, counters, histogram, kept_calls, times};
+use numbers::{callers, counters, histogram, slowest_calls, times};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
-use redial_protocol::cost::{Cost, CostBudget, Share, SteppedDown};
+use redial_protocol::cost::{BudgetStep, Cost, CostBudget, Share};
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::message::{
-    AgentStatus, AuditEntry, Budget, Command, Event, Holder, Instance, Refusal, Reply, Request, StatusRow,
-    Transition,
+    AgentStatus, AuditEntry, Event, Holder, Instance, Refusal, Reply, Request, ResourceUsage, StatusRow,
+    Transition, WireCommand,
 };
-use redial_protocol::order::{Order, Stand, StandingOrder, TimeOptions};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::order::{Lifetime, Order, StandingOrder, TimeOptions};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-/// A closed enum's variant names: as the compiler makes sure, all of them.
+/// Lists the variant names of a closed enum; the compiler ensures that the list is complete.
 macro_rules! variants {
     ($names:ident, $name_of:ident, $enum:ident { $($variant:ident),* $(,)? }) => {
         pub const $names: &[&str] = &[$(stringify!($variant)),*];
@@ -32,12 +32,12 @@ macro_rules! variants {
     };
 }
 
-variants!(FROM_CONTROLLER, from_controller_name, FromController { Hello, Status, AllOff, Request });
-variants!(FROM_AGENT, from_agent_name, FromAgent { Hello, Status, AllOffDone, VersionRefused, Event });
+variants!(CONTROLLER_PACKETS, controller_packet_name, ControllerPacket { Hello, Status, AllOff, Request });
+variants!(AGENT_PACKETS, agent_packet_name, AgentPacket { Hello, Status, AllOffDone, VersionRefused, Event });
 variants!(
     COMMANDS,
     command_name,
-    Command {
+    WireCommand {
         Modules,
         Methods,
         RequestReJit,
@@ -52,12 +52,12 @@ variants!(
         Unsubscribe,
         ReleaseControl,
         Ping,
-        LetGo,
-        TakeBack,
+        ReleaseHeld,
+        UndoChange,
         Il,
         Histogram,
         SetBudget,
-        KeptCalls,
+        SlowestCalls,
         Callers,
     }
 );
@@ -93,11 +93,11 @@ variants!(
         Status,
         AgentStatus,
         Refused,
-        LetGo,
+        ReleaseHeld,
         Il,
         Histogram,
         Budget,
-        KeptCalls,
+        SlowestCalls,
         Callers,
     }
 );
@@ -115,7 +115,7 @@ variants!(
         Unsupported
     }
 );
-variants!(STATES, state_name, State { Off, Asked, Live, Reverting, Refused, Failed, Lost });
+variants!(STATES, state_name, CopyState { Off, Asked, Live, Reverting, Refused, Failed, Lost });
 
 pub fn client_hello() -> ClientHello {
     ClientHello { protocol: 1, program: "redial dial".into(), version: "0.1.0".into(), pid: 0x0102_0304 }
@@ -173,7 +173,7 @@ fn il_body() -> IlBody {
     let clause =
         |kind| IlClause { kind, try_start: 1, try_end: 2, handler_start: 300, handler_end: 0x1_0000 };
     IlBody {
-        source: IlSource::WouldBe,
+        source: IlSource::Preview,
         max_stack: 8,
         init_locals: true,
         local_sig: 0x1100_0002,
@@ -225,11 +225,11 @@ fn time_options() -> TimeOptions {
     TimeOptions { slower_than_ns: Some(10_000_000), failed_only: true, callers: true }
 }
 
-fn instance(state: State) -> Instance {
+fn instance(state: CopyState) -> Instance {
     Instance { id: InstanceId { function_id: 0x7f31_c0a8_5000, rejit_id: 1 }, state }
 }
 
-fn status_row(index: u32, state: State) -> StatusRow {
+fn status_row(index: u32, state: CopyState) -> StatusRow {
     StatusRow {
         row: RowId(index),
         copy: copy_key(),
@@ -253,9 +253,9 @@ fn transition() -> Transition {
         row: RowId(7),
         t_ms: 1234,
         wanted: Level::Time,
-        state: State::Asked,
+        state: CopyState::Asked,
         version: None,
-        instances: vec![instance(State::Asked)],
+        instances: vec![instance(CopyState::Asked)],
         note: None,
         times_note: None,
         options: TimeOptions::default(),
@@ -299,7 +299,7 @@ fn cost_budget() -> CostBudget {
         spared: 3,
         stepped: 4,
         problem: Some("4096 orders stand already".into()),
-        last: Some(SteppedDown { change: 5, copies: 6, cost: Share(720), limit: Share(500), costliest }),
+        last: Some(BudgetStep { change: 5, copies: 6, cost: Share(720), limit: Share(500), costliest }),
     }
 }
 
@@ -312,40 +312,40 @@ fn audit_entry() -> AuditEntry {
     }
 }
 
-/// Every command, one of each variant.
-pub fn commands() -> Vec<Command> {
+/// Returns every command, one for each variant.
+pub fn commands() -> Vec<WireCommand> {
     let pattern = || Some("Shop.*.*".to_owned());
     vec![
-        Command::Modules,
-        Command::Methods { pattern: pattern(), limit: 1000 },
-        Command::RequestReJit {
+        WireCommand::Modules,
+        WireCommand::Methods { pattern: pattern(), limit: 1000 },
+        WireCommand::RequestReJit {
             orders: orders(),
             later: true,
             take: false,
-            stand: Stand::KeptFor { ms: 60_000 },
+            lifetime: Lifetime::KeptFor { ms: 60_000 },
         },
-        Command::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
-        Command::Plan { orders: orders(), stand: Stand::Held },
-        Command::Undo { take: true },
-        Command::Cancel { request: 0x0a0b },
-        Command::Orders,
-        Command::Status { pattern: None },
-        Command::AgentStatus,
-        Command::Subscribe { pattern: pattern(), interval_ms: 100 },
-        Command::Unsubscribe,
-        Command::ReleaseControl,
-        Command::Ping,
-        Command::LetGo,
-        Command::TakeBack { change: 0x0c0d, take: true },
-        Command::Il { copy: copy_key(), instrumented: true },
-        Command::Histogram { row: RowId(0x0e0f) },
-        Command::SetBudget { limit: Some(Share(0x0201)), take: true },
-        Command::KeptCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
-        Command::Callers { row: RowId(0x1011) },
+        WireCommand::RequestRevert { patterns: vec!["*".into(), "Shop!*".into()], take: true },
+        WireCommand::Plan { orders: orders(), lifetime: Lifetime::Held },
+        WireCommand::Undo { take: true },
+        WireCommand::Cancel { request: 0x0a0b },
+        WireCommand::Orders,
+        WireCommand::Status { pattern: None },
+        WireCommand::AgentStatus,
+        WireCommand::Subscribe { pattern: pattern(), interval_ms: 100 },
+        WireCommand::Unsubscribe,
+        WireCommand::ReleaseControl,
+        WireCommand::Ping,
+        WireCommand::ReleaseHeld,
+        WireCommand::UndoChange { change: 0x0c0d, take: true },
+        WireCommand::Il { copy: copy_key(), instrumented: true },
+        WireCommand::Histogram { row: RowId(0x0e0f) },
+        WireCommand::SetBudget { limit: Some(Share(0x0201)), take: true },
+        WireCommand::SlowestCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
+        WireCommand::Callers { row: RowId(0x1011) },
     ]
 }
 
-/// Every refusal, one of each variant.
+/// Returns every refusal, one for each variant.
 pub fn refusals() -> Vec<Refusal> {
     vec![
         Refusal::BadPattern("the pattern is empty".into()),
@@ -359,7 +359,7 @@ pub fn refusals() -> Vec<Refusal> {
     ]
 }
 
-/// Every reply but `Refused`, one of each variant.
+/// Returns every reply except `Refused`, one for each variant.
 pub fn replies() -> Vec<Reply> {
     vec![
         Reply::Done,
@@ -398,20 +398,20 @@ pub fn replies() -> Vec<Reply> {
             warnings: vec!["Shop.Cart.* matches nothing yet".into()],
             unmatched: vec![1],
         }),
-        Reply::Undone { what: audit_entry(), report: dial_report() },
+        Reply::Undone { entry: audit_entry(), report: dial_report() },
         Reply::Orders {
-            orders: [Stand::Held, Stand::Kept, Stand::KeptFor { ms: 1_000 }]
+            orders: [Lifetime::Held, Lifetime::Kept, Lifetime::KeptFor { ms: 1_000 }]
                 .into_iter()
                 .zip(orders())
-                .map(|(stand, order)| StandingOrder { order, stand, user: "1000".into(), by: holder() })
+                .map(|(lifetime, order)| StandingOrder { order, lifetime, user: "1000".into(), by: holder() })
                 .collect(),
             undoable: 2,
         },
-        Reply::LetGo { reverted: 12, stay: 3, remaining: 1 },
+        Reply::ReleaseHeld { reverted: 12, stay: 3, remaining: 1 },
         Reply::Il(il_body()),
         Reply::Histogram(histogram()),
         Reply::Budget(CostBudget { last: None, problem: None, ..cost_budget() }),
-        Reply::KeptCalls(vec![kept_calls()]),
+        Reply::SlowestCalls(vec![slowest_calls()]),
         Reply::Callers(callers()),
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
@@ -419,7 +419,7 @@ pub fn replies() -> Vec<Reply> {
             held: 1,
             kept: 2,
             memory_bytes: 3,
-            budgets: vec![Budget { name: "slots".into(), used: 4, limit: 5 }],
+            budgets: vec![ResourceUsage { name: "slots".into(), used: 4, limit: 5 }],
             clr_kept_bytes: 6,
             missed_deadlines: 7,
             guard_trips: 8,
@@ -432,10 +432,17 @@ pub fn replies() -> Vec<Reply> {
     ]
 }
 
-/// Every event but `Reply`, one of each variant.
+/// Returns every event except `Reply`, one for each variant.
 pub fn events() -> Vec<Event> {
-    let states =
-        [State::Off, State::Asked, State::Live, State::Reverting, State::Refused, State::Failed, State::Lost];
+    let states = [
+        CopyState::Off,
+        CopyState::Asked,
+        CopyState::Live,
+        CopyState::Reverting,
+        CopyState::Refused,
+        CopyState::Failed,
+        CopyState::Lost,
+    ];
     let rows = states.into_iter().zip(0..).map(|(state, index)| status_row(index, state)).collect();
     vec![
         Event::Methods { id: 7, page: method_page() },
@@ -452,30 +459,30 @@ pub fn events() -> Vec<Event> {
     ]
 }
 
-/// Every message a controller can send, by name.
-pub fn from_controller() -> Vec<(String, FromController)> {
+/// Returns every message of a controller, by name.
+pub fn controller_packets() -> Vec<(String, ControllerPacket)> {
     let mut all = vec![
-        ("hello".to_owned(), FromController::Hello(client_hello())),
-        ("status".to_owned(), FromController::Status),
-        ("all_off".to_owned(), FromController::AllOff),
+        ("hello".to_owned(), ControllerPacket::Hello(client_hello())),
+        ("status".to_owned(), ControllerPacket::Status),
+        ("all_off".to_owned(), ControllerPacket::AllOff),
     ];
     for command in commands() {
         let name = format!("request.{}", command_name(&command));
-        all.push((name, FromController::Request(Request { id: 0x1_0203, command })));
+        all.push((name, ControllerPacket::Request(Request { id: 0x1_0203, command })));
     }
     all
 }
 
-/// Every message an agent can send, by name.
-pub fn from_agent() -> Vec<(String, FromAgent)> {
+/// Returns every message of an agent, by name.
+pub fn agent_packets() -> Vec<(String, AgentPacket)> {
     let mut all = vec![
-        ("hello".to_owned(), FromAgent::Hello(agent_facts())),
-        ("status".to_owned(), FromAgent::Status(AgentFacts { holder: None, ..agent_facts() })),
-        ("all_off_done".to_owned(), FromAgent::AllOffDone { reverted: 200, remaining: 1, change: 3 }),
-        ("version_refused".to_owned(), FromAgent::version_refused("0.1.0", &client_hello())),
+        ("hello".to_owned(), AgentPacket::Hello(agent_facts())),
+        ("status".to_owned(), AgentPacket::Status(AgentFacts { holder: None, ..agent_facts() })),
+        ("all_off_done".to_owned(), AgentPacket::AllOffDone { reverted: 200, remaining: 1, change: 3 }),
+        ("version_refused".to_owned(), AgentPacket::version_refused("0.1.0", &client_hello())),
     ];
     for event in events() {
-        all.push((format!("event.{}", event_name(&event)), FromAgent::Event(event)));
+        all.push((format!("event.{}", event_name(&event)), AgentPacket::Event(event)));
     }
     let mut replies = replies();
     replies.extend(refusals().into_iter().map(Reply::Refused));
@@ -484,7 +491,7 @@ pub fn from_agent() -> Vec<(String, FromAgent)> {
             Reply::Refused(refusal) => format!("reply.Refused.{}", refusal_name(refusal)),
             other => format!("reply.{}", reply_name(other)),
         };
-        all.push((name, FromAgent::Event(Event::Reply { id: 0x1_0203, reply })));
+        all.push((name, AgentPacket::Event(Event::Reply { id: 0x1_0203, reply })));
     }
     all
 }

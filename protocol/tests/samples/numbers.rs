@@ -1,11 +1,11 @@
-//! What is told of calls: how many, how long, by whom.
+//! Samples of numbers about calls: counts, durations and callers.
 
 use super::copy_key;
-use redial_protocol::callers::{Caller, RowCallers, Who};
-use redial_protocol::calls::{KeptCall, RowCalls};
+use redial_protocol::callers::{CallOrigin, Caller, RowCallers};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::{MethodToken, RowId};
+use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 use redial_protocol::times::{Completions, Percentiles, Times};
 
 pub fn counters() -> CounterDelta {
@@ -32,16 +32,16 @@ pub fn times() -> Vec<Times> {
     vec![first, Times { row: RowId(300), percentiles: None, completions: None, move_next: None, ..first }]
 }
 
-pub fn kept_calls() -> RowCalls {
-    let failed = KeptCall {
+pub fn slowest_calls() -> RowSlowestCalls {
+    let failed = SlowCall {
         ended_unix_ms: 1_700_000_000_000,
         took_ns: 12_345_678,
         thread: 4321,
         failed: true,
         exception: Some("System.TimeoutException".into()),
     };
-    let returned = KeptCall { failed: false, exception: None, ..failed.clone() };
-    RowCalls { row: RowId(7), calls: vec![failed, returned], met: 300, missed: 1 }
+    let returned = SlowCall { failed: false, exception: None, ..failed.clone() };
+    RowSlowestCalls { row: RowId(7), calls: vec![failed, returned], met: 300, missed: 1 }
 }
 
 pub fn histogram() -> RowHistogram {
@@ -50,14 +50,18 @@ pub fn histogram() -> RowHistogram {
 }
 
 pub fn callers() -> RowCallers {
-    let method = Who::Method {
+    let method = CallOrigin::Method {
         copy: copy_key(),
         module: "Shop".into(),
         method: "Shop.Till.Ring".into(),
         signature: "(Item)".into(),
     };
-    let who = [method, Who::Dynamic { name: "lambda_method".into() }, Who::Native, Who::Gone];
-    let callers =
-        who.into_iter().zip(1..).map(|(who, sites)| Caller { who, sites, calls: 1 << (40 / sites) });
+    let origins =
+        [method, CallOrigin::Dynamic { name: "lambda_method".into() }, CallOrigin::Native, CallOrigin::Gone];
+    let callers = origins.into_iter().zip(1..).map(|(origin, sites)| Caller {
+        origin,
+        sites,
+        calls: 1 << (40 / sites),
+    });
     RowCallers { row: RowId(3), callers: callers.collect(), others: 300 }
 }

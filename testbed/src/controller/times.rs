@@ -1,16 +1,16 @@
-//! What a controller is told of times.
+//! Reading the times of a method.
 
 use anyhow::{Result, anyhow};
-use redial_protocol::message::{WireCommand, StatusRow};
+use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::times::Times;
 
 use super::Controller;
 
 impl Controller {
-    /// The one row that matches, and its times.
+    /// Returns the one matching row and its times.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when not exactly one row matches, or it has no times.
+    /// As [`Controller::ask`], or when not exactly one row matches, or the row has no times.
     pub fn timed(&mut self, pattern: &str) -> Result<(StatusRow, Times)> {
         let mut answer = self.ask(WireCommand::Status { pattern: Some(pattern.to_owned()) })?;
         match (answer.rows.pop(), answer.times.pop(), answer.rows.len()) {

@@ -1,25 +1,25 @@
-//! Turning dials.
+//! Changes of dials.
 
 use super::{Controller, Stay};
 use crate::host::DEADLINE;
 use anyhow::{Result, anyhow, bail};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Refusal, Reply};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::report::DialReport;
 use std::time::Instant;
 
 impl Controller {
-    /// Turns the dials of what `pattern` matches, without taking control from another.
+    /// Turns the dials of the methods that match `pattern`, without taking control from another session.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with the refusal.
+    /// As [`Controller::ask`], or when the agent refuses.
     pub fn dial(&mut self, pattern: &str, level: Level, stay: Stay) -> Result<DialReport> {
         self.dial_all(&[pattern], level, stay)
     }
 
-    /// As [`Controller::dial`], all patterns in one command.
+    /// Like [`Controller::dial`], with several patterns in one command.
     ///
     /// # Errors
     /// As [`Controller::dial`].
@@ -27,7 +27,7 @@ impl Controller {
         self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), stay)
     }
 
-    /// As [`Controller::dial`], for orders of any scope.
+    /// Like [`Controller::dial`], for orders of any scope.
     ///
     /// # Errors
     /// As [`Controller::dial`].
@@ -40,7 +40,7 @@ impl Controller {
         }
     }
 
-    /// Turns off what `pattern` matches, without taking control from another.
+    /// Turns off the dials that match `pattern`, without taking control from another session.
     ///
     /// # Errors
     /// As [`Controller::dial`].
@@ -51,10 +51,10 @@ impl Controller {
         }
     }
 
-    /// Sends `RequestReJit` or `RequestRevert`; the report, or the refusal.
+    /// Sends `RequestReJit` or `RequestRevert` and returns the report or the refusal.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with a reply that is neither.
+    /// As [`Controller::ask`], or when the reply is neither.
     pub fn turn(&mut self, command: WireCommand) -> Result<Result<DialReport, Refusal>> {
         match self.ask(command)?.reply {
             Reply::Dialled(report) => Ok(Ok(report)),
@@ -63,11 +63,11 @@ impl Controller {
         }
     }
 
-    /// Waits until the agent's ReJIT thread is done with what it was at, and has made its list of orders known, which it does
-    /// last: asks for a plan of turning `pattern` off, which the same thread answers, and which changes nothing.
+    /// Waits until the agent's ReJIT thread has finished its work and published its orders, its last step.
+    /// Requests a plan for turning `pattern` off, which the same thread answers and which changes nothing.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or with the reply when it is no plan.
+    /// As [`Controller::ask`], or when the reply is not a plan.
     pub fn settle(&mut self, pattern: &str) -> Result<()> {
         let orders = vec![Order::new(pattern, Level::Off)];
         match self.ask(WireCommand::Plan { orders, lifetime: Lifetime::Kept })?.reply {
@@ -76,7 +76,7 @@ impl Controller {
         }
     }
 
-    /// Turns everything off; copies reverted, copies that could not be.
+    /// Turns everything off. Returns the numbers of reverted copies and of copies that could not be reverted.
     ///
     /// # Errors
     /// When the session ends or the deadline passes.

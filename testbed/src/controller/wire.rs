@@ -1,4 +1,5 @@
-//! Bytes to packets and back: the connection of a [`super::Controller`], its reading and its pinging thread.
+//! The connection of a [`super::Controller`]: conversion between bytes and packets, the reading and the pinging
+//! thread.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,24 +9,24 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redial_protocol::frame::FrameReader;
-use redial_protocol::message::{WireCommand, Request};
+use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{self, ConnectError, Connection, ReadHalf, WriteHalf};
 
 use crate::host::DEADLINE;
 
-/// Id of the requests of the pinging thread, whose replies are dropped.
+/// Request id of the pinging thread. Its replies are dropped.
 pub(super) const PING_ID: u32 = 0;
 
-/// The connection to `pid`'s agent, waiting for its endpoint to appear; nothing is said yet.
+/// Waits for the endpoint of `pid`'s agent and connects to it, without sending anything.
 ///
 /// # Errors
-/// When the process ends, may not be connected to, or offers no endpoint before the deadline.
+/// When the process ends, refuses the connection, or offers no endpoint before the deadline.
 pub fn raw(pid: u32) -> Result<Connection> {
     let deadline = Instant::now() + DEADLINE;
     loop {
         match transport::connect(pid) {
-            // The agent listens from a thread of its own, and a name that appears is no event to wait for.
+            // The agent listens on its own thread, and no event announces the endpoint's name.
             Err(ConnectError::NoAgent { .. }) if Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -34,8 +35,12 @@ pub fn raw(pid: u32) -> Result<Connection> {
     }
 }
 
-/// Reads packets until the connection ends; the last thing sent says how it ended.
-pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<AgentPacket, String>>, received: &AtomicU64) {
+/// Reads packets until the connection ends, and sends the reason of its end last.
+pub(super) fn read_packets(
+    mut read: ReadHalf,
+    to: &Sender<Result<AgentPacket, String>>,
+    received: &AtomicU64,
+) {
     let mut frames = FrameReader::new();
     let mut buffer = vec![0u8; 64 << 10];
     let why = 'ended: loop {
@@ -62,11 +67,11 @@ pub(super) fn read_packets(mut read: ReadHalf, to: &Sender<Result<AgentPacket, S
             }
         }
     };
-    // A controller that was dropped wants no last word.
+    // A dropped controller needs no final message.
     let _ = to.send(Err(why));
 }
 
-/// Pings every now and then until the answer is dropped.
+/// Pings at the given interval until the caller drops the returned sender.
 pub(super) fn ping(writer: &Arc<Mutex<WriteHalf>>, every: Duration) -> Result<Sender<()>> {
     let frame = ControllerPacket::Request(Request { id: PING_ID, command: WireCommand::Ping }).to_frame()?;
     let (stop, stopped) = channel::<()>();
@@ -81,7 +86,7 @@ pub(super) fn ping(writer: &Arc<Mutex<WriteHalf>>, every: Duration) -> Result<Se
     Ok(stop)
 }
 
-/// A poisoned lock only means that a test failed elsewhere.
+/// Locks the writer. A poisoned lock only means that a test failed elsewhere.
 pub(super) fn lock(writer: &Mutex<WriteHalf>) -> MutexGuard<'_, WriteHalf> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }

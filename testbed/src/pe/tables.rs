@@ -1,10 +1,10 @@
-//! The table stream: how wide each row is, and where (ECMA-335 II.22, II.24.2.6).
+//! The table stream: position and row width of each table (ECMA-335 II.22, II.24.2.6).
 
 use anyhow::{Context, Result, bail};
 
 use super::image::{bytes_at, u32_at};
 
-/// The tables that are read; the numbers are the standard's.
+/// The tables that the reader uses, with the standard's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     TypeRef = 0x01,
@@ -42,7 +42,7 @@ enum Column {
     Blob,
     /// A row of one table.
     Row(u8),
-    /// A row of one of several tables, with a tag of so many bits.
+    /// A row in one of several tables, with a tag of the given number of bits.
     Coded(u32, &'static [u8]),
 }
 
@@ -68,7 +68,7 @@ const CUSTOM_ATTRIBUTE_TYPE: Column = Coded(3, &[0x06, 0x0A]);
 const RESOLUTION_SCOPE: Column = Coded(2, &[0x00, 0x1A, 0x23, 0x01]);
 const TYPE_OR_METHOD_DEF: Column = Coded(1, &[0x02, 0x06]);
 
-/// The columns of each table, by number.
+/// The columns of each table, by table number.
 const SCHEMA: [&[Column]; 0x2D] = [
     &[Word, String, Guid, Guid, Guid],                                // Module
     &[RESOLUTION_SCOPE, String, String],                              // TypeRef
@@ -117,13 +117,13 @@ const SCHEMA: [&[Column]; 0x2D] = [
     &[Row(0x2A), TYPE_DEF_OR_REF],                                    // GenericParamConstraint
 ];
 
-/// Where every table is.
+/// The layout of all tables.
 pub(super) struct Tables {
     rows: [u32; 64],
     layout: Vec<Layout>,
 }
 
-/// Where a table is.
+/// The layout of one table.
 struct Layout {
     start: usize,
     row_size: usize,
@@ -170,7 +170,7 @@ impl Tables {
         self.rows[table as usize]
     }
 
-    /// A cell by row (from 1) and column (from 0).
+    /// Returns a cell by row (from 1) and column (from 0).
     pub(super) fn cell(&self, image: &[u8], table: Table, row: u32, column: usize) -> Result<u32> {
         if row == 0 || row > self.rows(table) {
             bail!("the table {table:?} has no row {row}");

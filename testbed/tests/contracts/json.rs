@@ -89,7 +89,8 @@ fn json_fields_stay() -> Result<()> {
     let report = ReportFile::new("contracts")?;
     let mut command = programs::shop()?.command(Runtime::V8_0)?;
     command.args(["--exact", "10", "--threads", "1"]);
-    host::run(host::redial_run(&["--dial", "Shop!Shop.Cart.*=count", "--report", report.path()], &command)?)?.ok()?;
+    host::run(host::redial_run(&["--dial", "Shop!Shop.Cart.*=count", "--report", report.path()], &command)?)?
+        .ok()?;
     fields("report", &report.read()?, &mut found);
     super::check("json", &found)
 }

@@ -19,7 +19,8 @@ fn check(name: &str, found: &BTreeSet<String>) -> Result<()> {
     let recorded: BTreeSet<String> =
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     if std::env::var_os("REDIAL_BLESS").is_some() {
-        let header: String = text.lines().filter(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+        let header: String =
+            text.lines().filter(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
         let lines: Vec<&str> = recorded.union(found).map(String::as_str).collect();
         std::fs::write(&file, format!("{header}{}\n", lines.join("\n")))?;
         return Ok(());
@@ -149,5 +150,8 @@ fn exit_codes_stay() -> Result<()> {
 
 /// A process number that no process has.
 fn unused_pid() -> Result<u32> {
-    (2..4_000_000).rev().find(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()).context("every pid is taken")
+    (2..4_000_000)
+        .rev()
+        .find(|pid| !PathBuf::from(format!("/proc/{pid}")).exists())
+        .context("every pid is taken")
 }

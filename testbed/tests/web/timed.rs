@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, StatusRow};
+use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use redial_testbed::controller::{Controller, Stay};
@@ -95,7 +95,9 @@ pub fn all_is_exact(server: &mut Server) -> Result<()> {
 /// Calls and times of all methods.
 fn look(controller: &mut Controller) -> Result<All> {
     let answer = controller.ask(WireCommand::Status { pattern: None })?;
-    let on = |row: &&StatusRow| row.wanted == Level::Time && matches!(row.state, CopyState::Asked | CopyState::Live);
+    let on = |row: &&StatusRow| {
+        row.wanted == Level::Time && matches!(row.state, CopyState::Asked | CopyState::Live)
+    };
     let on = answer.rows.iter().filter(on).count();
     let failed: Vec<_> = answer.rows.iter().filter(|row| row.state == CopyState::Failed).collect();
     ensure!(failed.is_empty(), "{failed:?}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Stay};
 use redial_testbed::runtimes::Runtime;

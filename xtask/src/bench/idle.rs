@@ -10,12 +10,12 @@ use redial_testbed::csharp::Compilation;
 use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
 
+use super::context::{Bench, alternating};
 use super::report::{Limit, Pair, Row};
 #[cfg(unix)]
 use super::slices::in_slices;
 use super::startup::ALL_FLAGS;
 use super::timed::{Timed, timed};
-use super::context::{Bench, alternating};
 use crate::build;
 
 /// Approximate lines of the source: enough work that the start, which has its own row, is below a hundredth of it.
@@ -43,7 +43,8 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let empty = build::bench_hooks()?;
     let empty = long.in_slices(bench.pairs, &Profiler { library: &empty, variable: Some(ALL_FLAGS) })?;
     let short = Compiled::of(runtime, FEW_LINES, &[])?;
-    let memory = short.alternating(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
+    let memory =
+        short.alternating(bench.pairs, &Profiler { library: bench.built.agent(), variable: None })?;
     let row = |what: &str, lines, unit, runs: &[[Timed; 2]], number: fn(&Timed) -> f64| {
         let pair = |[plain, dialled]: &[Timed; 2]| Pair { plain: number(plain), dialled: number(dialled) };
         let pairs: Vec<Pair> = runs.iter().map(pair).collect();

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Reply};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{Reply, WireCommand};
+use redial_protocol::order::{Lifetime, Order};
 use redial_testbed::controller::Controller;
 
 use super::context::Bench;

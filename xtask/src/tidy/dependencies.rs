@@ -16,6 +16,7 @@ pub fn check() -> Result<Vec<String>> {
     if output.status.success() {
         return Ok(Vec::new());
     }
-    let report = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let report =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     Ok(vec![format!("cargo-machete finds unused dependencies:\n{}", report.trim())])
 }

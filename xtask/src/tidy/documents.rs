@@ -47,7 +47,9 @@ pub fn check(files: &[PathBuf]) -> Result<Vec<String>> {
         // The changelog names files as they were.
         let dead = paths(&text).into_iter().filter(|path| !checkout().join(path).exists());
         if document != Path::new("CHANGELOG.md") {
-            breaches.extend(dead.map(|path| format!("{} names `{path}`, which does not exist", document.display())));
+            breaches.extend(
+                dead.map(|path| format!("{} names `{path}`, which does not exist", document.display())),
+            );
         }
     }
     Ok(breaches)
@@ -71,7 +73,8 @@ fn dead_links(document: &Path, text: &str) -> Vec<String> {
         if link.contains("://") || link.starts_with("mailto:") {
             continue;
         }
-        let (path, anchor) = link.split_once('#').map_or((link.as_str(), None), |(path, anchor)| (path, Some(anchor)));
+        let (path, anchor) =
+            link.split_once('#').map_or((link.as_str(), None), |(path, anchor)| (path, Some(anchor)));
         let folder = document.parent().unwrap_or(Path::new(""));
         let target = if path.is_empty() { document.to_owned() } else { folder.join(path) };
         let found = checkout().join(&target);
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn dead_links_are_found() {
-        let text = "[a](README.md) [b](docs/none.md) [c](#here) [d](#there) [e](README.md#none-such)\n\n# Here\n";
+        let text =
+            "[a](README.md) [b](docs/none.md) [c](#here) [d](#there) [e](README.md#none-such)\n\n# Here\n";
         let dead = dead_links(Path::new("CONTRIBUTING.md"), text);
         let named: Vec<&str> = dead.iter().filter_map(|breach| breach.split(' ').nth(3)).collect();
         // `#here` is looked up in the document on disk, which has no such heading.

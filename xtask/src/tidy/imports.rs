@@ -79,8 +79,12 @@ impl Imports {
 fn collect(modules: &mut BTreeMap<ModulePath, Module>, path: ModulePath, file: &Path) -> Result<()> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let syntax = syn::parse_file(&text).with_context(|| format!("cannot parse {}", file.display()))?;
-    let mut module =
-        Module { file: file.to_owned(), children: BTreeSet::new(), reexports: BTreeMap::new(), syntax: Vec::new() };
+    let mut module = Module {
+        file: file.to_owned(),
+        children: BTreeSet::new(),
+        reexports: BTreeMap::new(),
+        syntax: Vec::new(),
+    };
     for item in syntax.items {
         if is_test(&item) {
             continue;
@@ -88,7 +92,9 @@ fn collect(modules: &mut BTreeMap<ModulePath, Module>, path: ModulePath, file: &
         match item {
             Item::Mod(declared) if declared.content.is_none() => {
                 let name = declared.ident.to_string();
-                let Some(child) = module_file(file, path.is_empty(), &name, &declared.attrs) else { continue };
+                let Some(child) = module_file(file, path.is_empty(), &name, &declared.attrs) else {
+                    continue;
+                };
                 module.children.insert(name.clone());
                 let mut child_path = path.clone();
                 child_path.push(name);

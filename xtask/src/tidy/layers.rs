@@ -81,7 +81,11 @@ fn upward(imports: &Imports, layered: &CrateLayers) -> Vec<String> {
                 continue;
             };
             if layer(&other).is_some_and(|other| other > own_layer) {
-                breaches.push(format!("{} must not import {}: `{other}` lies above `{own}`", shown(file), shown(target)));
+                breaches.push(format!(
+                    "{} must not import {}: `{other}` lies above `{own}`",
+                    shown(file),
+                    shown(target)
+                ));
             }
         }
     }

@@ -1,7 +1,9 @@
+//! Tests of the exception table in both forms.
+
 use super::support::*;
 use crate::il::{Body, ClauseKind, Edit, IlError, Insn, Label, Landing, decode, encode};
 
-/// `try { nop*; leave.s end } handler { nop*; endfinally } end: ret`, with so many `nop`s in each.
+/// `try { nop*; leave.s end } handler { nop*; endfinally } end: ret`, with these numbers of `nop`s.
 fn protected(in_try: usize, in_handler: usize) -> (Vec<u8>, Numbers) {
     let mut code = vec![0x00; in_try];
     code.extend([0xDD]);
@@ -25,7 +27,7 @@ fn padded(body: &Body, nops: usize) -> Vec<u8> {
 }
 
 #[test]
-fn both_forms_come_back_as_they_were() {
+fn both_forms_round_trip() {
     let (code, clause) = protected(10, 10);
     for section in [small(&[clause]), large(&[clause])] {
         let original = fat(&code, &[section]);
@@ -46,7 +48,7 @@ fn padding_reaches_the_next_multiple_of_four() {
 }
 
 #[test]
-fn the_small_form_becomes_fat_when_a_try_region_passes_255_bytes() {
+fn grows_to_fat_form_when_a_try_region_exceeds_255_bytes() {
     let (code, clause) = protected(250, 1);
     let body = decode(&fat(&code, &[small(&[clause])])).unwrap();
     let mut grown = body.clone();
@@ -60,7 +62,7 @@ fn the_small_form_becomes_fat_when_a_try_region_passes_255_bytes() {
 }
 
 #[test]
-fn the_small_form_becomes_fat_when_a_handler_passes_255_bytes() {
+fn grows_to_fat_form_when_a_handler_exceeds_255_bytes() {
     let (code, clause) = protected(1, 254);
     let mut body = decode(&fat(&code, &[small(&[clause])])).unwrap();
     assert_eq!(clause.4, 255);
@@ -73,17 +75,17 @@ fn the_small_form_becomes_fat_when_a_handler_passes_255_bytes() {
 }
 
 #[test]
-fn the_small_form_becomes_fat_when_an_offset_passes_65535() {
+fn grows_to_fat_form_when_an_offset_exceeds_65535() {
     let (code, clause) = protected(1, 1);
     let body = decode(&fat(&code, &[small(&[clause])])).unwrap();
-    // The handler is at 6: it fits up to 65529 bytes before.
+    // The handler is at 6, so up to 65529 bytes fit before it.
     let form = |nops: usize| padded(&body, nops)[(12 + code.len() + nops).next_multiple_of(4)];
     assert_eq!(form(65_529), 0x01);
     assert_eq!(form(65_530), 0x41);
 }
 
 #[test]
-fn the_small_form_becomes_fat_with_the_21st_clause() {
+fn grows_to_fat_form_with_the_21st_clause() {
     let (code, clause) = protected(1, 1);
     let mut body = decode(&fat(&code, &[small(&[clause; 20])])).unwrap();
     let section = (12 + code.len()).next_multiple_of(4);
@@ -102,7 +104,7 @@ fn the_fat_form_stays_fat() {
 }
 
 #[test]
-fn order_kinds_tokens_and_unused_words_are_kept_and_filters_move() {
+fn edits_preserve_clauses_and_move_filters() {
     // try { nop; leave.s } x3 handlers: filter {ldc.i4.0; endfilter} {pop; leave.s}, catch {pop; leave.s}, fault
     let code = [
         0x00, 0xDE, 12, // 0: try
@@ -135,12 +137,12 @@ fn a_region_may_end_where_the_code_ends() {
 }
 
 #[test]
-fn regions_that_end_before_they_start_cannot_be_written() {
+fn refuses_regions_that_end_before_they_start() {
     let (code, clause) = protected(1, 1);
     let mut body = decode(&fat(&code, &[small(&[clause])])).unwrap();
     body.clauses[0].handler = Label(3)..Label(2);
-    let error = IlError::BadLabel { what: "an exception clause", label: 2 };
+    let error = IlError::BadLabel { part: "an exception clause", label: 2 };
     assert_eq!(encode(&body), Err(error));
     body.clauses[0].handler = Label(2)..Label(99);
-    assert_eq!(encode(&body), Err(IlError::BadLabel { what: "an exception clause", label: 99 }));
+    assert_eq!(encode(&body), Err(IlError::BadLabel { part: "an exception clause", label: 99 }));
 }

@@ -1,3 +1,5 @@
+//! Tests of insertions.
+
 use super::support::*;
 use crate::il::{Body, Edit, IlError, Insn, Label, Landing, Opcode, Operand, decode, encode};
 
@@ -15,7 +17,7 @@ fn code(body: &Body) -> Vec<u8> {
 }
 
 #[test]
-fn a_branch_lands_where_the_insertion_says() {
+fn branches_land_where_the_insertion_says() {
     for (landing, distance) in [(Landing::Inserted, 0xFB), (Landing::Original, 0xFD)] {
         let mut body = looping();
         let mut edit = Edit::new();
@@ -33,12 +35,12 @@ fn insertions_at_one_place_keep_their_order() {
     edit.insert_before(Label(2), Landing::Original, one(2));
     edit.insert_before(Label(0), Landing::Inserted, one(1));
     edit.apply(&mut body).unwrap();
-    // The branch goes to the second insertion: the first is for those who fall through.
+    // The branch goes to the second insertion; only fall-through runs the first.
     assert_eq!(code(&body), [0x16, 0x26, 0x17, 0x26, 0x00, 0x2B, 0xFB, 0x18, 0x26, 0x2A]);
 }
 
 #[test]
-fn labels_of_inserted_instructions_are_those_of_the_unedited_body() {
+fn inserted_labels_refer_to_the_unedited_body() {
     let mut body = looping();
     let mut edit = Edit::new();
     let jump = Insn::Any(Opcode::BR_S, Operand::Target(Label(2)));
@@ -49,7 +51,7 @@ fn labels_of_inserted_instructions_are_those_of_the_unedited_body() {
 }
 
 #[test]
-fn the_end_of_the_code_is_a_place() {
+fn inserts_at_the_end_of_the_code() {
     let mut body = looping();
     let mut edit = Edit::new();
     edit.insert_before(body.end(), Landing::Inserted, vec![Insn::Any(Opcode::RET, Operand::None)]);
@@ -58,7 +60,7 @@ fn the_end_of_the_code_is_a_place() {
 }
 
 #[test]
-fn regions_take_in_what_is_inserted_at_their_start_only_if_it_is_landed_on() {
+fn regions_include_insertions_only_if_landed_on() {
     // try { nop; leave.s 1 } finally { endfinally } ret
     let original = fat(&[0x00, 0xDE, 1, 0xDC, 0x2A], &[small(&[(FINALLY, 0, 3, 3, 1, 0)])]);
     let regions = |at: u32, landing| {
@@ -78,15 +80,15 @@ fn regions_take_in_what_is_inserted_at_their_start_only_if_it_is_landed_on() {
 }
 
 #[test]
-fn an_edit_that_cannot_be_made_changes_nothing() {
+fn failed_edits_change_nothing() {
     let mut body = looping();
     let mut edit = Edit::new();
     edit.insert_before(Label(0), Landing::Original, one(0));
     edit.insert_before(Label(4), Landing::Original, one(0));
-    assert_eq!(edit.apply(&mut body), Err(IlError::BadLabel { what: "an insertion", label: 4 }));
+    assert_eq!(edit.apply(&mut body), Err(IlError::BadLabel { part: "an insertion", label: 4 }));
     let mut edit = Edit::new();
     edit.insert_before(Label(1), Landing::Original, vec![Insn::Br(0), Insn::Br(1)]);
-    assert_eq!(edit.apply(&mut body), Err(IlError::BadLabel { what: "an inserted branch", label: 1 }));
+    assert_eq!(edit.apply(&mut body), Err(IlError::BadLabel { part: "an inserted branch", label: 1 }));
     assert_eq!(body, looping());
 }
 

@@ -1,3 +1,5 @@
+//! Tests of branch forms and offsets.
+
 use super::support::*;
 use crate::il::opcodes::OperandKind;
 use crate::il::{Body, IlError, Instruction, Label, Opcode, Operand, decode, encode};
@@ -26,7 +28,7 @@ fn ret() -> Instruction {
     Instruction::new(Opcode::RET, Operand::None)
 }
 
-/// `br.s` over so many `nop`s to a `ret`.
+/// `br.s` over this many `nop`s to a `ret`.
 fn forward(nops: usize) -> Body {
     let mut list = vec![branch(Opcode::BR_S, nops + 1)];
     list.extend(std::iter::repeat_n(nop(), nops));
@@ -34,7 +36,7 @@ fn forward(nops: usize) -> Body {
     body(list)
 }
 
-/// `br.s` back over so many `nop`s.
+/// `br.s` back over this many `nop`s.
 fn backward(nops: usize) -> Body {
     let mut list = vec![nop(); nops];
     list.push(branch(Opcode::BR_S, 0));
@@ -48,7 +50,7 @@ fn code(body: &Body) -> Vec<u8> {
 }
 
 #[test]
-fn a_short_branch_grows_at_the_first_distance_that_does_not_fit() {
+fn short_branches_grow_when_the_distance_does_not_fit() {
     assert_eq!(code(&forward(127))[..2], [0x2B, 127]);
     assert_eq!(code(&forward(128))[..5], [0x38, 128, 0, 0, 0]);
     assert_eq!(code(&backward(126))[126..], [0x2B, 0x80]);
@@ -56,7 +58,7 @@ fn a_short_branch_grows_at_the_first_distance_that_does_not_fit() {
 }
 
 #[test]
-fn every_short_branch_has_a_long_form_to_grow_into() {
+fn every_short_branch_has_a_long_form() {
     for opcode in crate::il::opcodes::ALL {
         if opcode.info().operand != OperandKind::ShortTarget {
             continue;
@@ -84,9 +86,9 @@ fn one_growth_pushes_others_over_their_limit() {
     assert_eq!(forms(128), [Opcode::BR; 3]);
 }
 
-/// A chain in which the growth of each branch pushes the one before it over its limit, and only that one.
+/// A chain in which the growth of each branch pushes only the one before it over its limit.
 fn chain(links: usize) -> Body {
-    // Each link: br.s to just behind the next link's branch, at a distance of exactly 127.
+    // Each link is a br.s to just after the next link's branch, at a distance of exactly 127.
     let mut list = Vec::new();
     for link in 0..links {
         list.push(branch(Opcode::BR_S, (link + 1) * 126 + 1));
@@ -103,8 +105,8 @@ fn chain(links: usize) -> Body {
 }
 
 #[test]
-fn a_long_chain_grows_from_its_end_to_its_start_in_linear_time() {
-    // A pass over everything for each growth would take hours.
+fn long_chains_grow_in_linear_time() {
+    // A full pass for each growth would take hours.
     let chain = chain(40_000);
     let written = decode(&encode(&chain).unwrap().bytes).unwrap();
     let is_branch = |instruction: &&Instruction| matches!(instruction.operand, Operand::Target(_));
@@ -116,7 +118,7 @@ fn a_long_chain_grows_from_its_end_to_its_start_in_linear_time() {
 }
 
 #[test]
-fn nothing_in_a_chain_grows_when_its_end_fits() {
+fn chains_do_not_grow_if_their_end_fits() {
     let mut chain = chain(100);
     let last = 99 * 126;
     chain.instructions[last] = branch(Opcode::BR_S, last + 1 + 127);
@@ -143,12 +145,12 @@ fn a_switch_reaches_both_ways() {
 }
 
 #[test]
-fn bodies_built_wrong_are_refused() {
+fn refuses_badly_built_bodies() {
     assert_eq!(encode(&body(Vec::new())), Err(IlError::NoCode));
-    let error = IlError::BadLabel { what: "a branch", label: 1 };
+    let error = IlError::BadLabel { part: "a branch", label: 1 };
     assert_eq!(encode(&body(vec![branch(Opcode::BR, 1)])), Err(error));
     let switch = Instruction::new(Opcode::SWITCH, Operand::Switch(Box::new([Label(0), Label(7)])));
-    assert_eq!(encode(&body(vec![switch])), Err(IlError::BadLabel { what: "a branch", label: 7 }));
+    assert_eq!(encode(&body(vec![switch])), Err(IlError::BadLabel { part: "a branch", label: 7 }));
     let call = Instruction::new(Opcode::CALL, Operand::I32(1));
     let error = IlError::BadOperand { index: 1, opcode: Opcode::CALL };
     assert_eq!(encode(&body(vec![nop(), call])), Err(error));

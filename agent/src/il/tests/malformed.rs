@@ -1,3 +1,5 @@
+//! Malformed bodies and their errors.
+
 use super::support::*;
 use crate::il::{IlError, decode};
 
@@ -8,14 +10,14 @@ fn refused(bytes: &[u8]) -> IlError {
 const NOP_RET: [u8; 2] = [0x00, 0x2A];
 
 #[test]
-fn headers_that_are_none() {
-    assert_eq!(refused(&[]), IlError::Truncated { what: "the header" });
+fn refuses_bad_headers() {
+    assert_eq!(refused(&[]), IlError::Truncated { part: "the header" });
     for first in [0x00, 0x01, 0x04, 0x05, 0x07, 0x0F] {
         assert_eq!(refused(&[first; 20]), IlError::BadHeader(first));
     }
     for length in 1..12 {
         let fat = fat(&NOP_RET, &[]);
-        assert_eq!(refused(&fat[..length]), IlError::Truncated { what: "the header" });
+        assert_eq!(refused(&fat[..length]), IlError::Truncated { part: "the header" });
     }
     let mut short = fat(&NOP_RET, &[]);
     short[1] = 0x20;
@@ -23,7 +25,7 @@ fn headers_that_are_none() {
 }
 
 #[test]
-fn a_longer_header_than_the_standard_has_is_skipped() {
+fn skips_longer_headers_than_the_standards() {
     let mut long = fat(&NOP_RET, &[]);
     long[1] = 0x40;
     long.splice(12..12, [9, 9, 9, 9]);
@@ -31,17 +33,17 @@ fn a_longer_header_than_the_standard_has_is_skipped() {
 }
 
 #[test]
-fn code_that_is_not_there() {
+fn refuses_missing_code() {
     assert_eq!(refused(&[0x02]), IlError::NoCode);
     assert_eq!(refused(&fat(&[], &[])), IlError::NoCode);
-    assert_eq!(refused(&[0x0A, 0x00]), IlError::Truncated { what: "the code" });
+    assert_eq!(refused(&[0x0A, 0x00]), IlError::Truncated { part: "the code" });
     let mut huge = fat(&NOP_RET, &[]);
     huge[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert_eq!(refused(&huge), IlError::Truncated { what: "the code" });
+    assert_eq!(refused(&huge), IlError::Truncated { part: "the code" });
 }
 
 #[test]
-fn instructions_that_are_none() {
+fn refuses_unknown_instructions() {
     for value in [0x24, 0x77, 0x78, 0xA6, 0xB2, 0xBB, 0xC1, 0xC4, 0xC5, 0xC7, 0xCF, 0xE1, 0xF8, 0xFD, 0xFF] {
         assert_eq!(refused(&tiny(&[0x00, value])), IlError::BadOpcode { value: value.into(), offset: 1 });
     }
@@ -49,12 +51,12 @@ fn instructions_that_are_none() {
         let value = 0xFE00 | u16::from(second);
         assert_eq!(refused(&tiny(&[0xFE, second, 0x2A])), IlError::BadOpcode { value, offset: 0 });
     }
-    assert_eq!(refused(&tiny(&[0x00, 0xFE])), IlError::Truncated { what: "an instruction" });
+    assert_eq!(refused(&tiny(&[0x00, 0xFE])), IlError::Truncated { part: "an instruction" });
 }
 
 #[test]
-fn operands_that_end_early() {
-    let truncated = IlError::Truncated { what: "an instruction's operand" };
+fn refuses_truncated_operands() {
+    let truncated = IlError::Truncated { part: "an instruction's operand" };
     for code in [
         &[0x0E][..],                  // ldarg.s
         &[0x1F],                      // ldc.i4.s
@@ -75,13 +77,13 @@ fn operands_that_end_early() {
 }
 
 #[test]
-fn a_switch_with_more_targets_than_bytes_allocates_nothing() {
+fn switch_with_more_targets_than_bytes_allocates_nothing() {
     let code = [0x45, 0xFF, 0xFF, 0xFF, 0xFF, 0x2A];
-    assert_eq!(refused(&tiny(&code)), IlError::Truncated { what: "an instruction's operand" });
+    assert_eq!(refused(&tiny(&code)), IlError::Truncated { part: "an instruction's operand" });
 }
 
 #[test]
-fn branches_to_no_instruction() {
+fn refuses_branches_into_instructions() {
     let to = |distance: i8| refused(&tiny(&[0x2B, distance as u8, 0x20, 0, 0, 0, 0, 0x2A]));
     assert_eq!(to(1), IlError::BadTarget { offset: 0, target: 3 });
     assert_eq!(to(6), IlError::BadTarget { offset: 0, target: 8 });
@@ -117,7 +119,7 @@ fn clause_bounds_inside_instructions_and_past_the_end() {
 }
 
 #[test]
-fn clauses_of_no_kind() {
+fn refuses_clauses_of_unknown_kind() {
     for flags in [3, 5, 6, 7, 8, 0x100] {
         let section = large(&[(CATCH, 0, 1, 6, 1, 0), (flags, 0, 1, 6, 1, 0)]);
         assert_eq!(refused(&fat(&GAPS, &[section])), IlError::BadClauseKind { clause: 1, flags });
@@ -125,15 +127,15 @@ fn clauses_of_no_kind() {
 }
 
 #[test]
-fn sections_that_are_none() {
+fn refuses_unknown_sections() {
     let clause = (FINALLY, 0, 1, 6, 1, 0);
-    assert_eq!(refused(&fat(&GAPS, &[vec![]])), IlError::Truncated { what: "a section after the code" });
+    assert_eq!(refused(&fat(&GAPS, &[vec![]])), IlError::Truncated { part: "a section after the code" });
     assert_eq!(refused(&fat(&GAPS, &[vec![0x02, 4, 0, 0]])), IlError::UnknownSection(0x02));
     let mut more = small(&[clause]);
     more[0] |= 0x80;
     assert_eq!(refused(&fat(&GAPS, &[more.clone(), small(&[clause])])), IlError::SeveralTables);
     assert_eq!(refused(&fat(&GAPS, &[more.clone(), vec![0x02, 4, 0, 0]])), IlError::UnknownSection(0x02));
-    let truncated = IlError::Truncated { what: "a section after the code" };
+    let truncated = IlError::Truncated { part: "a section after the code" };
     assert_eq!(refused(&fat(&GAPS, &[more])), truncated);
     for section in [small(&[clause]), large(&[clause])] {
         for length in 1..section.len() {
@@ -146,7 +148,7 @@ fn sections_that_are_none() {
 }
 
 #[test]
-fn junk_behind_the_body_is_ignored() {
+fn ignores_bytes_after_the_body() {
     let clause = (FINALLY, 0, 1, 6, 1, 0);
     for body in
         [tiny(&NOP_RET), fat(&GAPS, &[]), fat(&GAPS, &[small(&[clause])]), fat(&GAPS, &[large(&[clause])])]
@@ -157,7 +159,7 @@ fn junk_behind_the_body_is_ignored() {
 }
 
 #[test]
-fn a_section_size_without_its_own_header_is_understood() {
+fn accepts_section_sizes_without_their_header() {
     let clause = (FINALLY, 0, 1, 6, 1, 0);
     for mut section in [small(&[clause]), large(&[clause])] {
         let body = decode(&fat(&GAPS, &[section.clone()])).unwrap();

@@ -1,9 +1,11 @@
+//! Tests of stack depths.
+
 use super::support::*;
-use crate::il::maxstack::{Depths, StackFault, depths};
+use crate::il::maxstack::{self, Depths, StackFault};
 use crate::il::{Label, Opcode, decode};
 
 fn walked(code: &[u8], shapes: &FixedShapes) -> Result<Depths, StackFault> {
-    depths(&decode(&tiny(code)).unwrap(), shapes)
+    maxstack::depths(&decode(&tiny(code)).unwrap(), shapes)
 }
 
 fn max(code: &[u8]) -> u16 {
@@ -18,27 +20,27 @@ fn straight_code() {
 }
 
 #[test]
-fn calls_take_and_give_what_their_signature_says() {
+fn calls_pop_and_push_by_their_signature() {
     // ldc.i4.0; ldc.i4.0; call(2) -> 1; pop; ret
     let call = [0x16, 0x16, 0x28, 0x21, 0, 0, 6, 0x26, 0x2A];
-    let found = walked(&call, &VOID).unwrap();
-    assert_eq!(found.before, [Some(0), Some(1), Some(2), Some(1), Some(0)]);
-    // calli takes the pointer too: ldc.i4.0; ldc.i4.0; calli(1) -> 0; ret
+    let depths = walked(&call, &VOID).unwrap();
+    assert_eq!(depths.before, [Some(0), Some(1), Some(2), Some(1), Some(0)]);
+    // calli also pops the pointer: ldc.i4.0; ldc.i4.0; calli(1) -> 0; ret
     assert_eq!(max(&[0x16, 0x16, 0x29, 0x10, 0, 0, 6, 0x2A]), 2);
 }
 
 #[test]
-fn both_ways_of_a_branch_and_all_of_a_switch() {
+fn follows_branches_and_all_switch_targets() {
     // ldc.i4.0; brtrue.s 2; nop; ret; ldc.i4.0; pop; ret
-    let found = walked(&[0x16, 0x2D, 2, 0x00, 0x2A, 0x16, 0x26, 0x2A], &VOID).unwrap();
-    assert_eq!(found.before, [Some(0), Some(1), Some(0), Some(0), Some(0), Some(1), Some(0)]);
+    let depths = walked(&[0x16, 0x2D, 2, 0x00, 0x2A, 0x16, 0x26, 0x2A], &VOID).unwrap();
+    assert_eq!(depths.before, [Some(0), Some(1), Some(0), Some(0), Some(0), Some(1), Some(0)]);
     // ldc.i4.0; switch (+1); ret; ldc.i4.0; pop; ret
     let switch = [0x16, 0x45, 1, 0, 0, 0, 1, 0, 0, 0, 0x2A, 0x16, 0x26, 0x2A];
     assert_eq!(walked(&switch, &VOID).unwrap().before[4], Some(1));
 }
 
 #[test]
-fn code_that_is_never_reached_has_no_depth() {
+fn unreachable_code_has_no_depth() {
     // br.s 1; pop; ret
     assert_eq!(walked(&[0x2B, 1, 0x26, 0x2A], &VOID).unwrap().before, [Some(0), None, Some(0)]);
 }
@@ -49,7 +51,7 @@ fn handlers_begin_with_the_exception_except_finally_and_fault() {
         // try { leave.s 3 } handler { nop; leave.s 0 / endfinally }, ret
         let code = [0xDE, 3, 0x00, 0xDE, 0, 0x2A];
         let body = decode(&fat(&code, &[small(&[(flags, 0, 2, 2, 3, 2)])])).unwrap();
-        depths(&body, &VOID).unwrap().before[1]
+        maxstack::depths(&body, &VOID).unwrap().before[1]
     };
     assert_eq!((entry(CATCH), entry(FILTER)), (Some(1), Some(1)));
     assert_eq!((entry(FINALLY), entry(FAULT)), (Some(0), Some(0)));
@@ -58,8 +60,8 @@ fn handlers_begin_with_the_exception_except_finally_and_fault() {
 #[test]
 fn leave_empties_the_stack() {
     // ldc.i4.0; leave.s 0; ret
-    let found = walked(&[0x16, 0xDE, 0, 0x2A], &VOID).unwrap();
-    assert_eq!(found.before, [Some(0), Some(1), Some(0)]);
+    let depths = walked(&[0x16, 0xDE, 0, 0x2A], &VOID).unwrap();
+    assert_eq!(depths.before, [Some(0), Some(1), Some(0)]);
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn faults_are_named() {
         fault(&[0x16, 0x58, 0x26, 0x2A], &VOID),
         StackFault::Underflow { at: at(1), opcode: Opcode::ADD, pops: 2, depth: 1 }
     );
-    // ldc.i4.0; brtrue.s 1; ldc.i4.0; ret: two ways to ret
+    // ldc.i4.0; brtrue.s 1; ldc.i4.0; ret: two paths to ret
     assert_eq!(
         fault(&[0x16, 0x2D, 1, 0x16, 0x2A], &VOID),
         StackFault::Mismatch { at: at(3), first: 0, second: 1 }
@@ -87,8 +89,8 @@ fn faults_are_named() {
 }
 
 #[test]
-fn more_values_than_a_header_can_state_are_refused() {
+fn refuses_more_values_than_a_header_can_state() {
     let code: Vec<u8> = std::iter::repeat_n(0x16, 65_536).chain([0x2A]).collect();
     let body = decode(&fat(&code, &[])).unwrap();
-    assert_eq!(depths(&body, &VOID), Err(StackFault::TooDeep { at: Label(65_535) }));
+    assert_eq!(maxstack::depths(&body, &VOID), Err(StackFault::TooDeep { at: Label(65_535) }));
 }

@@ -1,6 +1,5 @@
-//! Bodies made by hand for each feature, and properties of made-up ones.
+//! Tests with hand-written bodies for each feature, and properties of generated bodies.
 
-mod around;
 mod clauses;
 mod edit;
 mod layout;
@@ -12,3 +11,4 @@ mod properties;
 mod support;
 mod verifier;
 mod verifier_regions;
+mod wrap_body;

@@ -1,9 +1,11 @@
+//! Tests of the instruction table.
+
 use super::support::*;
 use crate::il::opcodes::{ALL, Flow, OperandKind};
 use crate::il::{Opcode, decode, encode};
 
 #[test]
-fn the_table_has_191_instructions_of_one_byte_and_28_of_two() {
+fn table_has_191_one_byte_and_28_two_byte_instructions() {
     assert_eq!(ALL.len(), 219);
     assert_eq!(ALL.iter().filter(|opcode| opcode.size() == 2).count(), 28);
     let mut names: Vec<_> = ALL.iter().map(|opcode| opcode.info().name).collect();
@@ -47,7 +49,7 @@ fn effects_left_to_signatures_are_marked() {
     }
 }
 
-/// The bytes of an instruction with an operand that shows the order of its bytes.
+/// Returns the bytes of an instruction with an operand that shows its byte order.
 fn bytes(opcode: Opcode) -> Vec<u8> {
     let mut bytes = match opcode.size() {
         1 => vec![opcode.value() as u8],
@@ -68,13 +70,13 @@ fn bytes(opcode: Opcode) -> Vec<u8> {
 }
 
 #[test]
-fn every_instruction_comes_back_as_it_was() {
+fn every_instruction_round_trips() {
     let mut code: Vec<u8> = ALL.iter().copied().flat_map(bytes).collect();
     code.push(0x2A);
     let original = fat(&code, &[]);
     let body = decode(&original).unwrap();
-    let found: Vec<_> = body.instructions.iter().map(|instruction| instruction.opcode).collect();
-    assert_eq!(found[..219], *ALL);
+    let opcodes: Vec<_> = body.instructions.iter().map(|instruction| instruction.opcode).collect();
+    assert_eq!(opcodes[..219], *ALL);
     let encoded = encode(&body).unwrap();
     assert_eq!(encoded.bytes, original);
     let starts: Vec<_> =

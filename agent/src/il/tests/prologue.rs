@@ -1,3 +1,5 @@
+//! Tests of prologues.
+
 use crate::il::verify::verify_structure;
 use crate::il::{
     ClauseKind, Guarded, Insn, Label, Opcode, Operand, Prologue, Rewritten, decode, last_calls, with_prologue,
@@ -33,7 +35,7 @@ fn a_tiny_method_becomes_fat_at_64_bytes() {
 }
 
 #[test]
-fn the_stack_is_as_deep_as_the_deeper_of_the_two() {
+fn max_stack_is_the_larger_of_both() {
     let deep = |stack| {
         decode(&with_prologue(&[0x06, 0x2A], Prologue::new(probe(), stack)).unwrap().body).unwrap().max_stack
     };
@@ -42,7 +44,7 @@ fn the_stack_is_as_deep_as_the_deeper_of_the_two() {
 }
 
 #[test]
-fn a_loop_to_the_start_does_not_run_the_prologue_again() {
+fn loops_to_the_start_skip_the_prologue() {
     // nop; br.s -3 (to the nop)
     let Rewritten { body, .. } =
         with_prologue(&[(3 << 2) | 2, 0x00, 0x2B, 0xFD], Prologue::new(probe(), 2)).unwrap();
@@ -83,7 +85,7 @@ fn a_skip_past_the_prologue_is_refused() {
 }
 
 #[test]
-fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
+fn try_regions_from_the_start_exclude_the_prologue() {
     // try { nop; leave.s end } finally { endfinally } end: ret, small section
     let original = [
         &[0x1B, 0x30, 1, 0, 5, 0, 0, 0, 0, 0, 0, 0][..],
@@ -110,7 +112,7 @@ fn a_try_region_from_the_start_does_not_take_the_prologue_in() {
 #[test]
 fn last_calls_are_those_before_a_return() {
     // ldarg.0; brtrue.s past the first ret; ldarg.0; CALL 0x2B000001; AFTER…; ret; ldnull; call 0x06000002; pop; ret
-    let of = |call: u8, after: &[u8]| {
+    let tail_calls = |call: u8, after: &[u8]| {
         let size = 9 + after.len() as u8 + 1 + 8;
         let start = [&[(size << 2) | 2, 0x02, 0x2D, 7 + after.len() as u8, 0x02, call, 1, 0, 0, 0x2B], after];
         let end = [0x2A, 0x14, 0x28, 2, 0, 0, 6, 0x26, 0x2A];
@@ -119,15 +121,15 @@ fn last_calls_are_those_before_a_return() {
     };
     for call in [0x28, 0x6F] {
         for nothing in [&[][..], &[0x00], &[0x00, 0x00]] {
-            assert_eq!(of(call, nothing), [0x2B00_0001], "{call:x} {nothing:x?}");
+            assert_eq!(tail_calls(call, nothing), [0x2B00_0001], "{call:x} {nothing:x?}");
         }
-        assert_eq!(of(call, &[0x65]), [], "its result is negated");
+        assert_eq!(tail_calls(call, &[0x65]), [], "its result is negated");
     }
-    assert_eq!(of(0x73, &[]), [], "newobj");
+    assert_eq!(tail_calls(0x73, &[]), [], "newobj");
 }
 
 #[test]
-fn a_try_region_of_the_prologue_s_own_stands_beside_those_of_the_method() {
+fn prologue_try_region_is_separate_from_the_methods() {
     let endfinally = Insn::Any(Opcode::ENDFINALLY, Operand::None);
     let code = [Insn::LdcI4(1), Insn::Pop, Insn::Leave(1), endfinally];
     let guarded = Guarded { try_region: 0..1, handler: 1..2 }.behind(2);

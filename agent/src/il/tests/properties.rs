@@ -1,4 +1,4 @@
-//! Whatever the bytes, nothing panics; whatever the body, what is written is what was meant.
+//! Properties for all bytes and bodies: nothing panics, and encoded bodies decode back unchanged.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,15 +7,15 @@ use super::support::VOID;
 use crate::il::opcodes::{ALL, OperandKind};
 use crate::il::verify::{verify, verify_structure};
 use crate::il::{
-    Around, Body, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand,
-    Prologue, decode, encode, gives_frame_away, with_code_around, with_prologue,
+    Body, BodyWrapper, Clause, ClauseKind, Edit, IlError, Insn, Instruction, Label, Landing, Opcode, Operand,
+    Prologue, decode, encode, gives_frame_away, with_prologue, wrap_body,
 };
 
 fn label(end: u32, inclusive: bool) -> impl Strategy<Value = Label> {
     (0..end + u32::from(inclusive)).prop_map(Label)
 }
 
-/// An instruction of a body of so many.
+/// An instruction of a body with this many instructions.
 fn instruction(count: u32) -> impl Strategy<Value = Instruction> {
     let operand = move |opcode: Opcode| -> BoxedStrategy<Operand> {
         match opcode.info().operand {
@@ -36,7 +36,7 @@ fn instruction(count: u32) -> impl Strategy<Value = Instruction> {
                 .boxed(),
         }
     };
-    // Half of them short branches: those are what a layout is about.
+    // Half of them are short branches, which matter most for a layout.
     let short: Vec<Opcode> = ALL.iter().copied().filter(|opcode| opcode.long_form().is_some()).collect();
     let opcode = prop_oneof![prop::sample::select(ALL), prop::sample::select(short)];
     opcode.prop_flat_map(move |opcode| {
@@ -75,7 +75,7 @@ fn body() -> impl Strategy<Value = Body> {
     })
 }
 
-/// Which short branches must grow, by doing it all over until nothing changes.
+/// Returns which short branches must grow, recomputing everything until nothing changes.
 fn grown_naively(body: &Body) -> Vec<bool> {
     let sizes: Vec<usize> = body
         .instructions
@@ -106,7 +106,7 @@ fn grown_naively(body: &Body) -> Vec<bool> {
     }
 }
 
-/// The same instruction as the only one of a body.
+/// Returns the instruction as the only one of a body.
 fn retargeted(instruction: &Instruction) -> Instruction {
     let mut alone = instruction.clone();
     match &mut alone.operand {
@@ -132,34 +132,34 @@ proptest! {
         }
         let bytes = super::support::fat(&code, &[section]);
         if let Ok(body) = decode(&bytes) {
-            let again = encode(&body).unwrap();
-            prop_assert_eq!(encode(&decode(&again.bytes).unwrap()).unwrap().bytes, again.bytes);
+            let reencoded = encode(&body).unwrap();
+            prop_assert_eq!(encode(&decode(&reencoded.bytes).unwrap()).unwrap().bytes, reencoded.bytes);
         }
         let _ = verify(&bytes, &VOID);
     }
 
     #[test]
-    fn what_is_written_is_what_was_meant(body in body()) {
+    fn encoded_bodies_round_trip(body in body()) {
         let encoded = encode(&body).unwrap();
         let read = decode(&encoded.bytes).unwrap();
         let grown = grown_naively(&body);
         prop_assert_eq!(read.instructions.len(), body.instructions.len());
-        for ((read, meant), grown) in read.instructions.iter().zip(&body.instructions).zip(grown) {
-            let opcode = if grown { meant.opcode.long_form().unwrap() } else { meant.opcode };
+        for ((read, expected), grown) in read.instructions.iter().zip(&body.instructions).zip(grown) {
+            let opcode = if grown { expected.opcode.long_form().unwrap() } else { expected.opcode };
             prop_assert_eq!(read.opcode, opcode);
-            prop_assert_eq!(&read.operand, &meant.operand);
+            prop_assert_eq!(&read.operand, &expected.operand);
         }
         prop_assert_eq!(&read.clauses, &body.clauses);
         prop_assert!(read.fat_clauses || !body.fat_clauses);
         prop_assert_eq!(read.init_locals, body.init_locals);
         prop_assert_eq!(read.local_sig, body.local_sig);
         prop_assert!(read.max_stack >= body.max_stack);
-        // What was read is written the same, byte for byte.
+        // The decoded body encodes to the same bytes.
         prop_assert_eq!(encode(&read).unwrap().bytes, encoded.bytes);
     }
 
     #[test]
-    fn a_prologue_moves_everything_and_changes_nothing(body in body(), prologue in 1_usize..40) {
+    fn a_prologue_only_moves_the_body(body in body(), prologue in 1_usize..40) {
         let original = encode(&body).unwrap();
         let prologue: Vec<_> = (0..prologue).flat_map(|_| [Insn::LdcI8(7), Insn::Pop]).collect();
         let rewritten = with_prologue(&original.bytes, Prologue::new(prologue.clone(), 1)).unwrap();
@@ -184,17 +184,26 @@ proptest! {
             prop_assert_eq!(after.handler.start.0, before.handler.start.0 + moved);
             prop_assert_eq!(after.handler.end.0, before.handler.end.0 + moved);
         }
-        // The structure is as sound, or as broken, as it was.
+        // The structure is as sound or as broken as before.
         prop_assert_eq!(verify_structure(&original.bytes).is_ok(), verify_structure(&rewritten.body).is_ok());
     }
 
     #[test]
-    fn code_around_moves_everything_and_changes_nothing(body in body(), returns in any::<bool>()) {
+    fn wrapping_only_moves_the_body(body in body(), returns in any::<bool>()) {
         let original = encode(&body).unwrap();
         let mark = || vec![Insn::LdcI8(7), Insn::Pop];
         let result = returns.then_some(1);
-        let around = Around { before: mark(), first: mark(), fault: mark(), after: mark(), within: Vec::new(), stack: 1, result, local_sig: 7 };
-        let rewritten = match with_code_around(&original.bytes, around) {
+        let wrapper = BodyWrapper {
+            before: mark(),
+            first: mark(),
+            fault: mark(),
+            after: mark(),
+            within: Vec::new(),
+            stack: 1,
+            result,
+            local_sig: 7,
+        };
+        let rewritten = match wrap_body(&original.bytes, wrapper) {
             Ok(rewritten) => rewritten,
             Err(error) => {
                 prop_assert_eq!(error, IlError::NoWayOut);
@@ -242,7 +251,7 @@ proptest! {
     fn insertions_anywhere_keep_targets(body in body(), places in vec((any::<u16>(), any::<bool>()), 0..30)) {
         let mut edited = body.clone();
         for (index, instruction) in edited.instructions.iter_mut().enumerate() {
-            instruction.old_offset = Some(index as u32); // a name to find it by
+            instruction.old_offset = Some(index as u32); // an id to find it by
         }
         let mut edit = Edit::new();
         let mut inserted = 0;
@@ -258,7 +267,7 @@ proptest! {
         for (kept, old) in kept.iter().zip(&body.instructions) {
             prop_assert_eq!(kept.opcode, old.opcode);
             let (Operand::Target(new), Operand::Target(old)) = (&kept.operand, &old.operand) else { continue };
-            // From the new target, falling through inserted instructions alone, one comes to the old one.
+            // From the new target, only inserted instructions precede the old one.
             let reached = edited.instructions[new.0 as usize..].iter().find_map(|next| next.old_offset);
             prop_assert_eq!(reached, Some(old.0));
         }

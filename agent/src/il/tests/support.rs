@@ -1,4 +1,4 @@
-//! Bytes of bodies, put together from what the standard says, not with the encoder.
+//! Bytes of bodies, built from the standard and not with the encoder.
 
 use crate::il::Opcode;
 use crate::il::maxstack::{CallShape, Shapes};
@@ -9,12 +9,12 @@ pub fn tiny(code: &[u8]) -> Vec<u8> {
     [&[(code.len() as u8) << 2 | 2][..], code].concat()
 }
 
-/// A body with a fat header, a stack of 8, and these sections (padding is put before the first).
+/// A body with a fat header, a stack of 8 and these sections (with padding before the first).
 pub fn fat(code: &[u8], sections: &[Vec<u8>]) -> Vec<u8> {
     fat_with_stack(8, code, sections)
 }
 
-/// The same with another stack.
+/// Like [`fat`], with another stack.
 pub fn fat_with_stack(max_stack: u16, code: &[u8], sections: &[Vec<u8>]) -> Vec<u8> {
     let flags = 0x3003_u16 | if sections.is_empty() { 0 } else { 8 };
     let mut body = flags.to_le_bytes().to_vec();
@@ -29,7 +29,7 @@ pub fn fat_with_stack(max_stack: u16, code: &[u8], sections: &[Vec<u8>]) -> Vec<
     body
 }
 
-/// An exception clause in numbers: flags, try offset and length, handler offset and length, class or filter.
+/// An exception clause as numbers: flags, try offset and length, handler offset and length, class or filter.
 pub type Numbers = (u32, u32, u32, u32, u32, u32);
 
 pub const CATCH: u32 = 0;
@@ -81,5 +81,5 @@ impl Shapes for FixedShapes {
 
 /// Shapes of a method without a result.
 pub const VOID: FixedShapes = FixedShapes { returns_value: false };
-/// Shapes of a method with one.
+/// Shapes of a method with a result.
 pub const VALUE: FixedShapes = FixedShapes { returns_value: true };

@@ -1,4 +1,5 @@
-//! Each rule about form, stack and instructions with a body that breaks it alone; regions have a file of their own.
+//! Each rule about form, stack and instructions with a body that breaks only that rule; regions have their own
+//! file.
 
 use super::support::*;
 use crate::il::maxstack::StackFault;
@@ -27,7 +28,7 @@ fn sound_bodies_pass() {
 }
 
 #[test]
-fn what_cannot_be_read_is_broken() {
+fn unreadable_bodies_are_broken() {
     let error = IlError::BadOpcode { value: 0x24, offset: 0 };
     assert_eq!(broken(&tiny(&[0x24, 0x2A])), Broken::Unreadable(error));
     let error = IlError::BadTarget { offset: 0, target: 3 };
@@ -71,18 +72,18 @@ fn nothing_follows_and_sizes_are_exact() {
 }
 
 #[test]
-fn the_stack_is_checked_at_every_place() {
+fn checks_the_stack_at_every_instruction() {
     let underflow = StackFault::Underflow { at: Label(0), opcode: Opcode::POP, pops: 1, depth: 0 };
     assert_eq!(broken(&tiny(&[0x26, 0x2A])), Broken::Stack(underflow));
     assert_eq!(underflow.to_string(), "instruction 0 (pop) takes 1 from a stack of 0");
     let mismatch = StackFault::Mismatch { at: Label(3), first: 0, second: 1 };
     assert_eq!(broken(&tiny(&[0x16, 0x2D, 1, 0x16, 0x2A])), Broken::Stack(mismatch));
-    // Structure alone does not see it.
+    // The structure alone does not show it.
     verify_structure(&tiny(&[0x26, 0x2A])).unwrap();
 }
 
 #[test]
-fn the_header_allows_what_the_code_needs() {
+fn header_must_allow_the_depth_of_the_code() {
     let code = [0x16, 0x16, 0x26, 0x26, 0x2A];
     sound(&fat_with_stack(2, &code, &[]));
     assert_eq!(broken(&fat_with_stack(1, &code, &[])), Broken::MaxStack { stated: 1, needed: 2 });
@@ -99,9 +100,9 @@ fn an_exception_needs_room_on_the_stack() {
 }
 
 #[test]
-fn control_does_not_go_on_behind_the_last_instruction() {
+fn control_must_not_continue_after_the_end() {
     assert_eq!(broken(&tiny(&[0x2A, 0x00])), Broken::FallsOffEnd);
-    // Also where a conditional branch or a call is last.
+    // Also if a conditional branch or a call is last.
     assert_eq!(broken(&tiny(&[0x16, 0x2D, 0xFD])), Broken::FallsOffEnd);
     assert_eq!(broken(&tiny(&[0x28, 0, 0, 0, 6])), Broken::FallsOffEnd);
     sound(&tiny(&[0x00, 0x2B, 0xFD]));
@@ -109,7 +110,7 @@ fn control_does_not_go_on_behind_the_last_instruction() {
 }
 
 #[test]
-fn prefixes_stand_before_what_takes_them() {
+fn prefixes_precede_instructions_that_accept_them() {
     let prefix = |code: &[u8], opcode| {
         assert_eq!(broken(&tiny(code)), Broken::Prefix { at: Label(1), opcode }, "{code:02x?}");
     };
@@ -123,7 +124,7 @@ fn prefixes_stand_before_what_takes_them() {
     prefix(&[0x14, 0xFE, 0x1E, 0x26, 0x2A], Opcode::READONLY);
     sound(&tiny(&[0x14, 0x16, 0xFE, 0x1E, 0x8F, 1, 0, 0, 2, 0x26, 0x2A]));
     prefix(&[0x14, 0xFE, 0x14, 0x26, 0x2A], Opcode::TAIL);
-    // Of two prefixes the first is the wrong one.
+    // Of two prefixes, the first is wrong.
     prefix(&[0x14, 0xFE, 0x14, 0xFE, 0x13, 0x50, 0x26, 0x2A], Opcode::TAIL);
     sound(&tiny(&[0x14, 0xFE, 0x12, 1, 0xFE, 0x13, 0x50, 0x26, 0x2A]));
 }
@@ -138,7 +139,7 @@ fn a_tail_call_is_followed_by_ret() {
 
 #[test]
 fn no_branch_comes_between_a_prefix_and_its_instruction() {
-    // ldnull; br.s to volatile. or to ldind.ref behind it; volatile.; ldind.ref; pop; ret
+    // ldnull; br.s to volatile. or to the ldind.ref after it; volatile.; ldind.ref; pop; ret
     let code = |distance| tiny(&[0x14, 0x2B, distance, 0xFE, 0x13, 0x50, 0x26, 0x2A]);
     sound(&code(0));
     assert_eq!(broken(&code(2)), Broken::SplitPrefix { at: Label(3) });

@@ -1,4 +1,4 @@
-//! Each rule about regions with a body that breaks it alone.
+//! Each rule about regions with a body that breaks only that rule.
 
 use super::support::*;
 use crate::il::verify::{Broken, verify};
@@ -32,7 +32,7 @@ fn with(at: usize, bytes: &[u8]) -> [u8; 10] {
 #[test]
 fn sound_regions_pass() {
     assert_eq!(checked(&CODE, &[CAUGHT]), Ok(()));
-    // Two catches for one try region: leave.s 0 in the second goes on behind it.
+    // Two catches for one try region: leave.s 0 in the second continues after it.
     let code = [0x00, 0xDE, 6, 0x26, 0xDE, 3, 0x26, 0xDE, 0, 0x2A];
     assert_eq!(checked(&code, &[(CATCH, 0, 3, 3, 3, 0), (CATCH, 0, 3, 6, 3, 0)]), Ok(()));
     // try { try { leave } catch { leave } leave } finally { }
@@ -46,7 +46,7 @@ fn regions_have_instructions() {
     assert_eq!(checked(&CODE, &[(CATCH, 1, 0, 5, 3, 0)]), empty("try region"));
     assert_eq!(checked(&CODE, &[(CATCH, 1, 4, 5, 0, 0)]), empty("handler"));
     assert_eq!(checked(&CODE, &[(FILTER, 1, 4, 5, 3, 5)]), empty("filter"));
-    // A filter behind its handler is none either.
+    // A filter after its handler counts as empty too.
     assert_eq!(checked(&CODE, &[(FILTER, 1, 4, 5, 3, 8)]), empty("filter"));
 }
 
@@ -57,14 +57,14 @@ fn regions_do_not_overlap() {
     assert_eq!(checked(&CODE, &[(CATCH, 1, 5 - 1, 3, 5, 0)]), error);
     // A handler that is its own try region.
     assert_eq!(checked(&CODE, &[(CATCH, 1, 4, 1, 4, 0)]), error);
-    // Another clause's try region begins within the handler and ends behind it.
+    // Another clause's try region begins inside the handler and ends after it.
     let error = Err(Broken::Overlap { first: 0, second: 1 });
     assert_eq!(checked(&CODE, &[CAUGHT, (FINALLY, 6, 3, 9, 1, 0)]), error);
 }
 
 #[test]
 fn a_handler_is_in_the_region_of_its_try() {
-    // The second clause's try region is inside the first's, its handler is not.
+    // The second clause's try region is inside the first's, but its handler is not.
     let code = [0x00, 0x00, 0xDE, 3, 0x26, 0xDE, 0, 0xDC, 0x2A];
     let error = Err(Broken::HandlerElsewhere { clause: 0 });
     assert_eq!(checked(&code, &[(FAULT, 0, 1, 7, 1, 0), (CATCH, 0, 4, 4, 3, 0)]), error);
@@ -92,10 +92,10 @@ fn a_try_region_is_entered_with_an_empty_stack() {
 }
 
 #[test]
-fn only_leave_goes_out_of_a_try_region_or_a_catch() {
-    // The try's leave.s as br.s
+fn only_leave_exits_try_regions_and_catches() {
+    // The try region's leave.s as br.s
     assert_eq!(checked(&with(3, &[0x2B]), &[CAUGHT]), crosses(3, Opcode::BR_S, 6));
-    // The handler's
+    // The handler's leave.s
     assert_eq!(checked(&with(6, &[0x2B]), &[CAUGHT]), crosses(5, Opcode::BR_S, 6));
     // Falling out of the try region into the handler, and out of the handler.
     assert_eq!(checked(&with(3, &[0x00, 0x00]), &[CAUGHT]), crosses(4, Opcode::NOP, 5));
@@ -118,7 +118,7 @@ fn nothing_leaves_finally_fault_or_filter() {
 }
 
 #[test]
-fn a_try_region_is_entered_at_its_first_instruction_alone() {
+fn try_regions_are_entered_at_their_first_instruction() {
     // ldnull; brtrue.s in front, to the start, the middle, and the handler
     let to = |distance| {
         let mut code = vec![0x14, 0x2D, distance];
@@ -131,18 +131,18 @@ fn a_try_region_is_entered_at_its_first_instruction_alone() {
 }
 
 #[test]
-fn leave_does_not_enter_handlers_but_may_resume_the_try_region() {
-    // The try's leave.s to the handler's first and second instruction
+fn leave_may_resume_the_try_region_but_enter_no_handler() {
+    // The try region's leave.s to the handler's first and second instruction
     assert_eq!(checked(&with(3, &[0xDE, 0]), &[CAUGHT]), crosses(3, Opcode::LEAVE_S, 4));
     assert_eq!(checked(&with(3, &[0xDE, 1]), &[CAUGHT]), crosses(3, Opcode::LEAVE_S, 5));
-    // The catch's back into the middle of its try region (Visual Basic's Resume); not from elsewhere.
+    // The catch's leave.s back into its try region (Visual Basic's Resume); not from elsewhere.
     assert_eq!(checked(&with(6, &[0xDE, 0xFA]), &[CAUGHT]), Ok(()));
     let behind = [&with(8, &[0x00, 0xDE])[..], &[0xF7]].concat();
     assert_eq!(checked(&behind, &[CAUGHT]), crosses(7, Opcode::LEAVE_S, 2));
 }
 
 #[test]
-fn ret_and_jmp_stand_outside_all_regions() {
+fn ret_and_jmp_are_outside_all_regions() {
     assert_eq!(checked(&with(2, &[0x2A]), &[CAUGHT]), misplaced(2, Opcode::RET));
     assert_eq!(checked(&with(5, &[0x2A]), &[CAUGHT]), misplaced(4, Opcode::RET));
     // try { jmp } finally { endfinally } ret
@@ -151,11 +151,11 @@ fn ret_and_jmp_stand_outside_all_regions() {
 }
 
 #[test]
-fn endfinally_stands_in_finally_and_fault() {
+fn endfinally_is_in_finally_or_fault() {
     assert_eq!(checked(&with(2, &[0xDC]), &[CAUGHT]), misplaced(2, Opcode::ENDFINALLY));
     assert_eq!(checked(&with(5, &[0xDC]), &[CAUGHT]), misplaced(4, Opcode::ENDFINALLY));
     assert_eq!(checked(&with(0, &[0xDC]), &[CAUGHT]), misplaced(0, Opcode::ENDFINALLY));
-    // In the try region of a clause inside finally it would not end that finally.
+    // In the try region of a clause inside a finally, it would not end that finally.
     let code = [0xDE, 8, 0xDC, 0x00, 0xDE, 3, 0x26, 0xDE, 0, 0xDC, 0x2A];
     let clauses = [(CATCH, 2, 4, 6, 3, 0), (FINALLY, 0, 2, 2, 8, 0)];
     assert_eq!(checked(&code, &clauses), misplaced(1, Opcode::ENDFINALLY));
@@ -176,7 +176,7 @@ fn endfilter_is_the_last_of_its_filter() {
 }
 
 #[test]
-fn rethrow_stands_in_a_catch_and_not_in_a_finally_inside_it() {
+fn rethrow_is_in_a_catch_but_not_in_an_inner_finally() {
     let rethrow = [0xFE, 0x1A];
     let code = [0x00, 0xDE, 2, rethrow[0], rethrow[1], 0x2A];
     assert_eq!(checked(&code, &[(CATCH, 0, 3, 3, 2, 0)]), Ok(()));

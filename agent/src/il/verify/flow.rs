@@ -1,5 +1,5 @@
-//! What may follow what, and what may cross a region's bounds (ECMA-335 III.1.7.6, III.2, and the instructions of III.3
-//! that end a region).
+//! Rules about sequences of instructions and about crossing the bounds of regions (ECMA-335 III.1.7.6, III.2,
+//! and the instructions of III.3 that end a region).
 
 use super::super::maxstack::goes_on;
 use super::super::opcodes::Flow;
@@ -33,7 +33,7 @@ pub(super) fn check(body: &Body, regions: &Regions) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Checks each prefix with its instruction. Says of each instruction whether a prefix stands before it.
+/// Checks each prefix with its instruction. Returns for each instruction whether a prefix precedes it.
 fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Broken> {
     let mut prefixed = vec![false; body.instructions.len()];
     let mut pending: Vec<(Label, Opcode)> = Vec::new();
@@ -61,7 +61,7 @@ fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Broken> {
     Ok(prefixed)
 }
 
-/// Whether an instruction takes a prefix.
+/// Returns whether an instruction accepts a prefix.
 fn takes(prefix: Opcode, next: Opcode) -> bool {
     // ldind.*, stind.*, ldobj, stobj, ldfld, stfld, cpblk, initblk
     let memory = matches!(next.value(), 0x46..=0x57 | 0xDF | 0x71 | 0x81 | 0x7B | 0x7D)
@@ -70,14 +70,14 @@ fn takes(prefix: Opcode, next: Opcode) -> bool {
         Opcode::UNALIGNED => memory,
         Opcode::VOLATILE => memory || matches!(next, Opcode::LDSFLD | Opcode::STSFLD),
         Opcode::TAIL => matches!(next, Opcode::CALL | Opcode::CALLVIRT | Opcode::CALLI),
-        // `call` and `ldftn` for static members of interfaces.
+        // `call` and `ldftn` for static interface members.
         Opcode::CONSTRAINED => matches!(next, Opcode::CALLVIRT | Opcode::CALL | Opcode::LDFTN),
         Opcode::READONLY => matches!(next, Opcode::LDELEMA | Opcode::CALL | Opcode::CALLVIRT),
-        _ => true, // `no.` stands before many, none of which the runtimes check
+        _ => true, // `no.` precedes many instructions, and no runtime checks it
     }
 }
 
-/// Instructions that only some regions may have.
+/// Checks instructions that are allowed only in some regions.
 fn check_place(at: Label, instruction: &Instruction, regions: &Regions) -> Result<(), Broken> {
     let opcode = instruction.opcode;
     let innermost = regions.innermost(at);
@@ -97,7 +97,7 @@ fn check_place(at: Label, instruction: &Instruction, regions: &Regions) -> Resul
     if allowed { Ok(()) } else { Err(Broken::Misplaced { at, opcode }) }
 }
 
-/// One way from an instruction to another.
+/// Checks one path from an instruction to another.
 fn check_edge(from: Label, opcode: Opcode, to: Label, regions: &Regions) -> Result<(), Broken> {
     let source = regions.innermost(from);
     let target = regions.innermost(to);
@@ -107,7 +107,7 @@ fn check_edge(from: Label, opcode: Opcode, to: Label, regions: &Regions) -> Resu
     let leaves = opcode.info().flow == Flow::Leave;
     let crosses = Err(Broken::Crosses { from, opcode, to });
     let common = regions.common(source, target);
-    // Outwards: only `leave`, and not out of filters, finally and fault handlers.
+    // Outwards: only with `leave`, and not out of filters, finally and fault handlers.
     let mut left = Vec::new();
     for (_, region) in regions.outwards(source).take_while(|(index, _)| Some(*index) != common) {
         match region.kind {
@@ -116,7 +116,7 @@ fn check_edge(from: Label, opcode: Opcode, to: Label, regions: &Regions) -> Resu
             _ => return crosses,
         }
     }
-    // Inwards: only through the first instruction of try regions, or back into the try region whose handler is left.
+    // Inwards: only to the first instruction of try regions, or back into the try region whose handler is left.
     for (index, region) in regions.outwards(target).take_while(|(index, _)| Some(*index) != common) {
         if region.kind != Kind::Try || (region.start != to && !left.contains(&index)) {
             return crosses;

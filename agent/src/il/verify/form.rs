@@ -1,4 +1,4 @@
-//! Where the parts of a body stand.
+//! Layout of the parts of a body.
 
 use super::super::{Body, IlError};
 use super::Broken;
@@ -6,10 +6,10 @@ use super::Broken;
 const TINY_HEADER: usize = 1;
 const FAT_HEADER: usize = 12;
 
-/// Checks the padding before the exception table and that nothing else is there. Counted anew from the bytes, not with
-/// the decoder's own cursor.
+/// Checks the padding before the exception table and that there are no other bytes. Counts from the bytes,
+/// independent of the decoder's cursor.
 pub(super) fn check(bytes: &[u8], body: &Body) -> Result<(), Broken> {
-    let first = bytes.first().copied().ok_or(IlError::Truncated { what: "the header" })?;
+    let first = bytes.first().copied().ok_or(IlError::Truncated { part: "the header" })?;
     let header = if first & 3 == 2 { TINY_HEADER } else { FAT_HEADER };
     let code_end = header + body.old_code_size as usize;
     let mut needed = code_end;

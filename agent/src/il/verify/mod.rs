@@ -1,7 +1,7 @@
-//! Our own verifier: whether a written body keeps the rules a JIT compiler relies on.
+//! Redial's own verifier: checks that an encoded body follows the rules that a JIT compiler relies on.
 //!
-//! It checks form and control flow, not types: where everything stands ([`form`]), how regions nest and what may cross
-//! their bounds ([`regions`], [`flow`]), and the depth of the stack at every place ([`super::maxstack`]).
+//! It checks form and control flow, not types: the layout ([`form`]), the nesting of regions and the paths
+//! across their bounds ([`regions`], [`flow`]), and the stack depth at every instruction ([`super::maxstack`]).
 
 mod flow;
 mod form;
@@ -10,33 +10,32 @@ mod regions;
 use super::maxstack::{Shapes, StackFault, depths};
 use super::{Body, IlError, Label, Opcode, decode};
 
-/// The rule that a body breaks. Labels are instructions, clauses are numbered from 0.
+/// A violated rule. Labels are instructions, clauses are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// Header, code or sections cannot be read; branch targets and clause bounds lie on instructions or are refused
-    /// here.
+    /// Header, code or sections cannot be read, or a branch target or clause bound is not at an instruction.
     #[error(transparent)]
     Unreadable(#[from] IlError),
-    /// Between the code and the exception table there is something else than zeros up to a multiple of four.
+    /// Bytes other than zeros up to a multiple of four precede the exception table.
     #[error("the bytes before the exception table are not zeros up to a multiple of four")]
     Padding,
-    /// There are bytes behind the last section, or the section's size is not its clauses'.
+    /// Bytes follow the last section, or the size of the section does not match its clauses.
     #[error("the body has {actual} bytes where its parts need {needed}")]
     Length {
-        /// Bytes its parts need.
+        /// Bytes that the parts need.
         needed: usize,
-        /// Bytes there are.
+        /// Actual number of bytes.
         actual: usize,
     },
-    /// The stack at some place.
+    /// The stack depth is wrong.
     #[error(transparent)]
     Stack(#[from] StackFault),
-    /// The header states less than is needed.
+    /// The header states less than the code needs.
     #[error("the header allows {stated} values on the stack, the code puts {needed} there")]
     MaxStack {
-        /// As the header says.
+        /// Depth in the header.
         stated: u16,
-        /// As the walk finds.
+        /// Depth of the code.
         needed: u16,
     },
     /// A region without instructions.
@@ -44,10 +43,10 @@ pub enum Broken {
     EmptyRegion {
         /// The clause.
         clause: u32,
-        /// Which region.
+        /// Name of the region.
         region: &'static str,
     },
-    /// Two regions of which neither is inside the other.
+    /// Two regions overlap without nesting.
     #[error("a region of exception clause {first} overlaps a region of clause {second}")]
     Overlap {
         /// One clause.
@@ -55,58 +54,58 @@ pub enum Broken {
         /// The other (or the same).
         second: u32,
     },
-    /// A try region and its handler that are not in the same region.
+    /// A try region and its handler are not in the same region.
     #[error("exception clause {clause} has its handler in another region than its try")]
     HandlerElsewhere {
         /// The clause.
         clause: u32,
     },
-    /// An outer try region whose clause precedes an inner one's.
+    /// The clause of an outer try region precedes that of an inner one.
     #[error("exception clause {inner} is inside clause {outer} and comes after it")]
     ClauseOrder {
         /// The enclosing clause.
         outer: u32,
-        /// The enclosed one.
+        /// The enclosed clause.
         inner: u32,
     },
-    /// A try region entered with values on the stack.
+    /// A try region is entered with values on the stack.
     #[error("the try region at instruction {at} is entered with {depth} values on the stack")]
     TryStack {
         /// First instruction of the region.
         at: Label,
-        /// What is there.
+        /// Values on the stack.
         depth: u16,
     },
-    /// The last instruction lets control go on.
-    #[error("control goes on behind the last instruction")]
+    /// Control continues after the last instruction.
+    #[error("control continues after the last instruction")]
     FallsOffEnd,
-    /// Control crosses a region's bound in a way that is not allowed.
+    /// Control crosses the bound of a region in a forbidden way.
     #[error("control goes from instruction {from} ({opcode}) to {to} across the bound of a protected region")]
     Crosses {
-        /// Where it comes from.
+        /// Source of the path.
         from: Label,
-        /// The instruction there.
+        /// Instruction at the source.
         opcode: Opcode,
-        /// Where it goes.
+        /// Destination of the path.
         to: Label,
     },
-    /// An instruction in a region where it means nothing.
-    #[error("instruction {at} ({opcode}) must not stand in this region")]
+    /// An instruction that is not allowed in its region.
+    #[error("instruction {at} ({opcode}) is not allowed in this region")]
     Misplaced {
         /// The instruction.
         at: Label,
         /// Its opcode.
         opcode: Opcode,
     },
-    /// A prefix before an instruction that does not take it.
-    #[error("instruction {at} ({opcode}) is a prefix of something that does not take it")]
+    /// A prefix before an instruction that does not accept it.
+    #[error("instruction {at} ({opcode}) is a prefix of an instruction that does not accept it")]
     Prefix {
         /// The prefix.
         at: Label,
         /// Its opcode.
         opcode: Opcode,
     },
-    /// A branch, or a region's bound, between a prefix and its instruction.
+    /// A branch or the bound of a region between a prefix and its instruction.
     #[error("instruction {at} is separated from its prefix by a branch or a region's bound")]
     SplitPrefix {
         /// The prefixed instruction.
@@ -114,10 +113,10 @@ pub enum Broken {
     },
 }
 
-/// Checks a whole body, with the depth of the stack at every place.
+/// Checks a whole body, including the stack depth at every instruction.
 ///
 /// # Errors
-/// The first rule found broken.
+/// The first violated rule.
 pub fn verify(bytes: &[u8], shapes: &impl Shapes) -> Result<Body, Broken> {
     let (body, regions) = structure(bytes)?;
     let depths = depths(&body, shapes)?;
@@ -128,10 +127,10 @@ pub fn verify(bytes: &[u8], shapes: &impl Shapes) -> Result<Body, Broken> {
     Ok(body)
 }
 
-/// Checks what needs no knowledge of metadata: everything but the stack.
+/// Checks everything that needs no metadata, which is all but the stack.
 ///
 /// # Errors
-/// The first rule found broken.
+/// The first violated rule.
 pub fn verify_structure(bytes: &[u8]) -> Result<Body, Broken> {
     structure(bytes).map(|(body, _)| body)
 }

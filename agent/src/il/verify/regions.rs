@@ -4,7 +4,7 @@ use super::super::maxstack::Depths;
 use super::super::{Body, ClauseKind, Label};
 use super::Broken;
 
-/// What a region is.
+/// Kind of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Try,
@@ -15,33 +15,33 @@ pub(super) enum Kind {
     Finally,
 }
 
-/// One region. Several clauses may share a try region, which then is one node.
+/// One region. Clauses that share a try region share its node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     pub(super) kind: Kind,
     pub(super) start: Label,
     pub(super) end: Label,
-    /// The clause it belongs to; of a shared try region, the last.
+    /// Clause of the region; for a shared try region, the last one.
     pub(super) clause: u32,
-    /// The first clause of a shared try region.
+    /// First clause of a shared try region.
     first_clause: u32,
     pub(super) parent: Option<usize>,
-    /// How many regions are around it.
+    /// Number of enclosing regions.
     level: u32,
 }
 
-/// The tree, and for each instruction the region directly around it.
+/// The tree, and the innermost region of each instruction.
 pub(super) struct Regions {
     nodes: Vec<Region>,
     innermost: Vec<Option<usize>>,
-    /// The try region of each clause.
+    /// Try region of each clause.
     try_of: Vec<Option<usize>>,
 }
 
 impl Regions {
     pub(super) fn of(body: &Body) -> Result<Regions, Broken> {
         let mut list = list(body)?;
-        // Outer regions first; of equal ones the order does not matter.
+        // Outer regions first; the order of equal ones does not matter.
         list.sort_by_key(|region| (region.start, std::cmp::Reverse(region.end)));
         let mut regions = Regions {
             nodes: Vec::with_capacity(list.len()),
@@ -56,7 +56,7 @@ impl Regions {
         Ok(regions)
     }
 
-    /// Adds a region that starts at or behind all those before.
+    /// Adds a region that starts at or after all earlier ones.
     fn add(&mut self, mut region: Region) -> Result<(), Broken> {
         let mut parent = self.nodes.len().checked_sub(1);
         while let Some(node) = parent.and_then(|index| self.nodes.get_mut(index)) {
@@ -91,7 +91,7 @@ impl Regions {
         }
     }
 
-    /// Fills in the innermost regions, in time proportional to instructions plus regions.
+    /// Computes the innermost regions in time proportional to instructions plus regions.
     fn fill(&mut self) {
         let mut open: Vec<(usize, Label)> = Vec::new();
         let mut nodes = self.nodes.iter().enumerate().peekable();
@@ -112,14 +112,17 @@ impl Regions {
         for node in &self.nodes {
             if node.kind == Kind::Try {
                 let mut outer = node.parent.and_then(|parent| self.node(parent));
-                while let Some(around) = outer {
-                    if around.kind == Kind::Try && around.first_clause < node.clause {
-                        return Err(Broken::ClauseOrder { outer: around.first_clause, inner: node.clause });
+                while let Some(enclosing) = outer {
+                    if enclosing.kind == Kind::Try && enclosing.first_clause < node.clause {
+                        return Err(Broken::ClauseOrder {
+                            outer: enclosing.first_clause,
+                            inner: node.clause,
+                        });
                     }
-                    // Only the nearest try region around needs a look: those further out are compared with it.
-                    outer = match around.kind {
+                    // Only the nearest enclosing try region matters: outer ones are compared with it.
+                    outer = match enclosing.kind {
                         Kind::Try => None,
-                        _ => around.parent.and_then(|parent| self.node(parent)),
+                        _ => enclosing.parent.and_then(|parent| self.node(parent)),
                     };
                 }
                 continue;
@@ -151,18 +154,18 @@ impl Regions {
         self.nodes.get(index)
     }
 
-    /// The region directly around an instruction.
+    /// Returns the innermost region of an instruction.
     pub(super) fn innermost(&self, at: Label) -> Option<usize> {
         self.innermost.get(at.0 as usize).copied().flatten()
     }
 
-    /// The region and those around it, from the inside out.
+    /// Iterates over a region and its enclosing regions, from the inside out.
     pub(super) fn outwards(&self, from: Option<usize>) -> impl Iterator<Item = (usize, &Region)> {
         let with_node = |index: usize| self.node(index).map(|node| (index, node));
         std::iter::successors(from.and_then(with_node), move |(_, node)| node.parent.and_then(with_node))
     }
 
-    /// The innermost region around both.
+    /// Returns the innermost region that contains both.
     pub(super) fn common(&self, mut one: Option<usize>, mut other: Option<usize>) -> Option<usize> {
         while one != other {
             let level =
@@ -176,7 +179,7 @@ impl Regions {
         one
     }
 
-    /// The try region of a clause.
+    /// Returns the try region of a clause.
     pub(super) fn try_of(&self, clause: u32) -> Option<usize> {
         self.try_of.get(clause as usize).copied().flatten()
     }

@@ -1,34 +1,36 @@
-//! What all threads together know of slots.
+//! Totals of slots over all threads.
 
-use super::super::arena;
-use super::super::blocks::Slot;
-use super::super::histogram::{self, BUCKETS, Histogram};
-use super::super::lacks::{self, Lacks, lacks};
-use super::{NONE, Record, all, sites};
+use super::call_sites;
+use super::record::{NONE, Record};
+use super::timer::all;
+use crate::probes::arena;
+use crate::probes::blocks::Slot;
+use crate::probes::histogram::{self, BUCKETS, Histogram};
+use crate::probes::missing_data::{self, MissingData};
 use crate::sync::long_work;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What all threads know of a slot's calls, in ticks.
+/// Totals of a slot's calls over all threads, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sums {
-    /// Calls under way.
+pub struct TimeSums {
+    /// Calls in flight.
     pub in_flight: u64,
     /// Calls that ended.
     pub exits: u64,
-    /// Those of them that ended by an exception.
+    /// Calls among them that ended with an exception.
     pub exceptions: u64,
-    /// In outermost activations of each thread.
+    /// Time in the outermost activations of each thread.
     pub total: u64,
-    /// The same without dialled callees, recursion included once.
+    /// The same time without dialled callees; recursion counts once.
     pub own: u64,
-    /// The longest call.
+    /// Longest call.
     pub max: u64,
 }
 
-impl Sums {
+impl TimeSums {
     fn add(&mut self, record: &Record) {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        // In the order in which they are written, turned round: so each is at least as much as the ones before.
+        // Read in the reverse order of writing, so each value is at least as recent as the ones before.
         let ended = record.ended.load(Ordering::Acquire);
         self.exits += ended.saturating_sub(of(&record.given_up));
         self.in_flight += of(&record.entered).saturating_sub(ended);
@@ -39,11 +41,11 @@ impl Sums {
     }
 }
 
-/// Adds each slot's records up, thread by thread; calls that begin or end meanwhile are in these sums or in the next ones. It
-/// takes the longer the more slots and threads there are: under no lock that others wait for.
-pub fn sums(slots: &[Slot]) -> Vec<Sums> {
+/// Sums each slot's records, thread by thread. Calls that begin or end meanwhile are in these sums or in the
+/// next ones. Takes longer with more slots and threads, so do not call it under a lock that others wait for.
+pub fn sums(slots: &[Slot]) -> Vec<TimeSums> {
     long_work();
-    let mut sums = vec![Sums::default(); slots.len()];
+    let mut sums = vec![TimeSums::default(); slots.len()];
     for timer in all() {
         for (slot, sums) in slots.iter().zip(&mut sums) {
             if let Some(record) = timer.record(*slot) {
@@ -54,17 +56,18 @@ pub fn sums(slots: &[Slot]) -> Vec<Sums> {
     sums
 }
 
-/// The sums of one slot.
-pub fn sum(slot: Slot) -> Sums {
+/// Returns the sums of one slot.
+pub fn sum(slot: Slot) -> TimeSums {
     sums(&[slot]).first().copied().unwrap_or_default()
 }
 
-/// Adds a slot's histograms up, into `histogram`, which is emptied first.
-pub fn fill(slot: Slot, histogram: &mut Histogram) {
+/// Sums a slot's histograms into `histogram`, which is cleared first.
+pub fn fill_histogram(slot: Slot, histogram: &mut Histogram) {
     histogram.clear();
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
-        // First: what goes into its bucket meanwhile then stands for the call that takes its place.
+        // Read first: if this call moves to its bucket meanwhile, that bucket stands for the call that replaces
+        // it here.
         let pending = record.pending.load(Ordering::Acquire);
         if pending != NONE {
             let (octave, bucket) = histogram::place(pending);
@@ -75,7 +78,7 @@ pub fn fill(slot: Slot, histogram: &mut Histogram) {
             if unit == 0 {
                 continue;
             }
-            // SAFETY: the unit is in the arena, an array of BUCKETS counts.
+            // SAFETY: the unit is in the arena and is an array of BUCKETS counts.
             let counts = unsafe {
                 std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
             };
@@ -86,36 +89,36 @@ pub fn fill(slot: Slot, histogram: &mut Histogram) {
     }
 }
 
-/// A slot's times, ticks.
+/// A slot's times in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Sums.
-    pub sums: Sums,
-    /// 50, 90 and 99 of a hundred calls took at most so long; None of no calls, and where some are not in the histogram.
+pub struct SlotTimes {
+    /// Totals.
+    pub sums: TimeSums,
+    /// 50th, 90th and 99th percentile; None without calls, and if the histogram lacks some.
     pub percentiles: Option<[u64; 3]>,
-    /// What is missing.
-    pub lacks: Lacks,
+    /// Missing part of the times.
+    pub missing_data: MissingData,
 }
 
-/// The times of slots, read with the memory of `histogram`; as long as [`sums`] takes and longer.
-pub fn taken(slots: &[Slot], histogram: &mut Histogram) -> Vec<Taken> {
-    let mut of_slot = |(slot, sums): (&Slot, Sums)| {
-        let lacks = lacks(*slot);
-        let is_known = matches!(lacks, Lacks::Nothing | Lacks::Calls) && sums.exits > 0;
+/// Returns the times of slots, using the memory of `histogram`; takes longer than [`sums`].
+pub fn slot_times(slots: &[Slot], histogram: &mut Histogram) -> Vec<SlotTimes> {
+    let mut of_slot = |(slot, sums): (&Slot, TimeSums)| {
+        let missing_data = missing_data::of(*slot);
+        let is_known = matches!(missing_data, MissingData::Nothing | MissingData::Calls) && sums.exits > 0;
         let percentiles = is_known.then(|| {
-            fill(*slot, histogram);
+            fill_histogram(*slot, histogram);
             let at_most = |per_mille| histogram.quantile(per_mille).map(|ticks| ticks.min(sums.max));
             Some([at_most(500)?, at_most(900)?, at_most(990)?])
         });
-        Taken { sums, percentiles: percentiles.flatten(), lacks }
+        SlotTimes { sums, percentiles: percentiles.flatten(), missing_data }
     };
     slots.iter().zip(sums(slots)).map(&mut of_slot).collect()
 }
 
-/// Forgets what is known of a slot. Nobody runs its code any more.
+/// Forgets everything about a slot. Its code must not run any more.
 pub fn reset(slot: Slot) {
-    lacks::forget(slot);
-    sites::reset(slot);
+    missing_data::forget(slot);
+    call_sites::reset(slot);
     let Some(base) = arena::made() else { return };
     for record in all().filter_map(|timer| timer.record(slot)) {
         let Record { entered, ended, exceptions, total, own, max, given_up, usual, pending, octaves } =
@@ -125,7 +128,7 @@ pub fn reset(slot: Slot) {
         pending.store(NONE, Ordering::Relaxed);
         for unit in octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
         {
-            // SAFETY: the unit is in the arena, an array of BUCKETS counts.
+            // SAFETY: the unit is in the arena and is an array of BUCKETS counts.
             let counts = unsafe {
                 std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
             };

@@ -1,4 +1,5 @@
-//! Blobs made by hand from ECMA-335 II.23.2, bad ones, and properties of made-up signatures.
+//! Tests with hand-written blobs from ECMA-335 II.23.2, malformed blobs, and properties of generated
+//! signatures.
 
 mod malformed;
 mod parse;

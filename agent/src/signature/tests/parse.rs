@@ -1,3 +1,5 @@
+//! Tests of parsing signatures.
+
 use crate::signature::*;
 
 fn plain(result: Type, params: Vec<Type>) -> Method {
@@ -20,7 +22,7 @@ fn methods() {
     assert!(method.has_this && !method.explicit_this);
     assert_eq!(method.params, [Type::String, Type::Class(0x0100_0005)]);
     assert_eq!((method.argument_count(), method.returns_value()), (3, true));
-    // explicit this: counted among the parameters
+    // explicit this: counted as a parameter
     let method = parse_method(&[0x60, 1, 0x01, 0x1C]).unwrap();
     assert_eq!((method.argument_count(), method.returns_value()), (1, false));
     // !!0 (!1) with two generic parameters
@@ -86,7 +88,7 @@ fn numbers_in_all_their_forms() {
         Ok(Type::Var(number)) => number,
         other => panic!("{other:?}"),
     };
-    // The examples of II.23.2.
+    // Examples from II.23.2.
     for (bytes, value) in [
         (&[0x03][..], 0x03),
         (&[0x7F], 0x7F),
@@ -117,7 +119,7 @@ fn numbers_in_all_their_forms() {
 }
 
 #[test]
-fn the_first_argument_of_an_attribute_is_read_if_it_is_a_string() {
+fn reads_first_attribute_argument_if_it_is_a_string() {
     let value = |rest: &[u8]| [&[1, 0], rest].concat();
     assert_eq!(first_string(&value(b"\x03A+B\0\0")).as_deref(), Some("A+B"));
     let long = format!("A+<{}>d__1", "x".repeat(200));

@@ -1,6 +1,8 @@
+//! Tests of printing parameter lists.
+
 use crate::signature::*;
 
-/// Names by row, whatever the table.
+/// Names by row, independent of the table.
 struct Rows(&'static [&'static str]);
 
 impl TypeNames for Rows {
@@ -19,8 +21,8 @@ const NAMES: Rows = Rows(&[
     "Shop.Odd",
 ]);
 
-/// Canonical and display forms of a method with such parameters in `Box<T>.Put<U>`.
-fn both(params: &[&[u8]]) -> (String, String) {
+/// Returns canonical and display forms of a method with these parameters in `Box<T>.Put<U>`.
+fn forms(params: &[&[u8]]) -> (String, String) {
     let blob = [&[0x20, params.len() as u8, 0x01][..], &params.concat()].concat();
     let mut canonical = String::from("before");
     canonical_parameters(&blob, &NAMES, &mut canonical);
@@ -30,7 +32,7 @@ fn both(params: &[&[u8]]) -> (String, String) {
 }
 
 fn check(params: &[&[u8]], canonical: &str, display: &str) {
-    assert_eq!(both(params), (canonical.to_owned(), display.to_owned()));
+    assert_eq!(forms(params), (canonical.to_owned(), display.to_owned()));
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn references_pointers_and_modifiers() {
 }
 
 #[test]
-fn arrays_have_the_outermost_first() {
+fn arrays_print_the_outermost_first() {
     check(&[&[0x1D, 0x08]], "(int[])", "(int[])");
     check(&[&[0x14, 0x08, 3, 0, 0]], "(int[,,])", "(int[,,])");
     // An array of int[,], and a two-dimensional array of int[].
@@ -93,11 +95,11 @@ fn arrays_have_the_outermost_first() {
         "(System.Collections.Generic.List<T[]>)",
     );
     // A rank that only bad metadata has does not fill the memory.
-    assert!(both(&[&[0x14, 0x08, 0xDF, 0xFF, 0xFF, 0xFF, 0, 0]]).0.len() < 64);
+    assert!(forms(&[&[0x14, 0x08, 0xDF, 0xFF, 0xFF, 0xFF, 0, 0]]).0.len() < 64);
 }
 
 #[test]
-fn pointers_to_methods_have_the_result_last() {
+fn function_pointers_have_the_result_last() {
     check(&[&[0x1B, 0x00, 1, 0x01, 0x08]], "(delegate*<int,void>)", r"(delegate\*<int, void>)");
     check(&[&[0x1B, 0x09, 0, 0x0E]], "(delegate*<string>)", r"(delegate\*<string>)");
 }
@@ -111,7 +113,7 @@ fn variable_arguments() {
 }
 
 #[test]
-fn what_has_no_name_or_no_signature() {
+fn prints_unknown_names_and_bad_signatures() {
     check(&[&[0x12, 0x7D]], "(0x0100001f)", "(0x0100001f)");
     let mut out = String::from("x");
     canonical_parameters(&[0x00, 1, 0x01], &NAMES, &mut out);
@@ -122,25 +124,25 @@ fn what_has_no_name_or_no_signature() {
 
 #[test]
 fn type_names() {
-    let shown = |name, parameters: &[&str]| display_type_name(name, parameters);
-    assert_eq!(shown("Ns.Outer`1+Inner`1", &["T", "U"]), "Ns.Outer<T>+Inner<U>");
-    assert_eq!(shown("Ns.Outer`1+Inner", &["T"]), "Ns.Outer<T>+Inner");
-    assert_eq!(shown("Ns.Outer+Inner`2", &["K", "V"]), "Ns.Outer+Inner<K, V>");
-    assert_eq!(shown("Ns.Plain", &[]), "Ns.Plain");
-    // Parameters without a mark, marks without parameters, marks that are none.
-    assert_eq!(shown("Ns.Plain", &["T"]), "Ns.Plain<T>");
-    assert_eq!(shown("Ns.List`1", &[]), "Ns.List`1");
-    assert_eq!(shown("Ns.List`2", &["T"]), "Ns.List`2<T>");
-    assert_eq!(shown("Odd`Name`1", &["T"]), "Odd`Name<T>");
-    assert_eq!(shown("Odd`1x+In`1", &["T"]), "Odd`1x+In<T>");
-    assert_eq!(shown("Zero`0", &["T"]), "Zero`0<T>");
-    assert_eq!(shown("Huge`99999999999999999999", &["T"]), "Huge`99999999999999999999<T>");
-    assert_eq!(shown("Schrägstrich`1", &["Ü"]), "Schrägstrich<Ü>");
-    assert_eq!(shown("<>c__Display`1", &["T"]), "<>c__Display<T>");
+    let print = |name, parameters: &[&str]| display_type_name(name, parameters);
+    assert_eq!(print("Ns.Outer`1+Inner`1", &["T", "U"]), "Ns.Outer<T>+Inner<U>");
+    assert_eq!(print("Ns.Outer`1+Inner", &["T"]), "Ns.Outer<T>+Inner");
+    assert_eq!(print("Ns.Outer+Inner`2", &["K", "V"]), "Ns.Outer+Inner<K, V>");
+    assert_eq!(print("Ns.Plain", &[]), "Ns.Plain");
+    // Parameters without a mark, marks without parameters, and text that only looks like a mark.
+    assert_eq!(print("Ns.Plain", &["T"]), "Ns.Plain<T>");
+    assert_eq!(print("Ns.List`1", &[]), "Ns.List`1");
+    assert_eq!(print("Ns.List`2", &["T"]), "Ns.List`2<T>");
+    assert_eq!(print("Odd`Name`1", &["T"]), "Odd`Name<T>");
+    assert_eq!(print("Odd`1x+In`1", &["T"]), "Odd`1x+In<T>");
+    assert_eq!(print("Zero`0", &["T"]), "Zero`0<T>");
+    assert_eq!(print("Huge`99999999999999999999", &["T"]), "Huge`99999999999999999999<T>");
+    assert_eq!(print("Schrägstrich`1", &["Ü"]), "Schrägstrich<Ü>");
+    assert_eq!(print("<>c__Display`1", &["T"]), "<>c__Display<T>");
 }
 
 #[test]
-fn how_a_parameter_is_passed_is_said_where_it_is_known() {
+fn prints_how_parameters_are_passed() {
     // `(int, ref int, in int modreq(…), out T, delegate*<ref int, void>)`
     let params: [&[u8]; 5] = [
         &[0x08],
@@ -150,26 +152,27 @@ fn how_a_parameter_is_passed_is_said_where_it_is_known() {
         &[0x1B, 0x00, 1, 0x01, 0x10, 0x08],
     ];
     let blob = [&[0x20, params.len() as u8, 0x01][..], &params.concat()].concat();
-    let shown = |passing: &[(u32, Passing)]| {
+    let print = |passing: &[(u32, Passing)]| {
         let mut out = String::new();
         display_parameters(&blob, &NAMES, &["T".to_owned()], &[], passing, &mut out);
         out
     };
     let [ref_, in_, out] = [0, 1, 2].map(Passing::of_flags);
     assert_eq!((ref_, Passing::of_flags(3), Passing::of_flags(0x2010)), (Passing::Ref, ref_, ref_));
-    assert_eq!(shown(&[]), r"(int, ref int, ref int, ref T, delegate\*<ref int, void>)");
-    // In any order, for the return value (0), and for what is not by reference: of that nothing is said.
-    let said = [(4, out), (5, out), (0, out), (3, in_), (1, in_), (9, in_), (2, ref_)];
-    assert_eq!(shown(&said), r"(int, ref int, in int, out T, delegate\*<ref int, void>)");
-    assert!(shown(&[(2, Passing::RefReadonly)]).starts_with("(int, ref readonly int, ref int"));
+    assert_eq!(print(&[]), r"(int, ref int, ref int, ref T, delegate\*<ref int, void>)");
+    // In any order, for the return value (0), and for parameters that are not by reference; the latter print
+    // nothing.
+    let all_passings = [(4, out), (5, out), (0, out), (3, in_), (1, in_), (9, in_), (2, ref_)];
+    assert_eq!(print(&all_passings), r"(int, ref int, in int, out T, delegate\*<ref int, void>)");
+    assert!(print(&[(2, Passing::RefReadonly)]).starts_with("(int, ref readonly int, ref int"));
     let mut canonical = String::new();
     canonical_parameters(&blob, &NAMES, &mut canonical);
     assert_eq!(canonical, "(int,ref int,ref int,ref !0,delegate*<ref int,void>)");
 }
 
 #[test]
-fn a_signature_without_references_is_seen_to_have_none() {
+fn detects_signatures_without_references() {
     assert!(!may_pass_by_reference(&[]));
-    assert!(!may_pass_by_reference(&[0x10, 1, 1, 0x01, 0x08]), "the generic flag is none");
+    assert!(!may_pass_by_reference(&[0x10, 1, 1, 0x01, 0x08]), "the generic flag is not a reference");
     assert!(may_pass_by_reference(&[0x00, 1, 0x01, 0x10, 0x08]));
 }

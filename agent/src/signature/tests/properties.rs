@@ -1,4 +1,4 @@
-//! Whatever the bytes, nothing panics; whatever the signature, what is written is what is read.
+//! Properties for all bytes and signatures: nothing panics, and written signatures parse back unchanged.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,22 +91,22 @@ proptest! {
 
     #[test]
     fn no_name_panics(name in "[A-Z`0-9+.é]{0,20}", parameters in vec("[a-z]{1,2}", 0..4)) {
-        let shown = display_type_name(&name, &parameters);
-        prop_assert!(parameters.iter().all(|parameter| shown.contains(parameter.as_str())));
+        let printed = display_type_name(&name, &parameters);
+        prop_assert!(parameters.iter().all(|parameter| printed.contains(parameter.as_str())));
     }
 
     #[test]
-    fn methods_are_read_as_written(method in method_of(ty())) {
+    fn methods_round_trip(method in method_of(ty())) {
         let blob = write_method(&method).unwrap();
         prop_assert_eq!(parse_method(&blob), Ok(method));
         let mut out = String::new();
         prop_assert!(print_parameters(&blob, Form::Canonical, &NoNames, &mut out).is_ok());
-        // The one space is behind `ref`.
+        // The only space follows `ref`.
         prop_assert!(!out.replace("ref ", "").contains(' '));
     }
 
     #[test]
-    fn locals_are_read_as_written(locals in vec(ty(), 0..20), more in vec(ty(), 0..3)) {
+    fn locals_round_trip(locals in vec(ty(), 0..20), more in vec(ty(), 0..3)) {
         let blob = write_locals(&locals).unwrap();
         prop_assert_eq!(parse_locals(&blob), Ok(locals.clone()));
         let (blob, first) = append_locals(&blob, &more).unwrap();

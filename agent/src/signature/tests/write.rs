@@ -1,3 +1,5 @@
+//! Tests of writing signatures.
+
 use crate::signature::*;
 
 #[test]
@@ -15,7 +17,7 @@ fn call_sites() {
 }
 
 #[test]
-fn a_type_token_alone() {
+fn writes_a_single_type_token() {
     let coded = |token| {
         let mut out = Vec::new();
         write_type_token(&mut out, token);
@@ -28,12 +30,12 @@ fn a_type_token_alone() {
 }
 
 #[test]
-fn locals_are_appended_behind_those_that_are_there() {
+fn appends_locals_after_existing_ones() {
     assert_eq!(append_locals(&[], &[Type::I8]), Ok((vec![0x07, 1, 0x0A], 0)));
     let existing = [0x07, 2, 0x08, 0x45, 0x10, 0x05];
     let (blob, first) = append_locals(&existing, &[Type::I8, Type::Object]).unwrap();
     assert_eq!((blob, first), (vec![0x07, 4, 0x08, 0x45, 0x10, 0x05, 0x0A, 0x1C], 2));
-    // The count takes a second byte with the 128th local; the types stay.
+    // The count takes a second byte from the 128th local on; the types stay.
     let existing = write_locals(&vec![Type::I4; 127]).unwrap();
     let (blob, first) = append_locals(&existing, &[Type::I8]).unwrap();
     assert_eq!((&blob[..4], blob.len(), first), (&[0x07, 0x80, 0x80, 0x08][..], 3 + 128, 127));
@@ -43,7 +45,7 @@ fn locals_are_appended_behind_those_that_are_there() {
 }
 
 #[test]
-fn what_no_blob_can_hold_is_refused() {
+fn refuses_values_that_no_blob_can_hold() {
     let too_large = SignatureError::NumberTooLarge(0x2000_0000);
     assert_eq!(write_type(&Type::Var(0x2000_0000), &mut Vec::new()), Err(too_large));
     assert_eq!(too_large.to_string(), "536870912 does not fit a signature");

@@ -1,8 +1,9 @@
-//! What a user may type behind `dial`.
+//! Arguments of `redial dial`.
 
-use super::super::beyond::Beyond;
+use super::super::time_options::TimeArguments;
 use super::super::target::Target;
-use super::{Turn, level, module_id, pattern};
+use super::change::ChangeArguments;
+use super::values::{level, module_id, pattern};
 use clap::Args;
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
@@ -10,38 +11,41 @@ use redial_protocol::order::Order;
 
 /// `dial`
 #[derive(Debug, Args)]
-pub struct Dial {
-    /// Process id; or 12,34, name:NAME, pool:NAME
+pub struct DialArguments {
+    /// Process id, list of ids (12,34), name:NAME or pool:NAME
     #[arg(value_name = "PID", value_parser = Target::parse)]
     pub target: Target,
-    /// Which methods; PATTERN=LEVEL says both
+    /// Methods to dial; PATTERN=LEVEL includes the level
     #[arg(value_parser = pattern)]
     pub pattern: String,
-    /// How much to see
+    /// Level to set
     #[arg(value_parser = level)]
     pub level: Option<Level>,
-    /// Only in AppDomains whose name begins with PREFIX, those of later included
+    /// Only AppDomains whose name starts with PREFIX, including later ones
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub domain: Option<String>,
-    /// Only this copy of a module: its id as `modules` lists it
+    /// Only this copy of a module: an id listed by `modules`
     #[arg(long, value_name = "MODULE", value_parser = module_id, conflicts_with = "later")]
     pub copy: Option<u64>,
-    /// Where AppDomains share one copy, dial it for all of them, though --domain names one
+    /// With --domain, also dial copies that other AppDomains share
     #[arg(long, requires = "domain")]
     pub all_domains: bool,
-    /// At time: bring along what does the work of async methods, to see their calls complete
+    /// With level time: also time async methods to their completion
     #[arg(long)]
     pub completions: bool,
-    /// What is asked for beyond times
+    /// Options of level time
     #[command(flatten)]
-    pub beyond: Beyond,
-    /// How it is turned
+    pub beyond: TimeArguments,
+    /// Options shared with the other command that turns dials
     #[command(flatten)]
-    pub turn: Turn,
+    pub turn: ChangeArguments,
 }
 
-impl Dial {
-    /// What is asked for, as a line of a dial set would say it; else what is wrong with it.
+impl DialArguments {
+    /// Returns the requested order.
+    ///
+    /// # Errors
+    /// A sentence, when the arguments contradict each other or lack a level.
     pub fn order(&self) -> Result<Order, String> {
         let pid = self.target.text();
         let line = dialset::parse_dial_option(&self.pattern);
@@ -50,26 +54,26 @@ impl Dial {
             (Some(level), Err(_)) => Order::new(&self.pattern, level),
             (Some(level), Ok(line)) => {
                 return Err(format!(
-                    "the level is given twice: say `redial dial {pid} '{}' {level}`",
+                    "the level is given twice; use `redial dial {pid} '{}' {level}`",
                     line.pattern
                 ));
             }
             (None, Ok(line)) if line.domain.is_some() && self.domain.is_some() => {
                 return Err(
-                    "the domain is given twice: within the pattern's quotes and by --domain".to_owned()
+                    "the domain is given twice: inside the quoted pattern and with --domain".to_owned()
                 );
             }
             (None, Ok(line)) if line.copy.is_some() && self.copy.is_some() => {
-                return Err("the copy is given twice: within the pattern's quotes and by --copy".to_owned());
+                return Err("the copy is given twice: inside the quoted pattern and with --copy".to_owned());
             }
             (None, Ok(line)) if line.options.slower_than_ns.is_some() && given.slower_than_ns.is_some() => {
-                return Err("the duration is given twice: within the pattern's quotes and by --slower-than"
+                return Err("the duration is given twice: inside the quoted pattern and with --slower-than"
                     .to_owned());
             }
             (None, Ok(line)) => line,
             (None, Err(DialProblem::NoLevel { .. })) => {
                 return Err(format!(
-                    "no level is given: say `redial dial {pid} '{}' count`, for example",
+                    "the level is missing; use `redial dial {pid} '{}' count`, for example",
                     self.pattern
                 ));
             }
@@ -77,7 +81,7 @@ impl Dial {
         };
         if !given.is_none() && order.level < Level::Time {
             return Err(format!(
-                "{} is about calls that are timed: say `redial dial {pid} '{}' time {0}`",
+                "{} needs level time; use `redial dial {pid} '{}' time {0}`",
                 self.beyond.flags(),
                 order.pattern
             ));

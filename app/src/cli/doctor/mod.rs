@@ -1,20 +1,23 @@
-//! `redial doctor`: what is missing on this machine, and what to do about it. It changes nothing.
+//! `redial doctor`: checks this machine for problems and suggests fixes. It changes nothing.
 
+mod check;
 mod environment;
 
 use super::arguments;
+use check::check;
 use crate::exit::{Exit, Failure};
 use crate::link::checkout;
-use crate::link::discover::{self, Found};
+use crate::link::discover::{self, RuntimeSearch};
 use crate::link::library;
 use crate::output::json::CheckJson;
-use crate::output::{Out, words};
+use crate::output::Out;
+use crate::text::words;
 use redial_protocol::process;
 use redial_protocol::transport::Listener;
 use std::process::{Command, Stdio};
 
-/// Checks; 1 when something is missing.
-pub fn run(arguments: &arguments::Doctor) -> Result<Exit, Failure> {
+/// Prints all checks; exits with 1 if one fails.
+pub fn run(arguments: &arguments::DoctorArguments) -> Result<Exit, Failure> {
     let lookup = |name: &str| std::env::var_os(name);
     let mut checks = vec![library_check(), endpoint_check(), visibility_check(), dotnet_check()];
     checks.push(environment::other_profiler(lookup));
@@ -37,12 +40,6 @@ fn lines(check: &CheckJson) -> Vec<String> {
     lines
 }
 
-fn check(what: &str, outcome: Result<String, String>) -> CheckJson {
-    let ok = outcome.is_ok();
-    let (Ok(advice) | Err(advice)) = outcome;
-    CheckJson { check: what.to_owned(), ok, advice: Some(advice).filter(|advice| !advice.is_empty()) }
-}
-
 fn library_check() -> CheckJson {
     let outcome = library::find_here().map_err(|error| error.to_string()).and_then(|path| {
         library::check(&path)?;
@@ -51,30 +48,30 @@ fn library_check() -> CheckJson {
     check("agent library", outcome)
 }
 
-/// Makes the very endpoint an agent would make in a process of this user, and takes it away again.
+/// Creates and removes the endpoint that an agent would create in a process of this user.
 fn endpoint_check() -> CheckJson {
     let bound = process::own_key()
         .map_err(|error| error.to_string())
         .and_then(|me| Listener::bind(me).map_err(|error| error.to_string()));
     let outcome = bound.map(|listener| listener.name()).map_err(|error| {
-        format!("an agent of this user could not be reached: {error}; give XDG_RUNTIME_DIR or TMPDIR a folder of your own")
+        format!("agents of this user would be unreachable: {error}. Set XDG_RUNTIME_DIR or TMPDIR to a folder you own")
     });
     check("endpoint", outcome)
 }
 
 fn visibility_check() -> CheckJson {
     let outcome =
-        discover::all().map_err(|error| format!("processes cannot be listed: {error}")).map(|processes| {
+        discover::all().map_err(|error| format!("cannot list processes: {error}")).map(|processes| {
             let hidden =
-                processes.iter().filter(|process| matches!(process.runtime, Found::Unknown { .. })).count()
+                processes.iter().filter(|process| matches!(process.runtime, RuntimeSearch::Unknown { .. })).count()
                     as u64;
             let all = words::count(processes.len() as u64, "process", "processes");
             match hidden {
-                0 => format!("{all}, all of which can be looked into"),
+                0 => format!("{all}, all readable"),
                 hidden => format!(
-                    "{all}, of which {} cannot be looked into{}",
+                    "{all}, {} of them not readable{}",
                     words::grouped(hidden),
-                    who_could_look(cfg!(windows), is_root())
+                    how_to_read_all(cfg!(windows), is_root())
                 ),
             }
         });
@@ -85,14 +82,13 @@ fn is_root() -> bool {
     process::owner_of(std::process::id()).is_ok_and(|owner| owner.word() == "0")
 }
 
-/// By whom those could be looked into that this user may not.
-fn who_could_look(windows: bool, root: bool) -> &'static str {
+/// Returns the way to read processes that this user may not read.
+fn how_to_read_all(windows: bool, root: bool) -> &'static str {
     match (windows, root) {
-        (true, _) => "; an elevated prompt shows those of other users too",
-        (false, false) => "; `sudo redial ps` shows those of other users too",
+        (true, _) => "; an elevated prompt also shows processes of other users",
+        (false, false) => "; `sudo redial ps` also shows processes of other users",
         (false, true) => {
-            ": here root lacks the right to (CAP_SYS_PTRACE), as in most containers; look from outside, or give it to the \
-             container"
+            ": root lacks CAP_SYS_PTRACE here, as in most containers. Run Redial outside, or grant it to the container"
         }
     }
 }
@@ -103,15 +99,15 @@ fn dotnet_check() -> CheckJson {
         Ok(output) if output.status.success() => runtimes(&String::from_utf8_lossy(&output.stdout)),
         Ok(output) => Err(format!("`dotnet --list-runtimes` failed ({})", output.status)),
         Err(_) => Err(format!(
-            "there is no `dotnet` on the PATH; programs that bring their own runtime can be dialled all the same, for others \
-             install .NET 8 or later{}",
-            checkout::instead_of("dotnet")
+            "no `dotnet` on the PATH. Programs that bring their own runtime work without it; for others, install .NET 8 \
+             or later{}",
+            checkout::replacement_for("dotnet")
         )),
     };
     check("dotnet", outcome)
 }
 
-/// The versions in the output of `dotnet --list-runtimes`: lines `Microsoft.NETCore.App 8.0.31 [/path]`.
+/// Reads versions from the output of `dotnet --list-runtimes`: lines `Microsoft.NETCore.App 8.0.31 [/path]`.
 fn runtimes(output: &str) -> Result<String, String> {
     let versions: Vec<&str> = output
         .lines()
@@ -119,7 +115,7 @@ fn runtimes(output: &str) -> Result<String, String> {
         .collect();
     if versions.is_empty() {
         return Err(
-            "`dotnet` is there but has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned()
+            "`dotnet` has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned()
         );
     }
     Ok(format!("Microsoft.NETCore.App {}", versions.join(", ")))
@@ -130,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runtimes_are_read_from_dotnets_list() {
+    fn reads_runtimes_from_the_dotnet_list() {
         let output = "Microsoft.AspNetCore.App 8.0.31 [/x]\nMicrosoft.NETCore.App 8.0.31 [/x y]\n\
                       Microsoft.NETCore.App 10.0.0-rc.1 [/x]\n";
         assert_eq!(runtimes(output), Ok("Microsoft.NETCore.App 8.0.31, 10.0.0-rc.1".to_owned()));
@@ -159,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_endpoint_of_this_process_can_be_made_and_is_taken_away() {
+    fn creates_and_removes_the_endpoint() {
         let _alone = crate::link::test_agent::alone();
         let check = endpoint_check();
         assert!(check.ok, "{:?}", check.advice);

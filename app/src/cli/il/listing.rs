@@ -1,28 +1,27 @@
-//! A body as text: what stands around it, then a line an instruction.
+//! Formats a body: a header, then one line per instruction.
 
-use crate::output::table::printable;
-use crate::output::words;
+use crate::text::words::printable;
+use crate::text::words;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-/// Before what is the probe's.
+/// The prefix of the probe's lines.
 const INSERTED: &str = "+ ";
-/// Before the method's own.
+/// The prefix of the method's own lines.
 const BLANK: &str = "  ";
-/// What those lines are in a body that is counted.
-const COUNTS: &str = "  the lines with + are the probe, which adds one to the running thread's own counter of this method; the others \
-                      are the method's own";
-/// What they are in a body that is timed.
-const TIMES: &str = "  the lines with + are the probe, which tells the agent's own code when a call begins and ends; the others are \
-                     the method's own, inside a try with a fault handler, which is for exceptions that leave it; each ret \
-                     became a leave";
+/// Explains the prefixes in a counting body.
+const COUNTS: &str = "  lines with + are the probe, which adds one to the running thread's own counter of this method; the other \
+                      lines are the method's own";
+/// Explains the prefixes in a timing body.
+const TIMES: &str = "  lines with + are the probe, which calls the agent when a call begins and ends; the other lines are the \
+                     method's own, inside a try with a fault handler for exceptions that leave it; each ret became a leave";
 
-/// The lines of a listing. `dialled` is the method's level and state, if its dial is on; `own`: what stands around the
-/// method's own IL, where `body` is another.
+/// Returns the lines of a listing. `dialled` is the method's level and state, if its dial is on. `own` is the header
+/// of the original IL, if `body` is instrumented.
 pub fn lines(
     (method, token): (&str, u32),
-    dialled: Option<(Level, State)>,
+    dialled: Option<(Level, CopyState)>,
     (body, own): (&IlBody, Option<&IlBody>),
     instructions: &[IlLine],
 ) -> Vec<String> {
@@ -32,8 +31,8 @@ pub fn lines(
     let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body, own, level)];
     lines.extend(dialled.map(|(level, state)| {
         let runs = match (body.source, state) {
-            (IlSource::Original, State::Asked | State::Live | State::Reverting) => {
-                "; what runs has a probe, which --instrumented shows"
+            (IlSource::Original, CopyState::Asked | CopyState::Live | CopyState::Reverting) => {
+                "; the running code has a probe, which --instrumented shows"
             }
             _ => "",
         };
@@ -42,7 +41,7 @@ pub fn lines(
     if instructions.iter().any(|line| line.inserted) {
         lines.push(if timed { TIMES } else { COUNTS }.to_owned());
     }
-    // The probe's variables come behind the method's own, its handler outside of all others.
+    // The probe's variables follow the method's own; its handler encloses all others.
     let mark = |number: usize, own: u64| if (number as u64) < own { BLANK } else { INSERTED };
     lines.extend(
         body.locals.iter().enumerate().map(|(number, local)| {
@@ -71,7 +70,7 @@ pub fn lines(
     lines
 }
 
-/// Whether the probe around a body measures time: only then the method returns where the probe ends.
+/// Returns whether the probe measures time: only then does the probe contain the final `ret`.
 fn is_timed(instructions: &[IlLine]) -> bool {
     instructions.iter().any(|line| line.inserted && line.opcode == "ret")
 }
@@ -84,18 +83,18 @@ fn clauses(body: &IlBody) -> u64 {
     body.clauses.len() as u64 + u64::from(body.more_clauses)
 }
 
-/// How many of a number are the probe's.
+/// Formats the probe's part of a number.
 fn plus(more: u64) -> String {
     if more == 0 { String::new() } else { format!(" (+{})", words::grouped(more)) }
 }
 
-/// What the body is, with what each number is more than in the method's own; `level`: that of its probe, if it has one.
+/// Describes the body, with the difference of each number to the original IL. `level` is that of its probe, if any.
 fn about(body: &IlBody, own: &IlBody, level: Level) -> String {
     let source = match body.source {
-        IlSource::Original => "its own IL".to_owned(),
-        IlSource::HandedOver => format!("with the probe (+) of the level {level}, as the runtime has it"),
-        IlSource::WouldBe => format!(
-            "with the probe (+) of the level {level}, as the runtime would get it, but for the numbers that a dial fills in"
+        IlSource::Original => "original IL".to_owned(),
+        IlSource::Installed => format!("instrumented (+) at level {level}, as the runtime has it"),
+        IlSource::Preview => format!(
+            "instrumented (+) at level {level}, as the runtime would get it, except for numbers that a dial fills in"
         ),
     };
     let more = |now: u64, own: u64| plus(now.saturating_sub(own));
@@ -149,16 +148,16 @@ fn instruction(line: &IlLine, width: usize, timed: bool) -> String {
     format!("{mark}{}  {:<width$}  {operand}", label(line.offset), line.opcode).trim_end().to_owned()
 }
 
-/// What an instruction of the probe does, where that is not to be guessed.
+/// Explains an instruction of the probe, if it is not obvious.
 fn remark(line: &IlLine, timed: bool) -> Option<&'static str> {
     match line.opcode.as_str() {
         _ if !line.inserted => None,
-        "calli" if timed => Some("the agent's own code"),
+        "calli" if timed => Some("agent code"),
         _ if timed => None,
-        "calli" => Some("the agent's own code, once in a while"),
-        "leave" | "leave.s" => Some("the collector could stop the thread here"),
-        "ldind.i8" => Some("the calls counted so far"),
-        "stind.i8" => Some("and one more"),
+        "calli" => Some("agent code, once in a while"),
+        "leave" | "leave.s" => Some("the garbage collector could stop the thread here"),
+        "ldind.i8" => Some("calls so far"),
+        "stind.i8" => Some("plus one"),
         _ => None,
     }
 }
@@ -172,9 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn a_listing_has_everything_in_it() {
+    fn formats_a_whole_listing() {
         let body = IlBody {
-            source: IlSource::HandedOver,
+            source: IlSource::Installed,
             max_stack: 8,
             init_locals: true,
             local_sig: 0x1100_0001,
@@ -211,7 +210,7 @@ mod tests {
         };
         let lines = lines(
             ("Shop!Shop.Cart.Add(int)", 0x0600_0012),
-            Some((Level::Count, State::Live)),
+            Some((Level::Count, CopyState::Live)),
             (&body, Some(&own)),
             &[
                 IlLine { inserted: true, operand: Some("7".into()), ..line(0, "ldc.i4.s") },
@@ -229,7 +228,7 @@ mod tests {
             lines,
             [
                 "Shop!Shop.Cart.Add(int)  0x06000012",
-                "  with the probe (+) of the level count, as the runtime has it: 74,565 bytes (+5) of code, maxstack 8 (+2), \
+                "  instrumented (+) at level count, as the runtime has it: 74,565 bytes (+5) of code, maxstack 8 (+2), \
                  3 local variables (+3), zeroed",
                 "  dialled: count, live",
                 COUNTS,
@@ -240,7 +239,7 @@ mod tests {
                 "  and 1 clause more (+1)",
                 "",
                 "+ IL_0000  ldc.i4.s  7",
-                "+ IL_0001  stind.i8  // and one more",
+                "+ IL_0001  stind.i8  // plus one",
                 "  IL_0002  switch    (IL_12345, IL_0002)",
                 "  IL_0020  br.s      IL_0002",
                 "  IL_0022  call      void A.B(int)  // 0x06000001",
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_il_of_a_dialled_method_says_that_something_else_runs() {
+    fn original_il_of_a_dialled_method_mentions_the_probe() {
         let body = IlBody {
             source: IlSource::Original,
             max_stack: 8,
@@ -262,16 +261,16 @@ mod tests {
             more_clauses: 0,
             lines: 0,
         };
-        let told = |dialled| lines(("A!B.C()", 1), dialled, (&body, None), &[]).join("\n");
+        let text = |dialled| lines(("A!B.C()", 1), dialled, (&body, None), &[]).join("\n");
         assert!(
-            told(Some((Level::Count, State::Live))).contains("dialled: count, live; what runs has a probe")
+            text(Some((Level::Count, CopyState::Live))).contains("dialled: count, live; the running code has a probe")
         );
-        assert!(told(Some((Level::Count, State::Refused))).contains("dialled: count, refused\n"));
-        assert!(!told(None).contains("dialled"));
+        assert!(text(Some((Level::Count, CopyState::Refused))).contains("dialled: count, refused\n"));
+        assert!(!text(None).contains("dialled"));
     }
 
     #[test]
-    fn a_timed_body_is_told_as_one() {
+    fn explains_a_timing_body() {
         let fault = IlClause {
             kind: IlClauseKind::Fault,
             try_start: 1,
@@ -280,7 +279,7 @@ mod tests {
             handler_end: 5,
         };
         let body = IlBody {
-            source: IlSource::HandedOver,
+            source: IlSource::Installed,
             max_stack: 8,
             init_locals: false,
             local_sig: 0x1100_0001,
@@ -292,10 +291,10 @@ mod tests {
             lines: 6,
         };
         let probe = |offset, opcode| IlLine { inserted: true, ..line(offset, opcode) };
-        let told = |instructions: &[IlLine]| {
-            lines(("A!B.C()", 1), Some((Level::Time, State::Live)), (&body, None), instructions)
+        let listing = |instructions: &[IlLine]| {
+            lines(("A!B.C()", 1), Some((Level::Time, CopyState::Live)), (&body, None), instructions)
         };
-        let timed = told(&[
+        let timed = listing(&[
             probe(0, "calli"),
             IlLine { targets: vec![5], ..line(1, "leave") },
             probe(3, "calli"),
@@ -303,17 +302,17 @@ mod tests {
             probe(5, "ret"),
         ]);
         assert_eq!(timed[3], TIMES);
-        assert!(timed[1].contains("of the level time, as the runtime has it"), "{timed:#?}");
+        assert!(timed[1].contains("at level time, as the runtime has it"), "{timed:#?}");
         assert!(
-            timed.iter().any(|line| line == "+ IL_0000  calli       // the agent's own code"),
+            timed.iter().any(|line| line == "+ IL_0000  calli       // agent code"),
             "{timed:#?}"
         );
-        let own = told(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
+        let own = listing(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
         assert_eq!(own[3], COUNTS, "the method's own fault clause");
-        assert!(own[1].contains("of the level count,"), "whatever is wanted of it: {own:#?}");
-        let body = IlBody { source: IlSource::WouldBe, ..body.clone() };
+        assert!(own[1].contains("at level count,"), "regardless of the wanted level: {own:#?}");
+        let body = IlBody { source: IlSource::Preview, ..body.clone() };
         let would_be = lines(("A!B.C()", 1), None, (&body, None), &[probe(0, "stind.i8")]);
-        assert!(would_be[1].contains("of the level count, as the runtime would get it"), "{would_be:#?}");
-        assert!(own.iter().any(|line| line.ends_with("// the calls counted so far")), "{own:#?}");
+        assert!(would_be[1].contains("at level count, as the runtime would get it"), "{would_be:#?}");
+        assert!(own.iter().any(|line| line.ends_with("// calls so far")), "{own:#?}");
     }
 }

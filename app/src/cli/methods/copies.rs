@@ -1,29 +1,29 @@
-//! Which copy of a module a method belongs to: told where a module is loaded more than once.
+//! The columns that identify a method's copy, shown if a module is loaded more than once.
 
 use crate::output::json::module_id;
-use crate::output::table::printable;
-use crate::output::words;
+use crate::text::words::printable;
+use crate::text::words;
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What stands in a column for a copy.
-type Cell<'a> = &'a dyn Fn(&ModuleRow) -> String;
+/// Formats a copy's cell in one column.
+type CopyCell<'a> = &'a dyn Fn(&ModuleRow) -> String;
 
-/// What is told of the copies that methods belong to; nothing where each module is loaded once.
+/// The columns for copies; empty if each module is loaded only once.
 #[derive(Debug, Default)]
-pub struct Copies {
-    /// Cells of each module, each with two spaces behind it.
+pub struct CopyCells {
+    /// The cells of each module, each followed by two spaces.
     cells: HashMap<ModuleKey, String>,
-    /// Assemblies that are loaded more than once.
+    /// The assemblies that are loaded more than once.
     names: Vec<String>,
-    /// What the columns are.
+    /// The names of the columns.
     columns: Vec<&'static str>,
 }
 
-impl Copies {
-    /// Of the modules of these pages.
-    pub fn of(pages: &[MethodPage], domains: &[DomainRow], modules: &[ModuleRow]) -> Copies {
+impl CopyCells {
+    /// Returns the columns for the modules of these pages.
+    pub fn of(pages: &[MethodPage], domains: &[DomainRow], modules: &[ModuleRow]) -> CopyCells {
         let keys: BTreeSet<(u64, u32)> =
             pages.iter().flat_map(|page| &page.modules).map(|key| (key.module_id, key.generation)).collect();
         let is_listed = |module: &&ModuleRow| keys.contains(&(module.key.module_id, module.key.generation));
@@ -38,17 +38,17 @@ impl Copies {
             .map(|(name, copies)| (*name, copies))
             .collect();
         if several.is_empty() {
-            return Copies::default();
+            return CopyCells::default();
         }
-        // Only what tells copies of one name apart.
-        let differ = |cell: Cell<'_>| {
+        // Only columns that distinguish copies of one name.
+        let differ = |cell: CopyCell<'_>| {
             several
                 .iter()
                 .any(|(_, copies)| copies.iter().map(|one| cell(one)).collect::<BTreeSet<_>>().len() > 1)
         };
         let domain = |module: &ModuleRow| place(module, domains);
         let path = |module: &ModuleRow| printable(&module.path);
-        let mut columns: Vec<(&'static str, Cell<'_>)> = vec![("id", &|module| module_id(module.key))];
+        let mut columns: Vec<(&'static str, CopyCell<'_>)> = vec![("id", &|module| module_id(module.key))];
         if differ(&domain) {
             columns.push(("AppDomain", &domain));
         }
@@ -64,24 +64,24 @@ impl Copies {
                 cells.entry(module.key).or_default().push_str(&text);
             }
         }
-        Copies {
+        CopyCells {
             cells,
             names: several.iter().map(|(name, _)| format!("'{}'", printable(name))).collect(),
             columns: columns.into_iter().map(|(name, _)| name).collect(),
         }
     }
 
-    /// What stands before a method of that module.
+    /// Returns the cells before a method of that module.
     pub fn cells(&self, module: ModuleKey) -> &str {
         self.cells.get(&module).map_or("", String::as_str)
     }
 
-    /// What that is, if anything.
+    /// Returns the sentence that explains the cells, if there are any.
     pub fn explained(&self) -> Option<String> {
         let columns: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
         (!columns.is_empty()).then(|| {
             format!(
-                "several copies of {} are loaded: before each method stands its copy's {}; \
+                "several copies of {} are loaded; each method starts with its copy's {}; \
                  `redial dial --copy` takes an id",
                 words::all(&self.names),
                 words::all(&columns)
@@ -117,29 +117,29 @@ mod tests {
         }
     }
 
-    fn told(modules: &[ModuleRow]) -> (Copies, Vec<String>) {
+    fn copies_and_cells(modules: &[ModuleRow]) -> (CopyCells, Vec<String>) {
         let domains = [(1, "Shop"), (2, "Batch/2")].map(|(id, name)| DomainRow {
             id,
             name: name.into(),
             shared: false,
         });
         let page = MethodPage { modules: vec![modules[0].key], ..MethodPage::default() };
-        let copies = Copies::of(&[page], &domains, modules);
+        let copies = CopyCells::of(&[page], &domains, modules);
         let cells = modules.iter().map(|module| copies.cells(module.key).to_owned()).collect();
         (copies, cells)
     }
 
     #[test]
-    fn copies_are_told_apart_by_what_differs() {
+    fn shows_columns_that_distinguish_copies() {
         let once = [module(1, "A", 1, "/a.dll"), module(2, "B", 1, "/b.dll"), module(3, "B", 1, "/b.dll")];
-        let (copies, cells) = told(&once);
+        let (copies, cells) = copies_and_cells(&once);
         assert_eq!((copies.explained(), cells.concat()), (None, String::new()), "others do not matter");
-        let (copies, cells) = told(&[module(1, "A", 1, "/a.dll"), module(0x20, "A", 1, "/a.dll")]);
+        let (copies, cells) = copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(0x20, "A", 1, "/a.dll")]);
         assert_eq!(cells, ["0x1   ", "0x20  "]);
         assert!(
             copies.explained().is_some_and(|text| text.contains("of 'A' are") && text.contains("copy's id;"))
         );
-        let (copies, cells) = told(&[module(1, "A", 1, "/a.dll"), module(2, "A", 2, "/new/a.dll")]);
+        let (copies, cells) = copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(2, "A", 2, "/new/a.dll")]);
         assert_eq!(cells, ["0x1  Shop     /a.dll      ", "0x2  Batch/2  /new/a.dll  "]);
         assert!(copies.explained().is_some_and(|text| text.contains("copy's id, AppDomain and path;")));
     }

@@ -1,70 +1,71 @@
-//! `redial run`: starts a program with the agent in it, stays out of its way, and ends with its code.
+//! `redial run`: starts a program with the agent, passes its streams and signals through, and exits with its code.
 
-mod collect;
+mod collector;
 mod report;
 
 use super::arguments;
-use super::whole_file::WholeFile;
+use super::atomic_write::AtomicFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
 use crate::link::checkout;
-use crate::link::early::{Dials, Early};
-use crate::link::launch::{self, Files, Mark, Wishes};
+use crate::link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
+use crate::link::launch::{self, LaunchFiles, MarkEntry, LaunchOptions};
 use crate::link::library;
 use crate::link::unmatched::unmatched;
-use crate::output::{sentence, words};
+use crate::output::sentence;
+use crate::text::words;
 use crate::signals::Forwarding;
-use collect::{Collected, Collector};
+use collector::{Collected, Collector};
 use redial_protocol::dialset::DialProblem;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
-use report::Report;
+use report::RunReport;
 use std::io;
 use std::process::{Command, ExitStatus};
 
-/// A failure of our own, with its code and sentence.
-struct Failed(i32, String);
+/// A failure of `run` itself, with its exit code and message.
+struct RunFailure(i32, String);
 
-impl Failed {
-    fn own(text: impl Into<String>) -> Failed {
-        Failed(RUN_FAILED, text.into())
+impl RunFailure {
+    fn own(text: impl Into<String>) -> RunFailure {
+        RunFailure(RUN_FAILED, text.into())
     }
 }
 
-/// Runs the command; the exit code.
-pub fn run(arguments: &arguments::Run) -> i32 {
+/// Runs the command and returns the exit code.
+pub fn run(arguments: &arguments::RunArguments) -> i32 {
     match start_and_wait(arguments) {
         Ok(code) => code,
-        Err(Failed(code, text)) => {
+        Err(RunFailure(code, text)) => {
             sentence(text);
             code
         }
     }
 }
 
-fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
-    let wishes = Wishes {
+fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure> {
+    let wishes = LaunchOptions {
         orders: orders(&arguments.dials)?,
         children: arguments.children,
         no_inlining: arguments.no_inlining,
         report: arguments.report.is_some(),
-        budget: arguments.budget.map(|arguments::Wanted(limit)| limit),
+        budget: arguments.budget.map(|arguments::BudgetLimit(limit)| limit),
     };
-    let agent = library::find_here().map_err(|error| Failed::own(error.to_string()))?;
-    library::check(&agent).map_err(Failed::own)?;
-    let report = arguments.report.as_deref().map(WholeFile::create).transpose();
-    let report = report.map_err(|error| Failed::own(format!("the report cannot be written: {error}")))?;
-    let files = Files::create(&wishes)
-        .map_err(|error| Failed::own(format!("the dial set cannot be written for the agent: {error}")))?;
-    let launcher = process::own_key().map_err(|error| Failed::own(error.to_string()))?;
+    let agent = library::find_here().map_err(|error| RunFailure::own(error.to_string()))?;
+    library::check(&agent).map_err(RunFailure::own)?;
+    let report = arguments.report.as_deref().map(AtomicFile::create).transpose();
+    let report = report.map_err(|error| RunFailure::own(format!("cannot write the report: {error}")))?;
+    let files = LaunchFiles::create(&wishes)
+        .map_err(|error| RunFailure::own(format!("cannot write the dial set for the agent: {error}")))?;
+    let launcher = process::own_key().map_err(|error| RunFailure::own(error.to_string()))?;
     if let Some((variable, value)) = launch::other_profiler(|name| std::env::var_os(name)) {
         sentence(format!(
-            "{variable} names another profiler ({}); a process can have only one, and for this run it is Redial's",
+            "{variable} names another profiler ({}); a process can have only one, and this run uses Redial's",
             value.to_string_lossy()
         ));
     }
     let Some((program, rest)) = arguments.command.split_first() else {
-        return Err(Failed::own("there is no command to run"));
+        return Err(RunFailure::own("no command to run; add it after --"));
     };
     let mut command = Command::new(program);
     command.args(rest);
@@ -73,19 +74,19 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     let forwarding = Forwarding::begin();
     let mut child = command.spawn().map_err(|error| not_started(&program.to_string_lossy(), &error))?;
     forwarding.to(&child);
-    let dials = Dials {
+    let dials = LaunchDials {
         texts: arguments.dials.clone(),
         orders: wishes.orders,
         what: "--dial",
         children: arguments.children,
     };
-    let early = Early::begin(dials, files.mark().to_owned(), sentence);
+    let early = UnmatchedMonitor::begin(dials, files.mark().to_owned(), sentence);
     let collector = report.is_some().then(|| Collector::start(child.id(), files.mark().to_owned()));
-    let status = forwarding.wait(&mut child).map_err(|error| Failed::own(format!("cannot wait: {error}")))?;
+    let status = forwarding.wait(&mut child).map_err(|error| RunFailure::own(format!("cannot wait for the program: {error}")))?;
     drop(early);
     let code = code(status);
     let processes = collector.map(Collector::finish);
-    // The files are needed until here: what the agents noted last is read at the very end.
+    // Keep the files until here: the agents write their last notes at the very end.
     let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
     let marks = launch::marks(&text);
     drop(files);
@@ -97,28 +98,28 @@ fn start_and_wait(arguments: &arguments::Run) -> Result<i32, Failed> {
     }
     if let (Some(report), Some(processes)) = (report, processes) {
         let name = report.path().display().to_string();
-        let content = Report::new(child.id(), &arguments.command, code, &processes, unmatched);
+        let content = RunReport::new(child.id(), &arguments.command, code, &processes, unmatched);
         let written = content.text().and_then(|text| report.write(&text));
-        written.map_err(|error| Failed::own(format!("the report {name} cannot be written: {error}")))?;
+        written.map_err(|error| RunFailure::own(format!("cannot write the report {name}: {error}")))?;
     }
     Ok(code)
 }
 
-fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
+fn orders(dials: &[String]) -> Result<Vec<Order>, RunFailure> {
     let order = |dial: &String| {
-        let bad = |why: String| Failed::own(format!("bad --dial '{dial}': {why}"));
+        let bad = |why: String| RunFailure::own(format!("bad --dial '{dial}': {why}"));
         let order = dialset::parse_dial_option(dial).map_err(|problem| bad(words_for_option(&problem)))?;
         if order.level > Level::OFFERED {
             let level = order.level;
             return Err(bad(format!(
-                "level {level} is to come; this version offers up to {}",
+                "level {level} is not available yet; the highest level is {}",
                 Level::OFFERED
             )));
         }
         match order.copy {
             None => Ok(order),
             Some(_) => Err(bad(
-                "a module has its id only once it is loaded; `redial dial PID … --copy MODULE` takes it then"
+                "a module has an id only after it loads; use `redial dial PID … --copy MODULE` then"
                     .to_owned(),
             )),
         }
@@ -126,7 +127,7 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, Failed> {
     dials.iter().map(order).collect()
 }
 
-/// What is wrong with a `--dial`, which is one dial and no line of a file.
+/// Explains what is wrong with a `--dial`, without the wording for lines of a file.
 fn words_for_option(problem: &DialProblem) -> String {
     match problem {
         DialProblem::NoLevel { .. } => "a dial is PATTERN=LEVEL, for example 'Shop.Cart.*=count'".to_owned(),
@@ -134,17 +135,17 @@ fn words_for_option(problem: &DialProblem) -> String {
     }
 }
 
-fn not_started(program: &str, error: &io::Error) -> Failed {
+fn not_started(program: &str, error: &io::Error) -> RunFailure {
     match error.kind() {
         io::ErrorKind::NotFound => {
-            let instead = checkout::instead_of(program);
-            Failed(RUN_NOT_FOUND, format!("{program}: command not found{instead}"))
+            let instead = checkout::replacement_for(program);
+            RunFailure(RUN_NOT_FOUND, format!("{program}: command not found{instead}"))
         }
-        _ => Failed(RUN_NOT_EXECUTABLE, format!("{program} cannot be executed: {error}")),
+        _ => RunFailure(RUN_NOT_EXECUTABLE, format!("cannot execute {program}: {error}")),
     }
 }
 
-/// The child's code, or 128 and the signal that ended it.
+/// Returns the child's exit code, or 128 plus the signal that ended it.
 fn code(status: ExitStatus) -> i32 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -153,25 +154,25 @@ fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(RUN_FAILED)
 }
 
-/// The sentence for a child in which no agent worked.
-fn not_loaded(program: &str, marks: &[Mark]) -> Option<String> {
-    if marks.iter().any(|mark| matches!(mark, Mark::Loaded(_))) {
+/// Returns a sentence if no agent was active in the child.
+fn not_loaded(program: &str, marks: &[MarkEntry]) -> Option<String> {
+    if marks.iter().any(|mark| matches!(mark, MarkEntry::Loaded(_))) {
         return None;
     }
     let reasons: Vec<&str> = marks
         .iter()
         .filter_map(|mark| match mark {
-            Mark::Inert(reason) => Some(reason.as_str()),
-            Mark::Loaded(_) => None,
+            MarkEntry::Inert(reason) => Some(reason.as_str()),
+            MarkEntry::Loaded(_) => None,
         })
         .collect();
     Some(match reasons.first() {
         Some(reason) => format!(
-            "{program} ran without dials: the agent stayed inert, because {}",
+            "{program} ran without dials because the agent stayed inactive: {}",
             words::one_line(reason)
         ),
         None => format!(
-            "{program} never loaded the agent: is it a .NET program? (One that it starts gets the agent with --children)"
+            "{program} never loaded the agent. Is it a .NET program? If it starts one, add --children"
         ),
     })
 }
@@ -202,16 +203,16 @@ mod tests {
             "A.B=count domain=",
             "Shop.Cart.Add(=count",
         ] {
-            let Err(Failed(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };
+            let Err(RunFailure(code, text)) = dials(&[bad]) else { panic!("{bad} is no order") };
             assert_eq!(code, 125, "{text}");
             assert!(text.contains('\''), "the sentence quotes it: {text}");
         }
-        let Err(Failed(_, text)) = dials(&["Shop"]) else { panic!("it has no level") };
+        let Err(RunFailure(_, text)) = dials(&["Shop"]) else { panic!("it has no level") };
         assert_eq!(text, "bad --dial 'Shop': a dial is PATTERN=LEVEL, for example 'Shop.Cart.*=count'");
     }
 
     #[test]
-    fn commands_that_cannot_start_have_the_shells_codes() {
+    fn failed_starts_use_the_codes_of_a_shell() {
         let started = |program: &str| Command::new(program).spawn().map(drop);
         let error = started("/nonexistent/redial-test").expect_err("it is not there");
         assert_eq!(not_started("x", &error).0, 127);
@@ -221,19 +222,19 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn codes_are_the_childs_or_its_signals() {
+    fn exits_with_the_code_or_signal_of_the_child() {
         let status = |script: &str| Command::new("sh").args(["-c", script]).status().expect("sh");
         assert_eq!(code(status("exit 42")), 42);
         assert_eq!(code(status("kill -9 $$")), 137);
     }
 
     #[test]
-    fn a_child_without_a_working_agent_is_told() {
-        let loaded = Mark::Loaded(ProcessKey { pid: 1, start: 1 });
-        let inert = Mark::Inert("REDIAL_DISABLE is set".into());
+    fn reports_a_child_without_an_active_agent() {
+        let loaded = MarkEntry::Loaded(ProcessKey { pid: 1, start: 1 });
+        let inert = MarkEntry::Inert("REDIAL_DISABLE is set".into());
         assert_eq!(not_loaded("x", &[inert.clone(), loaded]), None);
         assert!(
-            not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("because REDIAL_DISABLE is set"))
+            not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("inactive: REDIAL_DISABLE is set"))
         );
         assert!(not_loaded("ls", &[]).is_some_and(|text| text.starts_with("ls never loaded the agent")));
     }

@@ -1,19 +1,19 @@
 //! The report of `run --report`: the final status as JSON.
 
-use super::collect::Collected;
+use super::collector::Collected;
 use crate::link::unmatched::Unmatched;
 use crate::output::json::DialJson;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io;
 
-/// What is written.
+/// The content of the report.
 #[derive(Debug, Serialize)]
-pub struct Report<'a> {
+pub struct RunReport<'a> {
     pid: u32,
     command: Vec<String>,
     exit_code: i32,
-    /// Whether every agent sent its last numbers, and none of them may have missed first calls.
+    /// Whether every agent sent its final numbers and none may have missed first calls.
     complete: bool,
     note: Option<String>,
     /// Dials that matched nothing in any of the processes.
@@ -21,15 +21,15 @@ pub struct Report<'a> {
     status: Vec<DialJson<'a>>,
 }
 
-impl<'a> Report<'a> {
-    /// The report of the child `pid` and, with `--children`, of the programs below it.
+impl<'a> RunReport<'a> {
+    /// Makes the report of the child `pid` and, with `--children`, of its child processes.
     pub fn new(
         pid: u32,
         command: &[OsString],
         exit_code: i32,
         processes: &'a [Collected],
         unmatched: Vec<Unmatched>,
-    ) -> Report<'a> {
+    ) -> RunReport<'a> {
         let complete = !processes.is_empty() && processes.iter().all(Collected::is_complete);
         let notes: Vec<String> = processes.iter().filter_map(Collected::note).collect();
         let note = match (processes, notes.as_slice()) {
@@ -38,7 +38,7 @@ impl<'a> Report<'a> {
             (_, notes) => Some(notes.join("; ")),
         };
         let rows = |process: &'a Collected| process.dials.iter().map(|dial| DialJson::new(process.pid, dial));
-        Report {
+        RunReport {
             pid,
             command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             exit_code,
@@ -49,7 +49,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// As it stands in the file.
+    /// Returns the content of the report file.
     pub fn text(&self) -> io::Result<Vec<u8>> {
         let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         text.push(b'\n');
@@ -74,25 +74,25 @@ mod tests {
     }
 
     fn value(processes: &[Collected]) -> Value {
-        serde_json::to_value(Report::new(5, &["dotnet".into(), "x.dll".into()], 3, processes, vec![]))
+        serde_json::to_value(RunReport::new(5, &["dotnet".into(), "x.dll".into()], 3, processes, vec![]))
             .expect("JSON")
     }
 
     #[test]
-    fn a_whole_report_says_so() {
+    fn marks_a_complete_report() {
         let whole = value(&[collected(5, true)]);
         assert_eq!(
             (&whole["complete"], &whole["note"], &whole["exit_code"]),
             (&json!(true), &json!(null), &json!(3))
         );
         assert_eq!(whole["command"], json!(["dotnet", "x.dll"]));
-        let text = Report::new(5, &[], 3, &[], vec![]).text().expect("JSON");
+        let text = RunReport::new(5, &[], 3, &[], vec![]).text().expect("JSON");
         assert!(text.ends_with(b"}\n") && serde_json::from_slice::<Value>(&text).is_ok());
         assert_eq!((&whole["status"][0]["calls"], &whole["status"][0]["pid"]), (&json!(12), &json!(5)));
     }
 
     #[test]
-    fn a_report_without_a_goodbye_says_that_it_is_the_last_known() {
+    fn marks_a_report_without_goodbye_as_incomplete() {
         let cut = value(&[collected(5, true), collected(6, false)]);
         assert_eq!(cut["complete"], json!(false));
         assert!(cut["note"].as_str().is_some_and(|note| note.contains("process 6")), "{cut}");

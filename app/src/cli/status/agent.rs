@@ -1,28 +1,31 @@
-//! `redial status --agent`: the agent's account of itself, the orders that stand, and who turned what.
+//! `redial status --agent`: the agent's own status, the standing orders and the recent changes.
 
-use super::{ask_agent, control_line, kept_line};
-use crate::cli::by_token::Names;
+use super::queries::ask_agent;
+use super::wording::{control_line, kept_line};
+use crate::cli::token_names::TokenNames;
 use crate::cli::{arguments, save};
 use crate::exit::{Exit, Failure};
 use crate::link::discover::user_title;
 use crate::link::session::Session;
 use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
-use crate::output::{Out, budget, terminal_columns, words};
+use crate::output::{Out, terminal_columns};
+use crate::text::budget;
+use crate::text::words;
 use redial_protocol::cost::Cost;
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
 
-/// Shows it.
-pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+/// Shows the status of the agent.
+pub fn show(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
     let status = ask_agent(session)?;
     let (orders, undoable) = save::ask(session)?;
     if arguments.json {
         out.json(&AgentJson::new(session.pid(), &status, &orders, undoable))?;
     } else {
         let live = session.facts().live;
-        let mut names = Names::new(session);
+        let mut names = TokenNames::new(session);
         let mut readable = |order: &str| names.readable(order);
         for line in lines(&status, &orders, undoable, live, terminal_columns(), &mut readable) {
             out.line(&line)?;
@@ -43,36 +46,36 @@ fn lines(
         control_line(status),
         kept_line(status),
         format!("live: {}", words::methods(live)),
-        format!("changes that `undo` takes back: {undoable}"),
+        format!("changes that `undo` can revert: {undoable}"),
         format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
     ];
     for budget in &status.budgets {
         let name = words::one_line(&budget.name);
         lines.push(format!(
-            "room used for {name}: {} of {}",
+            "capacity used for {name}: {} of {}",
             words::grouped(budget.used),
             words::grouped(budget.limit)
         ));
     }
     if status.budgets.iter().any(|budget| budget.used > 0) {
         lines.push(
-            "room for methods stays used when their dials go off, until their module is unloaded".to_owned(),
+            "methods keep their capacity after their dials go off, until their module is unloaded".to_owned(),
         );
     }
-    lines.push(format!("first calls that may have been missed: {}", words::grouped(status.missed_deadlines)));
+    lines.push(format!("modules whose first calls may be missing: {}", words::grouped(status.missed_deadlines)));
     let faults = words::grouped(status.guard_trips);
-    lines.push(format!("faults of the agent itself, caught before they could reach the program: {faults}"));
+    lines.push(format!("internal errors of the agent, caught before they reached the program: {faults}"));
     lines.extend(costs(&status.costs));
     lines.extend(status.callers_picoseconds.map(callers));
-    lines.push(budget::standing(&status.cost_budget));
+    lines.push(budget::summary(&status.cost_budget));
     lines.extend(budget::effects(&status.cost_budget));
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     if !orders.is_empty() {
         lines.push(String::new());
-        let mut table = Table::new(&[wide("ORDER"), text("STANDS"), wide("SET BY")]);
+        let mut table = Table::new(&[wide("ORDER"), text("LIFETIME"), wide("SET BY")]);
         for standing in orders {
             let order = readable(&print_order(&standing.order));
-            table.row(vec![order, save::stands(standing.stand), save::who(standing)]);
+            table.row(vec![order, save::lifetime(standing.lifetime), save::author(standing)]);
         }
         lines.extend(table.lines(columns));
     }
@@ -83,7 +86,7 @@ fn lines(
     lines
 }
 
-/// What a call costs, in words.
+/// Formats the cost of a call at each level.
 fn costs(costs: &[Cost]) -> Option<String> {
     let each = |cost: &Cost| format!("{} at {}", words::picoseconds(cost.picoseconds), cost.level);
     let each: Vec<String> = costs.iter().map(each).collect();
@@ -91,15 +94,15 @@ fn costs(costs: &[Cost]) -> Option<String> {
         .then(|| format!("a dialled call costs about {}, measured in this process", words::all(&each)))
 }
 
-/// What counting callers costs, in words.
+/// Formats the extra cost of counting callers.
 fn callers(picoseconds: u64) -> String {
     format!(
-        "where its caller is counted, too, a timed call costs about {} more",
+        "a timed call costs about {} more if its callers are counted",
         words::picoseconds(picoseconds)
     )
 }
 
-/// Who turned what, oldest first.
+/// Makes the table of recent changes, oldest first.
 fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
     for entry in &status.audit {
@@ -115,17 +118,17 @@ pub mod tests {
     use crate::cli::save::tests::standing;
     use redial_protocol::cost::CostBudget;
     use redial_protocol::level::Level;
-    use redial_protocol::message::{Budget, Holder};
+    use redial_protocol::message::{Holder, ResourceUsage};
     use serde_json::json;
 
-    /// An account of some of everything.
+    /// Returns a status with values in every field.
     pub fn agent_status() -> AgentStatus {
         AgentStatus {
             control: Some(Holder { pid: 7, program: "redial app".into() }),
             held: 0,
             kept: 2,
             memory_bytes: 3 << 20,
-            budgets: vec![Budget { name: "slots".into(), used: 2, limit: 65_536 }],
+            budgets: vec![ResourceUsage { name: "slots".into(), used: 2, limit: 65_536 }],
             clr_kept_bytes: 2_500,
             missed_deadlines: 0,
             guard_trips: 0,
@@ -143,7 +146,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_account_has_the_documented_fields() {
+    fn json_has_the_documented_fields() {
         let (status, orders) = (agent_status(), standing());
         let value = serde_json::to_value(AgentJson::new(9, &status, &orders, 3)).expect("JSON");
         for field in [
@@ -179,12 +182,12 @@ pub mod tests {
     }
 
     #[test]
-    fn orders_and_turns_are_told_with_who_made_them() {
+    fn lists_orders_and_changes_with_their_authors() {
         let mut readable = |order: &str| order.replace("0x06000001", "Shop.Main");
         let lines = lines(&agent_status(), &standing(), 3, 2, None, &mut readable);
         let has = |part: &str| lines.iter().any(|line| line.contains(part));
         assert!(
-            has("www   redial run  Shop.Cart.*") && has("changes that `undo` takes back: 3"),
+            has("www   redial run  Shop.Cart.*") && has("changes that `undo` can revert: 3"),
             "{lines:#?}"
         );
         assert!(has("a dialled call costs about 0.64 ns at count, measured in this process"), "{lines:#?}");

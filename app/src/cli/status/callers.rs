@@ -1,19 +1,22 @@
-//! `redial status --callers`: who calls the methods whose callers are or were counted.
+//! `redial status --callers`: lists the callers of methods whose callers are or were counted.
 
-use super::{ask_rows, name, unmatched};
+use super::queries::ask_rows;
+use super::wording::{name, unmatched};
 use crate::cli::arguments;
 use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::Session;
-use crate::model::dials::{Dial, Dials};
+use crate::model::dials::{DialledCopy, DialledCopies};
 use crate::output::json::CallersJson;
 use crate::output::table::{self, Table, number};
-use crate::output::{Out, callers, terminal_columns, words};
+use crate::output::{Out, terminal_columns};
+use crate::text::callers;
+use crate::text::words;
 use redial_protocol::callers::RowCallers;
-use redial_protocol::message::{Command, Refusal, Reply};
+use redial_protocol::message::{WireCommand, Refusal, Reply};
 
-/// Shows them.
-pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+/// Lists the callers.
+pub fn show(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
     let dials = ask_rows(session, arguments.pattern.clone())?;
     if let Some(pattern) = arguments.pattern.as_deref().filter(|_| dials.is_empty()) {
         if arguments.json {
@@ -23,13 +26,13 @@ pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out)
         let why = unmatched(pattern, &ask_rows(session, None)?);
         return Err(Failure::new(Exit::NothingMatched, why));
     }
-    let told = ask(session, &dials)?;
+    let counted = ask(session, &dials)?;
     if arguments.json {
         let rows: Vec<CallersJson<'_>> =
-            told.iter().map(|(dial, told)| CallersJson::new(session.pid(), dial, told)).collect();
+            counted.iter().map(|(dial, callers)| CallersJson::new(session.pid(), dial, callers)).collect();
         out.json(&rows)?;
     } else {
-        for line in lines(&told, arguments.pattern.as_deref(), terminal_columns()) {
+        for line in lines(&counted, arguments.pattern.as_deref(), terminal_columns()) {
             out.line(&line)?;
         }
     }
@@ -37,38 +40,38 @@ pub fn show(session: &mut Session, arguments: &arguments::Status, out: &mut Out)
     Ok(Exit::Done)
 }
 
-/// What is known of those that were ever timed; most calls first.
-fn ask<'a>(session: &mut Session, dials: &'a Dials) -> Result<Vec<(&'a Dial, RowCallers)>, Failure> {
-    let mut told = Vec::new();
+/// Asks for the callers of every method that was ever timed. Returns them by descending calls.
+fn ask<'a>(session: &mut Session, dials: &'a DialledCopies) -> Result<Vec<(&'a DialledCopy, RowCallers)>, Failure> {
+    let mut counted = Vec::new();
     for dial in dials.iter().filter(|dial| dial.times.is_some() || dial.row.options.callers) {
         let row = dial.row.row;
-        match session.ask(Command::Callers { row }, &mut |_| {}) {
-            Ok(Reply::Callers(callers)) if callers.row == row => told.push((dial, callers)),
-            // Its callers were never counted, or its module has gone meanwhile.
+        match session.ask(WireCommand::Callers { row }, &mut |_| {}) {
+            Ok(Reply::Callers(callers)) if callers.row == row => counted.push((dial, callers)),
+            // Its callers were never counted, or its module was unloaded meanwhile.
             Err(LinkError::Refused(Refusal::Unsupported(_))) => {}
             Ok(_) => return Err(session.wrong_reply().into()),
             Err(e) => return Err(e.into()),
         }
     }
-    told.sort_by_key(|(_, callers)| std::cmp::Reverse(callers.calls()));
-    Ok(told)
+    counted.sort_by_key(|(_, callers)| std::cmp::Reverse(callers.calls()));
+    Ok(counted)
 }
 
-fn lines(told: &[(&Dial, RowCallers)], pattern: Option<&str>, columns: Option<usize>) -> Vec<String> {
-    if told.is_empty() {
-        let of_those = pattern.map(|pattern| format!(" of those that match '{pattern}'")).unwrap_or_default();
+fn lines(counted: &[(&DialledCopy, RowCallers)], pattern: Option<&str>, columns: Option<usize>) -> Vec<String> {
+    if counted.is_empty() {
+        let matching = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
         return vec![format!(
-            "no method's callers{of_those} are or were counted: `redial dial PID PATTERN time --callers` counts them"
+            "no method{matching} has counted callers; `redial dial PID PATTERN time --callers` counts them"
         )];
     }
     let mut lines = Vec::new();
-    for (number, (dial, callers)) in told.iter().enumerate() {
+    for (number, (dial, callers)) in counted.iter().enumerate() {
         if number > 0 {
             lines.push(String::new());
         }
         lines.extend(of_one(dial, callers, columns));
     }
-    if told.iter().any(|(_, callers)| callers.others > 0) {
+    if counted.iter().any(|(_, callers)| callers.others > 0) {
         lines.push(String::new());
         let note = callers::others_are();
         lines.extend(columns.map_or_else(|| vec![note.clone()], |columns| table::wrapped(&note, columns)));
@@ -76,29 +79,29 @@ fn lines(told: &[(&Dial, RowCallers)], pattern: Option<&str>, columns: Option<us
     lines
 }
 
-fn of_one(dial: &Dial, told: &RowCallers, columns: Option<usize>) -> Vec<String> {
-    let all = told.calls();
+fn of_one(dial: &DialledCopy, counted: &RowCallers, columns: Option<usize>) -> Vec<String> {
+    let all = counted.calls();
     let now = dial.row.options.callers;
-    let over = if now { "" } else { ", from when callers were counted" };
+    let over = if now { "" } else { " while callers were counted" };
     let mut lines = vec![match all {
-        0 if now => format!("{} was not called since its callers are counted", name(dial)),
-        0 => format!("{} was not called while its callers were counted", name(dial)),
+        0 if now => format!("{}: no calls since callers are counted", name(dial)),
+        0 => format!("{}: no calls while callers were counted", name(dial)),
         all => format!("{}: {}{over}", name(dial), words::count(all, "call", "calls")),
     }];
     if all == 0 {
         return lines;
     }
     let mut table =
-        Table::new(&[number("CALLS"), number("SHARE"), number("SITES"), table::name("CALLED BY")]);
+        Table::new(&[number("CALLS"), number("SHARE"), number("SITES"), table::name("CALLER")]);
     let mut row = |calls: u64, sites: String, name: String| {
         let share = words::percent(callers::share(calls, all));
         table.row(vec![words::grouped(calls), share, sites, name]);
     };
-    for caller in &told.callers {
-        row(caller.calls, words::grouped(caller.sites.into()), callers::name(&caller.who));
+    for caller in &counted.callers {
+        row(caller.calls, words::grouped(caller.sites.into()), callers::name(&caller.origin));
     }
-    if told.others > 0 {
-        row(told.others, "-".to_owned(), callers::OTHERS.to_owned());
+    if counted.others > 0 {
+        row(counted.others, "-".to_owned(), callers::OTHERS.to_owned());
     }
     lines.extend(table.lines(columns));
     lines
@@ -108,66 +111,66 @@ fn of_one(dial: &Dial, told: &RowCallers, columns: Option<usize>) -> Vec<String>
 mod tests {
     use super::*;
     use crate::model::dials::tests::row;
-    use redial_protocol::callers::{Caller, Who};
+    use redial_protocol::callers::{Caller, CallOrigin};
     use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
     use redial_protocol::order::TimeOptions;
     use serde_json::json;
 
-    fn dials() -> Dials {
+    fn dials() -> DialledCopies {
         let options = TimeOptions { callers: true, ..TimeOptions::default() };
-        let mut dials = Dials::default();
+        let mut dials = DialledCopies::default();
         let mut add = row(0, "Shop.Cart.Add", 1_000);
         add.options = options;
         dials.rows(vec![add, row(1, "Shop.Cart.Take", 5)]);
         dials
     }
 
-    fn told() -> RowCallers {
+    fn counted() -> RowCallers {
         let module = ModuleKey { module_id: 0x7f00, generation: 1 };
-        let method = Who::Method {
+        let method = CallOrigin::Method {
             copy: CopyKey { module, token: MethodToken(0x0600_0007) },
             module: "Shop".into(),
             method: "Shop.Till.Ring".into(),
             signature: r"(byte\*)".into(),
         };
         let callers = vec![
-            Caller { who: method, sites: 2, calls: 900 },
-            Caller { who: Who::Dynamic { name: "Made".into() }, sites: 1, calls: 60 },
-            Caller { who: Who::Native, sites: 1, calls: 1 },
+            Caller { origin: method, sites: 2, calls: 900 },
+            Caller { origin: CallOrigin::Dynamic { name: "Made".into() }, sites: 1, calls: 60 },
+            Caller { origin: CallOrigin::Native, sites: 1, calls: 1 },
         ];
         RowCallers { row: RowId(0), callers, others: 39 }
     }
 
     #[test]
-    fn callers_are_listed_below_their_method() {
+    fn lists_callers_below_their_method() {
         let dials = dials();
         let [add, take] = dials.iter().collect::<Vec<_>>()[..] else { panic!("two rows") };
         let none = RowCallers { row: RowId(1), callers: Vec::new(), others: 0 };
         assert_eq!(
-            lines(&[(add, told()), (take, none)], None, None),
+            lines(&[(add, counted()), (take, none)], None, None),
             [
                 "Shop!Shop.Cart.Add(): 1,000 calls",
-                "CALLS  SHARE  SITES  CALLED BY",
+                "CALLS  SHARE  SITES  CALLER",
                 "  900   90 %      2  Shop!Shop.Till.Ring(byte*)",
-                "   60  6.0 %      1  Made (made at run time)",
+                "   60  6.0 %      1  Made (generated at run time)",
                 "    1  0.1 %      1  the runtime or native code",
                 "   39  3.9 %      -  others",
                 "",
-                "Shop!Shop.Cart.Take() was not called while its callers were counted",
+                "Shop!Shop.Cart.Take(): no calls while callers were counted",
                 "",
-                "others: calls from more than 64 places on one thread, or for which the agent had no memory left",
+                "others: calls beyond 64 call sites on one thread, or for which the agent ran out of memory",
             ]
         );
         let nothing = lines(&[], Some("Shop.*"), None);
-        assert!(nothing[0].contains("of those that match 'Shop.*'") && nothing[0].contains("--callers"));
+        assert!(nothing[0].contains("that matches 'Shop.*'") && nothing[0].contains("--callers"));
     }
 
     #[test]
     fn rows_have_every_documented_field() {
         let dials = dials();
-        let told = told();
+        let counted = counted();
         let add = dials.iter().next().expect("a row");
-        let value = serde_json::to_value(CallersJson::new(9, add, &told)).expect("JSON");
+        let value = serde_json::to_value(CallersJson::new(9, add, &counted)).expect("JSON");
         let by = |kind, method, more: [serde_json::Value; 4], sites, calls, share| {
             let [signature, module, module_id, token] = more;
             json!({"kind": kind, "method": method, "signature": signature, "module": module, "module_id": module_id,

@@ -1,34 +1,41 @@
-//! `redial status`: every copy that is or was dialled, and with `--agent` the agent's account of itself.
+//! `redial status`: lists every copy that is or was dialled, or with `--agent` the status of the agent itself.
 
 mod agent;
 mod callers;
-mod calls;
+mod queries;
+mod slowest_calls;
+mod wording;
 
-use super::places::Places;
-use super::sums::Sums;
+use super::copy_locations::LocationColumns;
+use super::method_totals::MethodTotals;
 use super::times::{self, TimeColumns};
-use super::{arguments, order, several};
+use super::{arguments, row_order, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
-use crate::link::session::{Page, Session};
-use crate::model::dials::{Dial, Dials};
+use crate::link::session::Session;
+use crate::model::dials::{DialledCopy, DialledCopies};
 use crate::output::json::DialJson;
 use crate::output::table::{self, Table, number, text, wide};
-use crate::output::{Out, budget, terminal_columns, words};
-use redial_protocol::cost::Cost;
-use redial_protocol::message::{AgentStatus, Command, Reply};
+use crate::output::{Out, terminal_columns};
+use crate::text::budget;
+use crate::text::words;
+use redial_protocol::message::AgentStatus;
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
+pub use queries::{ask_agent, ask_costs, ask_rows};
+pub use wording::{name, state, unmatched};
+use wording::{control_line, kept_line};
+
 /// Shows the status.
-pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
+pub fn run(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
     if let Some(pattern) = &arguments.pattern {
         arguments::check_pattern(pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
     }
     if arguments.sum {
         return summed(arguments);
     }
-    several::each(&arguments.target, arguments.json, |pid, out| {
+    multi_process::each(&arguments.target, arguments.json, |pid, out| {
         let mut session = connect::open(pid, "redial status")?;
         match (arguments.agent, arguments.callers) {
             (true, _) => agent::show(&mut session, arguments, out),
@@ -38,21 +45,9 @@ pub fn run(arguments: &arguments::Status) -> Result<Exit, Failure> {
     })
 }
 
-pub fn ask_agent(session: &mut Session) -> Result<AgentStatus, Failure> {
-    match session.ask(Command::AgentStatus, &mut |_| {})? {
-        Reply::AgentStatus(status) => Ok(status),
-        _ => Err(session.wrong_reply().into()),
-    }
-}
-
-/// What calls cost in a process.
-pub fn ask_costs(session: &mut Session) -> Result<Vec<Cost>, Failure> {
-    ask_agent(session).map(|status| status.costs)
-}
-
-fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -> Result<Exit, Failure> {
+fn copies(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
     let mut dials = ask_rows(session, arguments.pattern.clone())?;
-    calls::ask(session, &mut dials)?;
+    slowest_calls::ask(session, &mut dials)?;
     let unmatched = match &arguments.pattern {
         Some(pattern) if dials.is_empty() => Some(unmatched(pattern, &ask_rows(session, None)?)),
         _ => None,
@@ -72,12 +67,12 @@ fn copies(session: &mut Session, arguments: &arguments::Status, out: &mut Out) -
     unmatched.map_or(Ok(Exit::Done), |why| Err(Failure::new(Exit::NothingMatched, why)))
 }
 
-/// What all the processes say of each method, added up.
-fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
-    let sums = Mutex::new(Sums::default());
-    let reports = several::side_by_side(arguments.target.find()?, &|member, _: &mut Out| {
+/// Shows each method with the sums over all processes.
+fn summed(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
+    let sums = Mutex::new(MethodTotals::default());
+    let reports = multi_process::side_by_side(arguments.target.find()?, &|member, _: &mut Out| {
         let mut session = connect::open(member.key.pid, "redial status")?;
-        let rows = Sums::of(&ask_rows(&mut session, arguments.pattern.clone())?);
+        let rows = MethodTotals::of(&ask_rows(&mut session, arguments.pattern.clone())?);
         sums.lock().unwrap_or_else(PoisonError::into_inner).add(&rows);
         Ok(Exit::Done)
     });
@@ -96,75 +91,44 @@ fn summed(arguments: &arguments::Status) -> Result<Exit, Failure> {
     }
     out.flush()?;
     drop(out);
-    reports.iter().for_each(several::Report::say);
+    reports.iter().for_each(multi_process::ProcessResult::say);
     if let Some(pattern) = arguments.pattern.as_deref().filter(|_| asked > 0 && sums.is_empty()) {
         let why = format!("no dialled method matches '{pattern}' in any of the processes");
         return Err(Failure::new(Exit::NothingMatched, why));
     }
-    Ok(several::combined(reports.iter().map(several::Report::exit)))
-}
-
-/// The rows that match, all without a pattern.
-pub fn ask_rows(session: &mut Session, pattern: Option<String>) -> Result<Dials, Failure> {
-    let mut dials = Dials::default();
-    let reply = session.ask(Command::Status { pattern }, &mut |page| match page {
-        Page::Rows(rows) => dials.rows(rows),
-        Page::Times(times) => dials.times(times),
-        _ => {}
-    })?;
-    if !matches!(reply, Reply::Status { .. }) {
-        return Err(session.wrong_reply().into());
-    }
-    Ok(dials)
-}
-
-/// The sentence for a pattern that none of these matches.
-pub fn unmatched(pattern: &str, dialled: &Dials) -> String {
-    let over = dialled.iter().filter(|dial| dial.is_over()).count() as u64;
-    let before = words::grouped(over);
-    match (dialled.len() as u64 - over, over) {
-        (0, 0) => format!("no dialled method matches '{pattern}': none is or was dialled"),
-        (0, 1) => format!("no method is dialled, and the one that was does not match '{pattern}'"),
-        (0, _) => format!("no method is dialled, and none of the {before} that were matches '{pattern}'"),
-        (1, 0) => format!("the one dialled method does not match '{pattern}'"),
-        (on, 0) => format!("none of the {} dialled methods matches '{pattern}'", words::grouped(on)),
-        (on, over) => {
-            let all = words::grouped(on + over);
-            format!("none of the {all} methods that are or were dialled matches '{pattern}'")
-        }
-    }
+    Ok(multi_process::combined(reports.iter().map(multi_process::ProcessResult::exit)))
 }
 
 fn copies_lines(
-    dials: &Dials,
+    dials: &DialledCopies,
     status: &AgentStatus,
     (pattern, all, calls): (Option<&str>, bool, bool),
     columns: Option<usize>,
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    let (rows, over) = order::on_first(order::by_calls(dials), all);
+    let (rows, over) = row_order::on_first(row_order::by_calls(dials), all);
     if !rows.is_empty() {
         lines.extend(rows_lines(&rows, dials, calls, columns));
         lines.push(String::new());
     } else if over.methods > 0 {
-        let of_those = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
-        lines.push(format!("no method{of_those} is dialled"));
+        let matching = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
+        lines.push(format!("no method{matching} is dialled"));
     } else {
-        lines.push("no method is or was dialled".to_owned());
+        lines.push("no method has been dialled".to_owned());
     }
     lines.extend(over.line());
     lines.push(control_line(status));
     lines.push(kept_line(status));
     if status.cost_budget.limit.is_some() || status.cost_budget.stepped > 0 {
-        lines.push(budget::standing(&status.cost_budget));
+        lines.push(budget::summary(&status.cost_budget));
         lines.extend(budget::effects(&status.cost_budget));
     }
     lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
     lines
 }
 
-/// Some of the dials as a table. Where reasons do not fit beside the rest, each stands below its row.
-fn rows_lines(rows: &[&Dial], dials: &Dials, calls: bool, columns: Option<usize>) -> Vec<String> {
+/// Formats dials as a table. If reasons do not fit beside the other columns, each follows below its row.
+fn rows_lines(rows: &[&DialledCopy], dials: &DialledCopies, calls: bool, columns: Option<usize>) -> Vec<String> {
     let beside = rows_table(rows, dials, true);
     let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
         Some(columns) => (rows_table(rows, dials, false), Some(columns)),
@@ -175,17 +139,17 @@ fn rows_lines(rows: &[&Dial], dials: &Dials, calls: bool, columns: Option<usize>
     for (dial, line) in rows.iter().zip(drawn) {
         lines.push(line);
         if let Some((columns, reason)) = below.zip(reason(dial)) {
-            let reason = table::wrapped(&table::printable(&reason), columns.saturating_sub(INDENT.len()));
+            let reason = table::wrapped(&words::printable(&reason), columns.saturating_sub(INDENT.len()));
             lines.extend(reason.into_iter().map(|part| format!("{INDENT}{part}")));
         }
-        lines.extend(calls::lines(dial, calls).into_iter().map(|line| format!("{INDENT}{line}")));
+        lines.extend(slowest_calls::lines(dial, calls).into_iter().map(|line| format!("{INDENT}{line}")));
     }
     let remarks = times::remarks(rows.iter().copied());
     lines.extend(beneath(&fitting.left_out(columns), &remarks, columns));
     lines
 }
 
-/// What is said beneath a table: which columns are left out, and remarks.
+/// Returns the lines below a table: hidden columns and remarks.
 fn beneath(left_out: &[&str], remarks: &[&str], columns: Option<usize>) -> Vec<String> {
     let remarks = remarks.iter().map(|remark| (*remark).to_owned());
     let notes = times::no_room(left_out).into_iter().chain(remarks);
@@ -194,12 +158,12 @@ fn beneath(left_out: &[&str], remarks: &[&str], columns: Option<usize>) -> Vec<S
     notes.flat_map(lines).collect()
 }
 
-/// Before a reason that stands below its row.
+/// The indentation of a reason below its row.
 const INDENT: &str = "    ";
 
-fn rows_table(rows: &[&Dial], dials: &Dials, reasons: bool) -> Table {
+fn rows_table(rows: &[&DialledCopy], dials: &DialledCopies, reasons: bool) -> Table {
     let reasons = reasons && rows.iter().any(|dial| reason(dial).is_some());
-    let places = Places::of(dials);
+    let places = LocationColumns::of(dials);
     let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
     let times = TimeColumns::of(rows.iter().copied());
     headings.extend(times.headings());
@@ -219,35 +183,9 @@ fn rows_table(rows: &[&Dial], dials: &Dials, reasons: bool) -> Table {
     table
 }
 
-/// Why a dial was refused or failed, or what its numbers leave out.
-fn reason(dial: &Dial) -> Option<String> {
+/// Returns why a dial was refused or failed, or which calls its numbers miss.
+fn reason(dial: &DialledCopy) -> Option<String> {
     words::notes(dial.row.note.as_deref(), dial.row.times_note.as_deref()).map(Cow::into_owned)
-}
-
-/// The state with the version that is live: `live v2`.
-pub fn state(dial: &Dial) -> String {
-    match dial.row.version {
-        Some(version) => format!("{} v{version}", dial.row.state),
-        None => dial.row.state.to_string(),
-    }
-}
-
-/// What the method is called: a pattern for it too, but for pointers' stars, which a pattern has as `\\*`.
-pub fn name(dial: &Dial) -> String {
-    format!("{}!{}{}", dial.row.module, dial.row.method, words::plain_parameters(&dial.row.signature))
-}
-
-fn control_line(status: &AgentStatus) -> String {
-    match &status.control {
-        Some(holder) => {
-            format!("control: {} (pid {})", words::one_line(&holder.program), holder.pid)
-        }
-        None => "control: free".to_owned(),
-    }
-}
-
-fn kept_line(status: &AgentStatus) -> String {
-    format!("dialled: {} kept, {} held", words::grouped(status.kept), words::grouped(status.held))
 }
 
 #[cfg(test)]
@@ -258,19 +196,19 @@ mod tests {
     use redial_protocol::ids::InstanceId;
     use redial_protocol::level::Level;
     use redial_protocol::message::{Instance, StatusRow};
-    use redial_protocol::state::State;
+    use redial_protocol::state::CopyState;
     use serde_json::json;
 
-    fn dials() -> Dials {
+    fn dials() -> DialledCopies {
         let mut live = row(0, "Shop.Cart.Add", 1234);
-        live.state = State::Live;
+        live.state = CopyState::Live;
         live.version = Some(2);
         live.instances =
-            vec![Instance { id: InstanceId { function_id: 0x7f00, rejit_id: 3 }, state: State::Live }];
+            vec![Instance { id: InstanceId { function_id: 0x7f00, rejit_id: 3 }, state: CopyState::Live }];
         let mut refused = row(1, "Shop.Cart.Native", 0);
-        refused.state = State::Refused;
+        refused.state = CopyState::Refused;
         refused.note = Some("it is a P/Invoke".into());
-        let mut dials = Dials::default();
+        let mut dials = DialledCopies::default();
         dials.rows(vec![live, refused]);
         dials
     }
@@ -297,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_wanted_and_actual() {
+    fn the_table_shows_wanted_and_actual_state() {
         let lines = copies_lines(&dials(), &agent_status(), (None, false, false), None);
         assert_eq!(
             lines,
@@ -320,19 +258,19 @@ mod tests {
                 "    0  count   refused  Shop!Shop.Cart.Native()",
                 "    it is a P/Invoke",
             ],
-            "no room beside"
+            "reasons do not fit beside the rest"
         );
     }
 
     #[test]
-    fn names_and_reasons_are_read_beside_times_on_any_terminal() {
-        let mut dials = Dials::default();
+    fn names_and_reasons_fit_beside_times_on_any_terminal() {
+        let mut dials = DialledCopies::default();
         let reason = "other code may stand in the place of its calls: the compiler's own, or that of precompiled modules";
         let long = "Shop.Cart.TotalOfEverythingThereIsToBeSold";
         let mut slow = row(0, long, 1_234_567);
-        (slow.wanted, slow.state, slow.note) = (Level::Time, State::Live, Some(reason.into()));
+        (slow.wanted, slow.state, slow.note) = (Level::Time, CopyState::Live, Some(reason.into()));
         let mut was = row(1, "Shop.Cart.Take", 12);
-        was.state = State::Live;
+        was.state = CopyState::Live;
         dials.rows(vec![slow, was]);
         dials.times(vec![timed(0), timed(1)]);
         let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
@@ -354,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_in_several_domains_are_told_apart() {
+    fn copies_in_several_domains_show_their_domain() {
         let mut dials = dials();
         let mut other = row(2, "Shop.Cart.Add", 7);
         other.domain = "Shop-2".into();
@@ -365,32 +303,32 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_without_a_match_hears_of_how_many() {
-        let said = |on: u32, over: u32| {
-            let mut dials = Dials::default();
+    fn an_unmatched_pattern_reports_how_many_are_dialled() {
+        let why = |on: u32, over: u32| {
+            let mut dials = DialledCopies::default();
             dials.rows((0..on).map(|index| row(index, "A.B", 1)).collect());
             dials.rows((on..on + over).map(|index| off(row(index, "A.B", 1))).collect());
             unmatched("Nope.*", &dials)
         };
-        assert_eq!(said(1_174, 0), "none of the 1,174 dialled methods matches 'Nope.*'");
-        assert_eq!(said(1, 0), "the one dialled method does not match 'Nope.*'");
-        assert_eq!(said(0, 0), "no dialled method matches 'Nope.*': none is or was dialled");
-        assert_eq!(said(0, 176), "no method is dialled, and none of the 176 that were matches 'Nope.*'");
-        assert_eq!(said(0, 1), "no method is dialled, and the one that was does not match 'Nope.*'");
+        assert_eq!(why(1_174, 0), "none of the 1,174 dialled methods matches 'Nope.*'");
+        assert_eq!(why(1, 0), "the only dialled method does not match 'Nope.*'");
+        assert_eq!(why(0, 0), "no dialled method matches 'Nope.*': no method has been dialled");
+        assert_eq!(why(0, 176), "no method is dialled, and none of the 176 that were matches 'Nope.*'");
+        assert_eq!(why(0, 1), "no method is dialled, and the one that was does not match 'Nope.*'");
         for (on, over) in [(2, 174), (175, 1), (1, 175)] {
-            assert_eq!(said(on, over), "none of the 176 methods that are or were dialled matches 'Nope.*'");
+            assert_eq!(why(on, over), "none of the 176 methods that are or were dialled matches 'Nope.*'");
         }
     }
 
     fn off(mut row: StatusRow) -> StatusRow {
-        (row.wanted, row.state) = (Level::Off, State::Off);
+        (row.wanted, row.state) = (Level::Off, CopyState::Off);
         row
     }
 
     #[test]
-    fn one_long_name_pushes_no_number_out_of_a_terminal() {
+    fn a_long_name_hides_no_number() {
         let long = format!("Shop.{}.Add", "VeryLongNamespace.".repeat(20));
-        let mut dials = Dials::default();
+        let mut dials = DialledCopies::default();
         dials.rows(vec![
             row(0, "Shop.Cart.Add", 1_234),
             StatusRow { wanted: Level::Time, ..row(1, &long, 5) },
@@ -403,23 +341,23 @@ mod tests {
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
         }
         let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
-        assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets all of it: {whole:#?}");
+        assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets the whole name: {whole:#?}");
     }
 
     #[test]
-    fn what_is_off_again_is_counted_unless_all_is_asked_for() {
-        let mut dials = Dials::default();
+    fn counts_methods_off_again_without_all() {
+        let mut dials = DialledCopies::default();
         dials.rows(vec![off(row(0, "Shop.Cart.Add", 900)), off(row(1, "Shop.Cart.Take", 34))]);
         let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert_eq!(
             lines[..2],
-            ["no method is dialled", "2 methods were dialled and are off now (934 calls); --all lists them"]
+            ["no method is dialled", "2 methods are off again (934 calls); --all lists them"]
         );
         let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false, false), None);
         assert_eq!(lines[0], "no method that matches 'Shop.*' is dialled", "others may be");
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
         let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
-        assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods were"), "{lines:#?}");
+        assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods are off"), "{lines:#?}");
         let lines = copies_lines(&dials, &agent_status(), (None, true, false), None);
         assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }

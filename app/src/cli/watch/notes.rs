@@ -1,13 +1,13 @@
-//! Sentences beneath a table that is drawn over itself, on a terminal of some columns and lines.
+//! Notes below a table that is redrawn in place.
 #![forbid(unsafe_code)]
 
 use crate::cli::times;
 use crate::output::table::wrapped;
 
-/// Lines that the least table takes: its head, headings, a row, how many more there are, and that of the cursor.
+/// The height of the smallest table: head, headings, a row, the number of further rows, and the cursor's line.
 const TABLE: usize = 5;
 
-/// Lines kept free beneath a table for its notes, which then never move it, and what the notes are.
+/// The notes below a table, with lines reserved for them so that the table never moves.
 pub struct Notes<'a> {
     remarks: &'a [&'static str],
     columns: usize,
@@ -15,9 +15,9 @@ pub struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
-    /// These remarks, and, `timed`, one on columns of times that there is no room for, whether it will be there or not: a
-    /// table that jumps cannot be read. They take a third of the terminal at most,
-    /// and nothing that the table needs.
+    /// Reserves lines for these remarks and, if `timed`, for a note on hidden time columns, even if none is hidden: a
+    /// table that jumps cannot be read. The notes take at most a third of the terminal, and no line that the table
+    /// needs.
     pub fn new(remarks: &'a [&'static str], timed: bool, (columns, rows): (usize, usize)) -> Notes<'a> {
         let mut notes = Notes { remarks, columns, lines: (rows / 3).min(rows.saturating_sub(TABLE)) };
         let longest = if timed { times::all_headings() } else { Vec::new() };
@@ -25,12 +25,12 @@ impl<'a> Notes<'a> {
         notes
     }
 
-    /// How many lines are kept free.
+    /// Returns the number of reserved lines.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// The notes where these columns are left out: each is whole, or there is no room for it.
+    /// Returns the notes when these columns are hidden. A note is shown whole or not at all.
     pub fn beneath(&self, left_out: &[&str]) -> Vec<String> {
         let mut lines = Vec::new();
         let remarks = self.remarks.iter().map(|remark| (*remark).to_owned());
@@ -49,10 +49,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_are_whole_and_leave_the_table_where_it_is() {
+    fn notes_are_whole_and_never_move_the_table() {
         let remarks = ["one of thirty characters or so"];
         let notes = Notes::new(&remarks, true, (40, 24));
-        assert_eq!(notes.lines(), 4, "three for what there is no room for, and the remark");
+        assert_eq!(notes.lines(), 4, "three for hidden columns, and the remark");
         assert_eq!(
             notes.beneath(&["P90", "EXCEPTIONS", "IN FLIGHT"]),
             ["no room for P90, EXCEPTIONS, IN FLIGHT;", "--json has them", remarks[0]]

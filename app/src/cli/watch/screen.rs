@@ -1,45 +1,44 @@
-//! What `redial watch` shows: a table drawn over itself on a terminal, else lines of what changed, or JSON.
+//! The output of `redial watch`: a table redrawn in place on a terminal, otherwise lines with changes, or JSON.
 
 use super::super::arguments;
-use super::super::order::{ByRate, Over, on_first};
-use super::super::places::Places;
+use super::super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
+use super::super::row_order::{ByRate, OffTotals, on_first};
+use super::super::copy_locations::LocationColumns;
 use super::super::status;
 use super::super::times::{self, TimeColumns};
 use super::notes::Notes;
 use crate::exit::Failure;
-use crate::model::dials::{Dial, Dials};
+use crate::model::dials::{DialledCopy, DialledCopies};
 use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
-use crate::output::table::{Table, cut_middle, name, number, printable, text};
-use crate::output::{Out, budget, json_line, terminal, words};
-use redial_protocol::cost::SteppedDown;
+use crate::output::table::{Table, cut_middle, name, number, text};
+use crate::text::words::printable;
+use crate::output::{Out, json_line, terminal};
+use crate::text::budget;
+use crate::text::words;
+use redial_protocol::cost::BudgetStep;
 use redial_protocol::ids::RowId;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use std::collections::HashMap;
 use std::time::Instant;
-
-/// Before a number that leaves calls out.
-pub const AT_LEAST: char = '≥';
-/// What that says.
-pub const EXPLAINED: &str = "≥ at least: some calls cannot be counted (`redial status` says why)";
 
 /// The output of one watch.
 pub struct Screen {
     out: Out,
     view: View,
-    drawn: Drawn,
+    drawn: DrawnLines,
 }
 
 impl Screen {
-    /// The output that was asked for.
-    pub fn new(pid: u32, arguments: &arguments::Watch) -> Screen {
+    /// Makes the output that the arguments request.
+    pub fn new(pid: u32, arguments: &arguments::WatchArguments) -> Screen {
         let mut view = View::new(pid, format!("process {pid}"), arguments);
         view.plain.headed = false;
-        Screen { out: Out::new(), view, drawn: Drawn(0) }
+        Screen { out: Out::new(), view, drawn: DrawnLines(0) }
     }
 
-    /// Shows the numbers of a fold.
-    pub fn show(&mut self, dials: &Dials) -> Result<(), Failure> {
+    /// Shows the numbers of one counter snapshot.
+    pub fn show(&mut self, dials: &DialledCopies) -> Result<(), Failure> {
         let size = terminal().filter(|_| !self.view.json);
         let lines = self.view.lines(dials, size)?;
         match size {
@@ -50,16 +49,16 @@ impl Screen {
     }
 }
 
-/// Lines of a terminal that is low.
+/// The height of a low terminal, in lines.
 const LEAST: usize = 6;
 
-/// Lines on the terminal that are drawn over.
-pub struct Drawn(pub usize);
+/// The number of lines on the terminal to overwrite.
+pub struct DrawnLines(pub usize);
 
-impl Drawn {
-    /// Draws lines where the last ones stand.
+impl DrawnLines {
+    /// Replaces the lines drawn last.
     pub fn over(&mut self, out: &mut Out, lines: &[String]) -> Result<(), Failure> {
-        // Up to the first line of the old ones, and clear from there (ECMA-48 CUU, ED).
+        // Move up to the first old line and clear from there (ECMA-48 CUU, ED).
         if self.0 > 0 {
             out.text(&format!("\x1b[{}A\x1b[J", self.0))?;
         }
@@ -68,29 +67,30 @@ impl Drawn {
     }
 }
 
-/// What is shown of one process.
+/// The view of one process.
 pub struct View {
     pid: u32,
     title: String,
     json: bool,
     began: Instant,
     order: ByRate,
-    plain: Plain,
-    /// The last step of the budget that was told, by its change.
+    plain: PlainLines,
+    /// The change number of the budget's last reported step.
     stepped: Option<u64>,
 }
 
 impl View {
-    /// Of a process with this title. What is no table stands under [`heading`], which somebody else writes.
-    pub fn new(pid: u32, title: String, arguments: &arguments::Watch) -> View {
+    /// Makes the view of a process with this title. For lines without a table, the caller writes [`heading`].
+    pub fn new(pid: u32, title: String, arguments: &arguments::WatchArguments) -> View {
         let limited = arguments.pattern.is_some();
-        let plain = Plain { limited, all: arguments.all, headed: true, ..Plain::default() };
+        let plain = PlainLines { limited, all: arguments.all, headed: true, ..PlainLines::default() };
         let order = ByRate::default();
         View { pid, title, json: arguments.json, began: Instant::now(), order, plain, stepped: None }
     }
 
-    /// The lines for a fold: a table for a terminal of so many columns and lines; else what changed, or one of JSON.
-    pub fn lines(&mut self, dials: &Dials, size: Option<(usize, usize)>) -> Result<Vec<String>, Failure> {
+    /// Returns the lines for a counter snapshot: a table for a terminal of `size` (columns, lines), otherwise the
+    /// changes or one line of JSON.
+    pub fn lines(&mut self, dials: &DialledCopies, size: Option<(usize, usize)>) -> Result<Vec<String>, Failure> {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
@@ -100,12 +100,12 @@ impl View {
             return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
-        let places = Places::of(dials);
+        let places = LocationColumns::of(dials);
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
                 let mut head = vec![self.head(dials, &shown, over, columns)];
-                // Nothing that the table needs.
+                // Only if the table does not need the line.
                 head.extend(stepped(dials).filter(|_| rows > 2 * LEAST));
                 table(head, &shown, places, columns, rows)
             }
@@ -122,29 +122,29 @@ impl View {
     }
 }
 
-/// What the budget did last, as long as that stands.
-fn step(dials: &Dials) -> Option<&SteppedDown> {
+/// Returns the last step of the budget, while it applies.
+fn step(dials: &DialledCopies) -> Option<&BudgetStep> {
     let last = dials.budget()?.last.as_ref()?;
     let wanted = dials.get(last.costliest.0).map(|dial| dial.row.wanted);
-    budget::stands(last, wanted).then_some(last)
+    budget::still_applies(last, wanted).then_some(last)
 }
 
-/// The same in words.
-fn stepped(dials: &Dials) -> Option<String> {
+/// Returns the sentence about that step.
+fn stepped(dials: &DialledCopies) -> Option<String> {
     let last = step(dials)?;
     let name = dials.get(last.costliest.0).map(status::name);
-    Some(format!("{}; `redial undo` takes that back", budget::stepped(last, name.as_deref())))
+    Some(format!("{}; `redial undo` undoes that", budget::stepped(last, name.as_deref())))
 }
 
 impl View {
-    /// The first line, on which what can be said elsewhere gives way to numbers.
-    fn head(&self, dials: &Dials, shown: &[&Dial], over: Over, columns: usize) -> String {
+    /// Returns the first line, without the hint if it is too long.
+    fn head(&self, dials: &DialledCopies, shown: &[&DialledCopy], over: OffTotals, columns: usize) -> String {
         let head = |hint| self.head_with(hint, dials, shown, over);
         let whole = head(true);
         if whole.chars().count() <= columns { whole } else { head(false) }
     }
 
-    fn head_with(&self, hint: bool, dials: &Dials, shown: &[&Dial], over: Over) -> String {
+    fn head_with(&self, hint: bool, dials: &DialledCopies, shown: &[&DialledCopy], over: OffTotals) -> String {
         let mut head = format!("{}: {}", self.title, words::count(shown.len() as u64, "dial", "dials"));
         if over.methods > 0 {
             head.push_str(&format!(", {} off again", words::grouped(over.methods)));
@@ -165,8 +165,8 @@ impl View {
     }
 }
 
-/// The table for a terminal under its first lines, never larger than it.
-fn table(head: Vec<String>, ordered: &[&Dial], places: Places, columns: usize, rows: usize) -> Vec<String> {
+/// Returns the head and the table, never larger than the terminal.
+fn table(head: Vec<String>, ordered: &[&DialledCopy], places: LocationColumns, columns: usize, rows: usize) -> Vec<String> {
     let times = TimeColumns::of(ordered.iter().copied());
     let mut remarks = times::remarks(ordered.iter().copied());
     remarks.extend(marked(ordered));
@@ -193,40 +193,40 @@ fn table(head: Vec<String>, ordered: &[&Dial], places: Places, columns: usize, r
     lines.iter().map(|line| cut_middle(line, columns)).collect()
 }
 
-/// What the sign before numbers that leave calls out says, where one has it.
-fn marked(dials: &[&Dial]) -> Option<&'static str> {
+/// Returns the explanation of the [`AT_LEAST`] sign if a number has it.
+fn marked(dials: &[&DialledCopy]) -> Option<&'static str> {
     dials.iter().any(|dial| leaves_out(dial)).then_some(EXPLAINED)
 }
 
-/// Lines for a file or another program: headings, every dial once, and from then on what changed.
+/// Lines for a file or another program: headings, every dial once, then the changes.
 #[derive(Default)]
-struct Plain {
-    /// Only methods that match a pattern are shown.
+struct PlainLines {
+    /// Whether a pattern limits the methods.
     limited: bool,
-    /// Those that are off again are listed, too.
+    /// Whether methods that are off again are listed, too.
     all: bool,
-    /// The headings are there.
+    /// Whether the headings are written.
     headed: bool,
     began: bool,
     explained: Vec<&'static str>,
-    said: HashMap<RowId, Said>,
+    printed: HashMap<RowId, PrintedDial>,
 }
 
-/// What of a dial was printed last.
+/// The state of a dial that was printed last.
 #[derive(PartialEq)]
-struct Said {
+struct PrintedDial {
     calls: u64,
     called: bool,
-    state: State,
+    state: CopyState,
     version: Option<u32>,
     leaves_out: bool,
     times: Option<Times>,
     times_are_last: bool,
 }
 
-impl Said {
-    fn of(dial: &Dial) -> Said {
-        Said {
+impl PrintedDial {
+    fn of(dial: &DialledCopy) -> PrintedDial {
+        PrintedDial {
             calls: dial.row.calls,
             called: dial.rate.is_some_and(|rate| rate > 0.0),
             state: dial.row.state,
@@ -238,8 +238,8 @@ impl Said {
     }
 }
 
-impl Plain {
-    fn lines(&mut self, t_ms: u64, ordered: &[&Dial], places: Places) -> Vec<String> {
+impl PlainLines {
+    fn lines(&mut self, t_ms: u64, ordered: &[&DialledCopy], places: LocationColumns) -> Vec<String> {
         let time = time(t_ms);
         let mut lines = Vec::new();
         let begins = !std::mem::replace(&mut self.began, true);
@@ -265,54 +265,44 @@ impl Plain {
             }
         }
         for dial in ordered {
-            let now = Said::of(dial);
-            let before = self.said.get(&dial.row.row);
-            // What was listed is told to go off; what never was needs not be.
-            let told = before.is_some() || self.all || !dial.is_over();
-            if told && before != Some(&now) {
+            let now = PrintedDial::of(dial);
+            let before = self.printed.get(&dial.row.row);
+            // Report that a listed method goes off, but not methods that were never listed.
+            let listed = before.is_some() || self.all || !dial.is_over();
+            if listed && before != Some(&now) {
                 let name = printable(&(status::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
                 let state = status::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate_of(dial), &state, &name));
-                self.said.insert(dial.row.row, now);
+                self.printed.insert(dial.row.row, now);
             }
         }
         lines
     }
 }
 
-/// Headings of lines that are no table.
+/// Returns the headings of lines outside a table.
 pub fn heading() -> String {
     columns("TIME", "CALLS", "PER SECOND", "STATE", "METHOD")
 }
 
-/// Cells of a line that is no table's.
+/// Formats the cells of a line outside a table.
 pub fn columns(time: &str, calls: &str, rate: &str, state: &str, method: &str) -> String {
     format!("{time:>11}  {calls:>15}  {rate:>12}  {state:<13}  {method}")
 }
 
-/// The time of a line that is no table's: milliseconds since the watch began, as seconds.
+/// Formats milliseconds since the watch began as seconds.
 pub fn time(ms: u64) -> String {
     format!("{:.3} s", ms as f64 / 1000.0)
 }
 
-/// Whether the number of calls is known to leave some out. A dial that is not on has a note for another reason.
-pub fn leaves_out(dial: &Dial) -> bool {
-    dial.row.note.is_some() && matches!(dial.row.state, State::Asked | State::Live)
-}
-
-fn calls(dial: &Dial) -> String {
+fn calls(dial: &DialledCopy) -> String {
     let calls = words::grouped(dial.row.calls);
     if leaves_out(dial) { format!("{AT_LEAST}{calls}") } else { calls }
 }
 
-/// Of what is off nobody knows how often it is called.
-fn rate_of(dial: &Dial) -> String {
+/// Formats the rate; a method that is off has none.
+fn rate_of(dial: &DialledCopy) -> String {
     rate(dial.rate.filter(|_| !dial.is_over()))
-}
-
-/// Calls a second, where they are known.
-pub fn rate(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "-".to_owned(), words::rate)
 }
 
 #[cfg(test)]

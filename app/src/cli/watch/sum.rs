@@ -1,17 +1,19 @@
-//! The numbers of several processes as they change, added up, written once an interval.
+//! Shows the live sums over several processes, once per interval.
 
 use super::arguments;
 use super::notes::Notes;
-use super::screen::{Drawn, columns, heading, rate, time};
-use super::threads::{What, exit, watch_each};
-use crate::cli::several::combined;
-use crate::cli::sums::{Sum, Sums};
-use crate::cli::target::Member;
+use super::screen::{DrawnLines, columns, heading, time};
+use crate::cli::number_cells::rate;
+use super::threads::{WatchEvent, exit, watch_each};
+use crate::cli::multi_process::combined;
+use crate::cli::method_totals::{MethodTotal, MethodTotals};
+use crate::cli::target::TargetProcess;
 use crate::cli::times;
 use crate::exit::{Exit, Failure};
-use crate::model::dials::Dials;
+use crate::model::dials::DialledCopies;
 use crate::output::json::WatchSumJson;
-use crate::output::table::{cut_middle, printable};
+use crate::output::table::cut_middle;
+use crate::text::words::printable;
 use crate::output::{Out, json_line, terminal};
 use crate::signals::Interrupts;
 use redial_protocol::times::Times;
@@ -19,50 +21,50 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// The sums of a process, and the updates that its agent dropped.
-type Numbers = (Sums, u64);
-type News = super::threads::News<Numbers>;
+/// The sums of a process, and the number of updates that its agent dropped.
+type ProcessTotals = (MethodTotals, u64);
+type TotalsMessage = super::threads::WatchMessage<ProcessTotals>;
 
-/// Watches all of them, until each has ended, so many sums were written, or Ctrl-C.
-pub fn run(arguments: &arguments::Watch, interrupts: &Interrupts) -> Result<Exit, Failure> {
+/// Watches all processes until each has ended, the count is reached, or Ctrl-C.
+pub fn run(arguments: &arguments::WatchArguments, interrupts: &Interrupts) -> Result<Exit, Failure> {
     let members = arguments.target.find()?;
-    // How often is counted where sums are written.
-    let each = arguments::Watch { count: None, ..arguments.clone() };
-    let sums = |_: &Member| |dials: &Dials| Ok((Sums::of(dials), dials.dropped()));
-    watch_each(&members, &each, interrupts, sums, |news| Writer::new(&members, arguments).run(news))
+    // The writer applies the count.
+    let each = arguments::WatchArguments { count: None, ..arguments.clone() };
+    let sums = |_: &TargetProcess| |dials: &DialledCopies| Ok((MethodTotals::of(dials), dials.dropped()));
+    watch_each(&members, &each, interrupts, sums, |messages| TotalsWriter::new(&members, arguments).run(messages))
 }
 
-/// Adds up and writes.
-struct Writer<'a> {
-    members: &'a [Member],
-    arguments: &'a arguments::Watch,
+/// Adds up the numbers and writes them.
+struct TotalsWriter<'a> {
+    members: &'a [TargetProcess],
+    arguments: &'a arguments::WatchArguments,
     began: Instant,
-    last: Vec<Last>,
+    last: Vec<LastTotals>,
     running: usize,
     exits: Vec<Exit>,
-    drawn: Drawn,
-    /// Processes that the last line on all of them counted.
+    drawn: DrawnLines,
+    /// The number of processes in the last summary line.
     headed: Option<usize>,
     explained: Vec<&'static str>,
-    said: HashMap<String, Said>,
+    printed: HashMap<String, PrintedMethod>,
 }
 
-/// What was heard of a process last.
+/// The last numbers of a process.
 #[derive(Clone, Default)]
-struct Last {
-    sums: Sums,
-    /// Updates that its agent dropped.
+struct LastTotals {
+    sums: MethodTotals,
+    /// The number of updates that its agent dropped.
     dropped: u64,
-    /// It has sent numbers.
+    /// Whether it has sent numbers.
     answered: bool,
-    /// They were not written yet.
+    /// Whether the numbers are not written yet.
     is_new: bool,
     ended: bool,
 }
 
-/// What of a method was printed last.
+/// The state of a method that was printed last.
 #[derive(PartialEq)]
-struct Said {
+struct PrintedMethod {
     calls: u64,
     called: bool,
     live: u64,
@@ -72,9 +74,9 @@ struct Said {
     times_are_last: bool,
 }
 
-impl Said {
-    fn of(sum: &Sum) -> Said {
-        Said {
+impl PrintedMethod {
+    fn of(sum: &MethodTotal) -> PrintedMethod {
+        PrintedMethod {
             calls: sum.calls,
             called: sum.rate.is_some_and(|rate| rate > 0.0),
             live: sum.live,
@@ -86,33 +88,32 @@ impl Said {
     }
 }
 
-impl<'a> Writer<'a> {
-    fn new(members: &'a [Member], arguments: &'a arguments::Watch) -> Self {
-        Writer {
+impl<'a> TotalsWriter<'a> {
+    fn new(members: &'a [TargetProcess], arguments: &'a arguments::WatchArguments) -> Self {
+        TotalsWriter {
             members,
             arguments,
             began: Instant::now(),
             last: vec![Default::default(); members.len()],
             running: members.len(),
             exits: Vec::new(),
-            drawn: Drawn(0),
+            drawn: DrawnLines(0),
             headed: None,
             explained: Vec::new(),
-            said: HashMap::new(),
+            printed: HashMap::new(),
         }
     }
 
-    /// Writes, and counts a line, whenever each has sent numbers since the last one. Nothing is written before each has sent
-    /// some or could not be reached: connecting gives up by itself. Later nobody is waited for longer than half an interval
-    /// over its time.
-    fn run(mut self, news: &Receiver<News>) -> Result<Exit, Failure> {
+    /// Writes one update whenever each process has sent new numbers. The first update waits until each process has
+    /// sent some or failed to connect. Later updates wait at most half an interval longer than the interval.
+    fn run(mut self, messages: &Receiver<TotalsMessage>) -> Result<Exit, Failure> {
         let interval = Duration::from_millis(self.arguments.interval.into());
         let mut left = self.arguments.count.unwrap_or(u64::MAX);
         let mut latest: Option<Instant> = None;
         while left > 0 {
             let next = match latest {
-                Some(latest) => news.recv_timeout(latest.saturating_duration_since(Instant::now())),
-                None => news.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(latest) => messages.recv_timeout(latest.saturating_duration_since(Instant::now())),
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match next {
                 Ok((place, what)) => {
@@ -134,29 +135,29 @@ impl<'a> Writer<'a> {
         let nothing =
             self.last.iter().any(|one| one.answered) && self.last.iter().all(|one| one.sums.is_empty());
         if let Some(pattern) = self.arguments.pattern.as_deref().filter(|_| left == 0 && nothing) {
-            let why = format!("no dialled method matched '{}' in all that time", printable(pattern));
+            let why = format!("no dialled method matched '{}' while watching", printable(pattern));
             return Err(Failure::new(Exit::NothingMatched, why));
         }
         let still = std::iter::repeat_n(Exit::Done, self.running);
         Ok(combined(self.exits.into_iter().chain(still)))
     }
 
-    /// Whether each that runs has sent numbers that were not written yet.
+    /// Returns whether each running process has sent new numbers.
     fn is_complete(&self) -> bool {
         self.running > 0 && self.last.iter().all(|one| one.is_new || one.ended)
     }
 
-    fn take(&mut self, place: usize, what: What<Numbers>) {
+    fn take(&mut self, place: usize, what: WatchEvent<ProcessTotals>) {
         let Some((member, last)) = self.members.get(place).zip(self.last.get_mut(place)) else { return };
         match what {
-            What::Numbers((sums, dropped)) => {
-                *last = Last { sums, dropped, answered: true, is_new: true, ended: false };
+            WatchEvent::Numbers((sums, dropped)) => {
+                *last = LastTotals { sums, dropped, answered: true, is_new: true, ended: false };
             }
-            What::Ended(outcome) => {
+            WatchEvent::Ended(outcome) => {
                 last.ended = true;
                 for (name, sum) in last.sums.rows(true) {
-                    if let Some(said) = self.said.get_mut(name) {
-                        said.live = said.live.saturating_sub(sum.live);
+                    if let Some(printed) = self.printed.get_mut(name) {
+                        printed.live = printed.live.saturating_sub(sum.live);
                     }
                 }
                 last.sums.end();
@@ -166,20 +167,20 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Processes that sent numbers and have ended.
+    /// Returns the number of processes that sent numbers and have ended.
     fn ended(&self) -> usize {
         self.last.iter().filter(|one| one.answered && one.ended).count()
     }
 
-    /// What all of them say.
-    fn sums(&self) -> Sums {
-        let mut sums = Sums::default();
+    /// Returns the sums over all processes.
+    fn sums(&self) -> MethodTotals {
+        let mut sums = MethodTotals::default();
         self.last.iter().for_each(|one| sums.add(&one.sums));
         sums
     }
 
     fn write(&mut self) -> Result<(), Failure> {
-        // Who was never reached says so in its own sentence.
+        // Processes that were never reached are reported separately.
         if !self.last.iter().any(|one| one.answered) {
             return Ok(());
         }
@@ -198,7 +199,7 @@ impl<'a> Writer<'a> {
         out.flush()
     }
 
-    fn table(&self, sums: &Sums, (columns, rows): (usize, usize)) -> Vec<String> {
+    fn table(&self, sums: &MethodTotals, (columns, rows): (usize, usize)) -> Vec<String> {
         let all = self.arguments.all;
         let remarks = sums.remarks(all);
         let notes = Notes::new(&remarks, sums.is_timed(all), (columns, rows));
@@ -210,9 +211,9 @@ impl<'a> Writer<'a> {
         lines.iter().map(|line| cut_middle(line, columns)).collect()
     }
 
-    /// Lines for a file or another program: headings, every method once, and from then on what changed. That a process has
-    /// ended is one line.
-    fn changes(&mut self, sums: &Sums, t_ms: u64) -> Vec<String> {
+    /// Returns lines for a file or another program: headings, every method once, then the changes. The end of a
+    /// process is one line.
+    fn changes(&mut self, sums: &MethodTotals, t_ms: u64) -> Vec<String> {
         let time = time(t_ms);
         let mut lines = Vec::new();
         let before = self.headed.replace(sums.processes());
@@ -229,15 +230,15 @@ impl<'a> Writer<'a> {
             }
         }
         for (name, sum) in sums.rows(true) {
-            let now = Said::of(sum);
-            let before = self.said.get(name);
-            let told = before.is_some() || self.arguments.all || !now.is_over;
-            if told && before != Some(&now) {
+            let now = PrintedMethod::of(sum);
+            let before = self.printed.get(name);
+            let listed = before.is_some() || self.arguments.all || !now.is_over;
+            if listed && before != Some(&now) {
                 let times = times::summed_suffix(sum.times.as_ref(), sum.times_are_last());
                 let name_and_times = printable(name) + &times;
                 let state = sum.state(sums.processes());
                 lines.push(columns(&time, &sum.calls(), &rate(sum.rate), &state, &name_and_times));
-                self.said.insert(name.to_owned(), now);
+                self.printed.insert(name.to_owned(), now);
             }
         }
         lines
@@ -252,47 +253,47 @@ mod tests {
     use redial_protocol::ids::ProcessKey;
     use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
-    use redial_protocol::state::State;
+    use redial_protocol::state::CopyState;
 
-    fn members() -> [Member; 2] {
-        [1, 2].map(|pid| Member { key: ProcessKey { pid, start: 1 }, name: String::new() })
+    fn members() -> [TargetProcess; 2] {
+        [1, 2].map(|pid| TargetProcess { key: ProcessKey { pid, start: 1 }, name: String::new() })
     }
 
-    fn arguments(pattern: Option<&str>, count: Option<u64>) -> arguments::Watch {
+    fn arguments(pattern: Option<&str>, count: Option<u64>) -> arguments::WatchArguments {
         let target = Target::parse("1,2").expect("a list");
         let pattern = pattern.map(str::to_owned);
-        arguments::Watch { target, pattern, all: false, sum: true, interval: 1, count, json: false }
+        arguments::WatchArguments { target, pattern, all: false, sum: true, interval: 1, count, json: false }
     }
 
-    fn numbers(calls: u64) -> What<Numbers> {
-        let mut dials = Dials::default();
-        dials.rows(vec![StatusRow { state: State::Live, ..row(0, "Shop.Cart.Add", calls) }]);
-        dials.first_fold_covers(1_000);
+    fn numbers(calls: u64) -> WatchEvent<ProcessTotals> {
+        let mut dials = DialledCopies::default();
+        dials.rows(vec![StatusRow { state: CopyState::Live, ..row(0, "Shop.Cart.Add", calls) }]);
+        dials.first_interval_covers(1_000);
         dials.apply(counters(1_000, &[(0, 40)]));
-        What::Numbers((Sums::of(&dials), 0))
+        WatchEvent::Numbers((MethodTotals::of(&dials), 0))
     }
 
-    fn unreachable() -> What<Numbers> {
-        What::Ended(Err(Failure::new(Exit::NoProcess, "there is no such process")))
+    fn unreachable() -> WatchEvent<ProcessTotals> {
+        WatchEvent::Ended(Err(Failure::new(Exit::NoProcess, "there is no such process")))
     }
 
     #[test]
-    fn a_file_gets_what_changed_of_the_sums() {
+    fn a_file_gets_the_changes_of_the_sums() {
         let (members, arguments) = (members(), arguments(None, None));
-        let mut writer = Writer::new(&members, &arguments);
-        (0..2).for_each(|place| writer.take(place, What::Numbers((Sums::default(), 0))));
-        let mut dials = Dials::default();
+        let mut writer = TotalsWriter::new(&members, &arguments);
+        (0..2).for_each(|place| writer.take(place, WatchEvent::Numbers((MethodTotals::default(), 0))));
+        let mut dials = DialledCopies::default();
         dials.rows(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Take", 3)]);
-        let sums = |dials: &Dials| {
-            let mut sums = Sums::of(dials);
-            sums.add(&Sums::of(dials));
+        let sums = |dials: &DialledCopies| {
+            let mut sums = MethodTotals::of(dials);
+            sums.add(&MethodTotals::of(dials));
             sums
         };
         let lines = writer.changes(&sums(&dials), 1_000);
         assert_eq!(lines.len(), 4, "{lines:#?}");
         assert!(lines[1].ends_with("2 processes: 2 methods dialled, 16 calls"), "{lines:#?}");
         assert!(writer.changes(&sums(&dials), 2_000).is_empty());
-        dials.first_fold_covers(1_000);
+        dials.first_interval_covers(1_000);
         dials.apply(counters(1_000, &[(1, 20)]));
         let lines = writer.changes(&sums(&dials), 3_000);
         assert_eq!(
@@ -302,13 +303,13 @@ mod tests {
     }
 
     #[test]
-    fn that_a_process_has_ended_is_one_line_in_a_file() {
+    fn the_end_of_a_process_is_one_line_in_a_file() {
         let (members, arguments) = (members(), arguments(None, None));
-        let mut writer = Writer::new(&members, &arguments);
+        let mut writer = TotalsWriter::new(&members, &arguments);
         (0..2).for_each(|place| writer.take(place, numbers(100)));
         let lines = writer.changes(&writer.sums(), 1_000);
         assert!(lines.len() == 3 && lines[2].contains("  2 of 2 live  "), "{lines:#?}");
-        writer.take(1, What::Ended(Ok(Exit::Done)));
+        writer.take(1, WatchEvent::Ended(Ok(Exit::Done)));
         let lines = writer.changes(&writer.sums(), 2_000);
         assert!(
             lines.len() == 1 && lines[0].contains("  1 process, 1 ended: 1 method dialled"),
@@ -320,96 +321,96 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_leaves_calls_out_is_explained_once() {
+    fn explains_once_that_a_number_misses_calls() {
         let (members, arguments) = (members(), arguments(None, None));
-        let mut writer = Writer::new(&members, &arguments);
-        let mut dials = Dials::default();
+        let mut writer = TotalsWriter::new(&members, &arguments);
+        let mut dials = DialledCopies::default();
         let note = Some("1 caller was inlined".to_owned());
-        dials.rows(vec![StatusRow { state: State::Live, note, ..row(0, "Shop.Cart.Add", 5) }]);
-        let sums = Sums::of(&dials);
+        dials.rows(vec![StatusRow { state: CopyState::Live, note, ..row(0, "Shop.Cart.Add", 5) }]);
+        let sums = MethodTotals::of(&dials);
         let lines = writer.changes(&sums, 1_000);
         assert!(lines[2].starts_with('≥') && lines[3].contains("≥5 "), "{lines:#?}");
         assert!(writer.changes(&sums, 2_000).is_empty());
     }
 
     #[test]
-    fn a_file_gets_the_times_that_changed_and_hears_once_what_is_not_added_up() {
+    fn writes_changed_times_and_explains_sums_once() {
         let (members, arguments) = (members(), arguments(None, None));
-        let mut writer = Writer::new(&members, &arguments);
-        let mut dials = Dials::default();
-        let timed = |wanted| StatusRow { wanted, state: State::Live, ..row(0, "Shop.Cart.Add", 5) };
+        let mut writer = TotalsWriter::new(&members, &arguments);
+        let mut dials = DialledCopies::default();
+        let timed = |wanted| StatusRow { wanted, state: CopyState::Live, ..row(0, "Shop.Cart.Add", 5) };
         dials.rows(vec![timed(Level::Time)]);
         dials.times(vec![times(0)]);
-        let lines = writer.changes(&Sums::of(&dials), 1_000);
+        let lines = writer.changes(&MethodTotals::of(&dials), 1_000);
         assert_eq!(lines[2..4], [times::TIMED, times::WITHOUT_PERCENTILES]);
         assert!(
             lines[4].ends_with("Add()  max 17.2 s, total 1,100 s, self 550 s, exceptions 20, in flight 3"),
             "{lines:#?}"
         );
-        assert!(writer.changes(&Sums::of(&dials), 2_000).is_empty());
+        assert!(writer.changes(&MethodTotals::of(&dials), 2_000).is_empty());
         dials.times(vec![Times { in_flight: 0, exits: 1_003, ..times(0) }]);
-        let lines = writer.changes(&Sums::of(&dials), 3_000);
+        let lines = writer.changes(&MethodTotals::of(&dials), 3_000);
         assert!(lines.len() == 1 && lines[0].ends_with("in flight 0"), "{lines:#?}");
         dials.rows(vec![timed(Level::Count)]);
-        let lines = writer.changes(&Sums::of(&dials), 4_000);
+        let lines = writer.changes(&MethodTotals::of(&dials), 4_000);
         assert!(lines.len() == 1 && lines[0].contains("Add()  last times: max 17.2 s"), "{lines:#?}");
     }
 
     #[test]
-    fn a_line_waits_for_numbers_of_each_that_runs() {
+    fn an_update_waits_for_each_running_process() {
         let (members, arguments) = (members(), arguments(Some("Nope.*"), Some(1)));
-        let mut writer = Writer::new(&members, &arguments);
-        writer.take(0, What::Numbers((Sums::default(), 0)));
+        let mut writer = TotalsWriter::new(&members, &arguments);
+        writer.take(0, WatchEvent::Numbers((MethodTotals::default(), 0)));
         assert!(!writer.is_complete(), "the other may still answer");
         writer.take(1, unreachable());
         assert!(writer.is_complete());
-        let run = |whats: [What<Numbers>; 2]| {
-            let (sender, news) = std::sync::mpsc::sync_channel(2);
+        let run = |whats: [WatchEvent<ProcessTotals>; 2]| {
+            let (sender, messages) = std::sync::mpsc::sync_channel(2);
             for (place, what) in whats.into_iter().enumerate() {
                 sender.send((place, what)).expect("there is room");
             }
             drop(sender);
-            Writer::new(&members, &arguments).run(&news)
+            TotalsWriter::new(&members, &arguments).run(&messages)
         };
-        let nothing = || What::Numbers((Sums::default(), 0));
-        let nobody = run([unreachable(), unreachable()]).expect("each was told of by itself");
-        assert_eq!(nobody, Exit::NoProcess, "nobody said that nothing matched");
+        let nothing = || WatchEvent::Numbers((MethodTotals::default(), 0));
+        let nobody = run([unreachable(), unreachable()]).expect("each failure was reported separately");
+        assert_eq!(nobody, Exit::NoProcess, "no process reported that nothing matched");
         let matched = run([nothing(), unreachable()]).map_err(|failure| failure.exit());
         assert_eq!(matched, Err(Exit::NothingMatched));
     }
 
     #[test]
-    fn no_line_repeats_the_last_one_before_the_next_numbers_come() {
+    fn no_update_repeats_old_numbers() {
         let (members, arguments) =
-            (members(), arguments::Watch { interval: 60_000, ..arguments(Some("Nope.*"), Some(2)) });
-        // Two from each, the second ones late.
-        let (sender, news) = std::sync::mpsc::sync_channel(0);
+            (members(), arguments::WatchArguments { interval: 60_000, ..arguments(Some("Nope.*"), Some(2)) });
+        // Two updates from each process, the second ones late.
+        let (sender, messages) = std::sync::mpsc::sync_channel(0);
         let sent = std::thread::scope(|scope| {
             let sending = scope.spawn(move || {
-                let nothing = || What::Numbers((Sums::default(), 0));
+                let nothing = || WatchEvent::Numbers((MethodTotals::default(), 0));
                 let places = [0, 1, 0, 0, 1, 1];
                 places.into_iter().take_while(|place| sender.send((*place, nothing())).is_ok()).count()
             });
-            assert!(Writer::new(&members, &arguments).run(&news).is_err(), "two lines, and nothing matched");
-            drop(news);
+            assert!(TotalsWriter::new(&members, &arguments).run(&messages).is_err(), "two lines, and nothing matched");
+            drop(messages);
             sending.join().expect("it sends")
         });
-        assert_eq!(sent, 5, "the second line is written at the second numbers of the last");
+        assert_eq!(sent, 5, "the second update waits for the last process");
     }
 
     #[test]
-    fn of_a_process_that_has_ended_only_its_calls_stay() {
+    fn only_the_calls_of_an_ended_process_stay() {
         let (members, arguments) = (members(), arguments(None, None));
-        let mut writer = Writer::new(&members, &arguments);
+        let mut writer = TotalsWriter::new(&members, &arguments);
         (0..2).for_each(|place| writer.take(place, numbers(100)));
-        let told = |writer: &Writer<'_>| {
+        let text = |writer: &TotalsWriter<'_>| {
             let sums = writer.sums();
             sums.line(writer.ended(), false) + &sums.table(false, true, 9, None).lines.join("\n")
         };
-        let both = told(&writer);
+        let both = text(&writer);
         assert!(both.starts_with("2 processes: 1 method dialled, 280 calls, 80 per second"), "{both}");
-        writer.take(1, What::Ended(Ok(Exit::Done)));
-        let one = told(&writer);
+        writer.take(1, WatchEvent::Ended(Ok(Exit::Done)));
+        let one = text(&writer);
         assert!(one.starts_with("1 process, 1 ended: 1 method dialled, 280 calls, 40 per second"), "{one}");
         assert!(one.contains("1 of 1 live  Shop!Shop.Cart.Add()"), "{one}");
     }

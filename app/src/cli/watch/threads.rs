@@ -1,41 +1,42 @@
-//! A thread for each of several processes: it asks for the numbers, and one that shows them hears of all.
+//! One thread per process requests numbers and sends them to the thread that shows all of them.
 
-use super::screen::Drawn;
-use super::{PROGRAM, announce, arguments, ended, watch};
-use crate::cli::several::about;
-use crate::cli::target::Member;
+use super::screen::DrawnLines;
+use super::stream::{PROGRAM, announce, ended, watch};
+use crate::cli::arguments;
+use crate::cli::multi_process::about;
+use crate::cli::target::TargetProcess;
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
-use crate::model::dials::Dials;
+use crate::model::dials::DialledCopies;
 use crate::output::sentence;
 use crate::signals::Interrupts;
 use std::sync::Once;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// Folds that wait to be taken; whoever has more waits itself, and its agent leaves updates out and counts them.
+/// The capacity of the channel, in snapshots. A thread that exceeds it blocks, and its agent drops and counts updates.
 const WAITING: usize = 64;
 
-/// What a process's thread has to tell: its place among all, and what.
-pub type News<N> = (usize, What<N>);
+/// A message from the thread of a process, with the process's index.
+pub type WatchMessage<N> = (usize, WatchEvent<N>);
 
-/// What is told of a process.
-pub enum What<N> {
-    /// Its numbers, made of its dials.
+/// The content of a message.
+pub enum WatchEvent<N> {
+    /// The numbers of the process.
     Numbers(N),
-    /// It is watched no more.
+    /// The watch of the process ended.
     Ended(Result<Exit, Failure>),
 }
 
-/// Watches all of them until `take`, which hears what they tell, has ended; what that gave. `numbers` gives for a process
-/// what makes numbers of its dials.
-pub fn watch_each<N: Send, M: FnMut(&Dials) -> Result<N, Failure>>(
-    members: &[Member],
-    arguments: &arguments::Watch,
+/// Watches all processes until `take`, which receives the messages, returns; returns its result. `numbers` returns a
+/// function that turns the dials of a process into numbers.
+pub fn watch_each<N: Send, M: FnMut(&DialledCopies) -> Result<N, Failure>>(
+    members: &[TargetProcess],
+    arguments: &arguments::WatchArguments,
     interrupts: &Interrupts,
-    numbers: impl Fn(&Member) -> M + Sync,
-    take: impl FnOnce(&Receiver<News<N>>) -> Result<Exit, Failure>,
+    numbers: impl Fn(&TargetProcess) -> M + Sync,
+    take: impl FnOnce(&Receiver<WatchMessage<N>>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
-    let (sender, news) = sync_channel(WAITING);
+    let (sender, messages) = sync_channel(WAITING);
     let announced = Once::new();
     let connected = || announced.call_once(|| announce(arguments.interval));
     std::thread::scope(|scope| {
@@ -43,26 +44,26 @@ pub fn watch_each<N: Send, M: FnMut(&Dials) -> Result<N, Failure>>(
             let (sender, numbers, connected) = (sender.clone(), &numbers, &connected);
             scope.spawn(move || {
                 let outcome = one(member, arguments, interrupts, connected, numbers(member), |numbers| {
-                    sender.send((place, What::Numbers(numbers))).map_err(|_| Failure::ClosedPipe)
+                    sender.send((place, WatchEvent::Numbers(numbers))).map_err(|_| Failure::ClosedPipe)
                 });
-                // Nobody listens any more when the output was closed, or enough was written.
-                let _ = sender.send((place, What::Ended(outcome)));
+                // The receiver is gone if the output was closed or the count was reached.
+                let _ = sender.send((place, WatchEvent::Ended(outcome)));
             });
         }
         drop(sender);
-        let taken = take(&news);
-        drop(news);
+        let taken = take(&messages);
+        drop(messages);
         interrupts.stop();
         taken
     })
 }
 
 fn one<N>(
-    member: &Member,
-    arguments: &arguments::Watch,
+    member: &TargetProcess,
+    arguments: &arguments::WatchArguments,
     interrupts: &Interrupts,
     connected: impl Fn(),
-    mut numbers: impl FnMut(&Dials) -> Result<N, Failure>,
+    mut numbers: impl FnMut(&DialledCopies) -> Result<N, Failure>,
     send: impl Fn(N) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let mut session = connect::open(member.key.pid, PROGRAM)?;
@@ -72,13 +73,13 @@ fn one<N>(
     ended(watch(&mut session, arguments, show, &|text| sentence(about(member, &text))))
 }
 
-/// The exit code of a process that is watched no more. A failure is said, and what stood on the terminal stays above it.
-pub fn exit(member: &Member, outcome: Result<Exit, Failure>, drawn: &mut Drawn) -> Exit {
+/// Returns the exit code of a process whose watch ended. Prints a failure below the lines on the terminal.
+pub fn exit(member: &TargetProcess, outcome: Result<Exit, Failure>, drawn: &mut DrawnLines) -> Exit {
     match outcome {
         Ok(exit) => exit,
         Err(failure) => {
             if matches!(failure, Failure::Sentence { .. }) {
-                *drawn = Drawn(0);
+                *drawn = DrawnLines(0);
                 sentence(about(member, &failure.to_string()));
             }
             failure.exit()

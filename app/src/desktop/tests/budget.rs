@@ -1,21 +1,21 @@
-//! What the window tells of the budget, and how it is set.
+//! Tests that the window shows the budget and can set it.
 
-use super::several::{ADD, logged};
-use super::stage::{act, row, rows, status, tell, with_shop};
-use crate::commands::Command;
+use super::fleet::{ADD, logged};
+use super::fixture::{act, row, rows, status, deliver, with_shop};
+use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::log::Kind;
-use crate::model::update::{Refused, Told};
+use crate::model::log::LogKind;
+use crate::model::update::{RefusedRequest, ConnectionUpdate};
 use eframe::egui::{Event as Typed, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_protocol::cost::{CostBudget, Share, SteppedDown};
+use redial_protocol::cost::{CostBudget, Share, BudgetStep};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
 }
 
@@ -25,139 +25,139 @@ fn stands() -> CostBudget {
 
 fn stepped(change: u64) -> CostBudget {
     let costliest = (RowId(0), Level::Count, Share(700));
-    let last = SteppedDown { change, copies: 1, cost: Share(720), limit: Share(500), costliest };
+    let last = BudgetStep { change, copies: 1, cost: Share(720), limit: Share(500), costliest };
     CostBudget { last: Some(last), stepped: 1, ..stands() }
 }
 
 fn with_budget(before: CostBudget) -> Harness<'static, App> {
     let mut harness = with_shop(Theme::Dark);
-    tell(&mut harness, vec![Told::AgentStatus(Box::new(status())), rows()]);
-    tell(&mut harness, vec![Told::Event(Event::Budget(before))]);
+    deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(status())), rows()]);
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(before))]);
     harness
 }
 
 #[test]
-fn a_step_is_told_with_its_reason_and_an_undo() {
+fn budget_step_shows_reason_and_undo() {
     let mut harness = with_budget(stands());
-    assert!(says(&harness, "dials cost 1.3 %, budget 5 %"));
-    assert!(logged(&harness, Kind::Budget).is_empty());
-    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
-    let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; all dials cost 7.2 %, \
-                and may cost 5 %";
-    assert_eq!(logged(&harness, Kind::Budget), [text]);
-    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
-    assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the same is told once");
+    assert!(shows(&harness, "Dials cost 1.3 %, budget 5 %"));
+    assert!(logged(&harness, LogKind::Budget).is_empty());
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
+    let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; all dials cost 7.2 %, the \
+                limit is 5 %";
+    assert_eq!(logged(&harness, LogKind::Budget), [text]);
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
+    assert_eq!(logged(&harness, LogKind::Budget).len(), 1, "repeated once");
     harness.get_by_label("Undo").click();
     harness.run_steps(3);
-    assert_eq!(logged(&harness, Kind::Request).pop().as_deref(), Some("undo of the budget's last step"));
-    assert!(harness.query_by_label("Undo").is_none(), "who undid it has read it");
+    assert_eq!(logged(&harness, LogKind::Request).pop().as_deref(), Some("undo of the budget's last step"));
+    assert!(harness.query_by_label("Undo").is_none(), "undoing it counts as having read it");
 }
 
-/// From the command line, say: nobody asked this window for anything.
+/// Another client undid the step; this window sent no request.
 #[test]
-fn what_was_undone_since_is_not_told_any_more() {
+fn undone_step_is_no_longer_notified() {
     let add = |wanted| {
-        let rows = vec![row(0, State::Live, wanted, 0, None)];
-        Told::Event(Event::Rows { id: None, rows })
+        let rows = vec![row(0, CopyState::Live, wanted, 0, None)];
+        ConnectionUpdate::Event(Event::Rows { id: None, rows })
     };
     let mut harness = with_budget(stands());
-    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
     assert!(harness.query_by_label("Undo").is_some());
-    tell(&mut harness, vec![add(Level::Time)]);
-    assert!(harness.query_by_label("Undo").is_none(), "the dial is where it was");
-    assert_eq!(logged(&harness, Kind::Budget).len(), 1, "the log keeps that it was so");
+    deliver(&mut harness, vec![add(Level::Time)]);
+    assert!(harness.query_by_label("Undo").is_none(), "the dial is back at its level");
+    assert_eq!(logged(&harness, LogKind::Budget).len(), 1, "the log keeps the entry");
     let can_undo = |harness: &Harness<'static, App>| harness.state().situation().undo_of_budget;
-    assert!(can_undo(&harness), "the agent has not said yet that no step of the budget stands");
-    tell(&mut harness, vec![Told::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    assert!(can_undo(&harness), "the agent has not yet reported that no step stands");
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
     assert!(!can_undo(&harness));
-    assert_eq!(logged(&harness, Kind::Budget).len(), 1);
+    assert_eq!(logged(&harness, LogKind::Budget).len(), 1);
 }
 
 #[test]
-fn what_it_did_before_anybody_looked_is_no_news_and_can_be_undone() {
+fn earlier_budget_step_can_be_undone() {
     let mut harness = with_budget(stepped(7));
-    assert!(logged(&harness, Kind::Budget).is_empty());
-    act(&mut harness, Command::UndoOfBudget(None));
-    assert_eq!(logged(&harness, Kind::Request).len(), 1);
+    assert!(logged(&harness, LogKind::Budget).is_empty());
+    act(&mut harness, UiCommand::UndoOfBudget(None));
+    assert_eq!(logged(&harness, LogKind::Request).len(), 1);
     let mut harness = with_budget(stands());
-    let enabled = Command::UndoOfBudget(None).enabled(&harness.state().situation());
-    assert_eq!(enabled, Err("the budget has turned nothing down"));
-    act(&mut harness, Command::UndoOfBudget(None));
-    let refused = logged(&harness, Kind::Refusal).pop().expect("it is refused");
-    assert!(refused.contains("has turned nothing down"), "{refused}");
+    let enabled = UiCommand::UndoOfBudget(None).enabled(&harness.state().situation());
+    assert_eq!(enabled, Err("the budget has not turned anything down"));
+    act(&mut harness, UiCommand::UndoOfBudget(None));
+    let refused = logged(&harness, LogKind::Refusal).pop().expect("it is refused");
+    assert!(refused.contains("has not turned anything down"), "{refused}");
 }
 
 #[test]
-fn it_is_set_in_a_dialog_and_a_refusal_is_told() {
+fn budget_dialog_sets_it_and_reports_refusal() {
     let mut harness = with_budget(CostBudget::default());
-    act(&mut harness, Command::Budget);
-    assert!(says(&harness, "no budget: nothing limits what dials cost"));
+    act(&mut harness, UiCommand::Budget);
+    assert!(shows(&harness, "no budget is set"));
     harness.event(Typed::Text("much".into()));
     harness.run_steps(3);
-    assert!(says(&harness, "a budget is off, or so many percent of one processor"));
-    act(&mut harness, Command::Escape);
-    assert!(!says(&harness, "nothing limits"));
-    act(&mut harness, Command::Budget);
+    assert!(shows(&harness, "a budget is off or a percentage of one processor"));
+    act(&mut harness, UiCommand::Escape);
+    assert!(!shows(&harness, "no budget is set"));
+    act(&mut harness, UiCommand::Budget);
     harness.event(Typed::Text("2.5".into()));
     harness.run_steps(3);
     harness.get_by_label("Set").click();
     harness.run_steps(3);
-    assert!(!says(&harness, "nothing limits"), "it is closed");
-    tell(
+    assert!(!shows(&harness, "no budget is set"), "the dialog is closed");
+    deliver(
         &mut harness,
-        vec![Told::BudgetRefused(Refused { why: "redial dial has control".into(), holder: None })],
+        vec![ConnectionUpdate::BudgetRefused(RefusedRequest { why: "redial dial has control".into(), holder: None })],
     );
     assert_eq!(
-        logged(&harness, Kind::Refusal).pop().as_deref(),
+        logged(&harness, LogKind::Refusal).pop().as_deref(),
         Some("the budget was not set: redial dial has control")
     );
     let set = CostBudget { limit: Some(Share(250)), ..CostBudget::default() };
-    tell(&mut harness, vec![Told::Event(Event::Budget(set))]);
-    let told = logged(&harness, Kind::Notice).pop().expect("it is told");
-    assert!(told.starts_with("budget: dials may cost 2.5 % of a processor together"), "{told}");
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(set))]);
+    let shown_text = logged(&harness, LogKind::Notice).pop().expect("it is told");
+    assert!(shown_text.starts_with("budget: all dials together may cost 2.5 % of a processor"), "{shown_text}");
 }
 
-/// Whoever looks a minute later has not read it yet.
+/// A user who looks a minute later has not read it yet.
 #[test]
-fn what_can_be_undone_stays_until_it_is_closed() {
+fn undoable_notification_stays_until_closed() {
     let mut harness = with_budget(stands());
-    act(&mut harness, Command::Filter("cart".into()));
-    tell(&mut harness, vec![Told::Event(Event::Budget(stepped(7)))]);
+    act(&mut harness, UiCommand::Filter("cart".into()));
+    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
     harness.state_mut().toast.expire();
     harness.run_steps(3);
     assert!(harness.query_by_label("Undo").is_some());
-    act(&mut harness, Command::Escape);
+    act(&mut harness, UiCommand::Escape);
     assert!(harness.query_by_label("Undo").is_none(), "Esc closes it");
     let filter = |harness: &Harness<'static, App>| {
-        harness.state().model.current().map(|shop| shop.list.filter().text.clone())
+        harness.state().model.current().map(|shop| shop.table().list.filter().text.clone())
     };
-    assert_eq!(filter(&harness).as_deref(), Some("cart"), "and nothing else");
-    act(&mut harness, Command::Escape);
+    assert_eq!(filter(&harness).as_deref(), Some("cart"), "Esc does nothing else");
+    act(&mut harness, UiCommand::Escape);
     assert_eq!(filter(&harness).as_deref(), Some(""));
 }
 
 #[test]
-fn what_it_stepped_down_says_so_as_long_as_that_stands() {
+fn stepped_down_method_mentions_the_budget() {
     let mut harness = with_budget(stepped(7));
     let why = "stepped down to count by the budget: it cost 7 % of a processor, and all dials may cost 5 %";
     let step = |state, wanted| {
         let mut row = row(0, state, wanted, 3, None);
         row.times_note = Some(why.into());
-        Told::Event(Event::Rows { id: None, rows: vec![row] })
+        ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![row] })
     };
     let value = |harness: &Harness<'static, App>| harness.get_by_label(ADD).value().unwrap_or_default();
-    tell(&mut harness, vec![step(State::Live, Level::Count)]);
-    assert!(says(&harness, "1 stepped down by the budget"), "in the strip");
-    assert_eq!(value(&harness), "live, by the budget, 3 calls");
+    deliver(&mut harness, vec![step(CopyState::Live, Level::Count)]);
+    assert!(shows(&harness, "1 turned down by the budget"), "in the status bar");
+    assert_eq!(value(&harness), "live (budget), 3 calls");
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     assert_eq!(harness.query_all_by_label(why).count(), 1);
-    let (reason, calls) = (harness.get_by_label(why).rect(), harness.get_by_label("now").rect());
+    let (reason, calls) = (harness.get_by_label(why).rect(), harness.get_by_label("Now").rect());
     assert!(reason.bottom() < calls.top(), "below the state, above the numbers");
-    tell(&mut harness, vec![step(State::Off, Level::Off)]);
-    assert_eq!(value(&harness), "off, by the budget, 3 calls");
-    let back = Told::Event(Event::Rows { id: None, rows: vec![row(0, State::Live, Level::Count, 3, None)] });
-    tell(&mut harness, vec![back, Told::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    deliver(&mut harness, vec![step(CopyState::Off, Level::Off)]);
+    assert_eq!(value(&harness), "off (budget), 3 calls");
+    let back = ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![row(0, CopyState::Live, Level::Count, 3, None)] });
+    deliver(&mut harness, vec![back, ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
     assert_eq!(value(&harness), "live, 3 calls");
-    assert!(!says(&harness, "stepped down by the budget"));
+    assert!(!shows(&harness, "turned down by the budget"));
 }

@@ -1,62 +1,62 @@
-//! Async methods in the panel: how their calls complete, and the button that has it told.
+//! Tests of async methods in the details panel: their completions, and the button that times them.
 
-use super::several::{ADD, value};
-use super::stage::{row, tell, with_shop};
+use super::fleet::{ADD, value};
+use super::fixture::{row, deliver, with_shop};
 use crate::desktop::App;
 use crate::model::dials::tests::times;
-use crate::model::update::Told;
+use crate::model::update::ConnectionUpdate;
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::ids::MethodToken;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use redial_protocol::times::{Completions, Times};
 
-/// The method that passes for `Add`'s `MoveNext`, and its dial.
+/// The method that stands in for `Add`'s `MoveNext`, and its dial.
 const BODY: MethodToken = MethodToken(0x0600_0007);
-const BODY_DIAL: &str = "dial of Shop!Shop.Pricing.Discount(Shop.Money, int)";
-const BUTTON: &str = "Time its completions";
+const BODY_DIAL: &str = "Dial of Shop!Shop.Pricing.Discount(Shop.Money, int)";
+const BUTTON: &str = "Time completions";
 
-fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
 }
 
-fn rows(wanted: &[(u32, Level)]) -> Told {
-    let rows = wanted.iter().map(|(index, level)| row(*index, State::Live, *level, 0, None)).collect();
-    Told::Event(Event::Rows { id: None, rows })
+fn rows(wanted: &[(u32, Level)]) -> ConnectionUpdate {
+    let rows = wanted.iter().map(|(index, level)| row(*index, CopyState::Live, *level, 0, None)).collect();
+    ConnectionUpdate::Event(Event::Rows { id: None, rows })
 }
 
-fn told(times: Times) -> Told {
-    Told::Event(Event::Times { id: None, times: vec![times] })
+fn times_update(times: Times) -> ConnectionUpdate {
+    ConnectionUpdate::Event(Event::Times { id: None, times: vec![times] })
 }
 
 #[test]
-fn an_async_method_s_completions_are_shown_once_they_were_asked_for() {
+fn async_completions_appear_once_timed() {
     let mut harness = with_shop(Theme::Dark);
-    if let Some(facts) = harness.state_mut().model.current_mut().and_then(|shop| shop.facts.as_mut()) {
+    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
         facts.levels.push(Level::Time);
     }
     let add = Times { move_next: Some(BODY), ..times(0) };
-    tell(&mut harness, vec![rows(&[(0, Level::Time)]), told(add)]);
+    deliver(&mut harness, vec![rows(&[(0, Level::Time)]), times_update(add)]);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    assert!(says(&harness, BUTTON) && !says(&harness, "mean to completion"));
+    assert!(shows(&harness, BUTTON) && !shows(&harness, "Mean to completion"));
     assert_eq!(value(&harness, BODY_DIAL), "off");
     harness.get_by_label(BUTTON).click();
     harness.run_steps(3);
-    assert_eq!(value(&harness, BODY_DIAL), "time, asking…");
+    assert_eq!(value(&harness, BODY_DIAL), "time, requesting…");
 
     let completions =
         Completions { starts: 9, completions: 8, in_flight: 1, before: 0, waited_ns: 16_000_000 };
     let add = Times { completions: Some(completions), ..add };
-    tell(&mut harness, vec![rows(&[(0, Level::Time), (6, Level::Time)]), told(add)]);
+    deliver(&mut harness, vec![rows(&[(0, Level::Time), (6, Level::Time)]), times_update(add)]);
     assert!(
-        says(&harness, "mean to completion") && says(&harness, "2.00 ms") && says(&harness, "not completed")
+        shows(&harness, "Mean to completion") && shows(&harness, "2.00 ms") && shows(&harness, "Not completed")
     );
-    assert!(!says(&harness, BUTTON), "it is dialled along");
-    // Counted only: there is nothing to bring along.
-    tell(&mut harness, vec![rows(&[(0, Level::Count), (6, Level::Off)])]);
-    assert!(!says(&harness, BUTTON) && says(&harness, "2.00 ms"), "the last numbers stay");
+    assert!(!shows(&harness, BUTTON), "MoveNext is timed, too");
+    // The method is only counted, so there are no completions to time.
+    deliver(&mut harness, vec![rows(&[(0, Level::Count), (6, Level::Off)])]);
+    assert!(!shows(&harness, BUTTON) && shows(&harness, "2.00 ms"), "the last numbers stay");
 }

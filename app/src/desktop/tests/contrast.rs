@@ -1,7 +1,7 @@
-//! Whether what is drawn can be read: the colour of every glyph of a frame against what was really painted beneath it
-//! (WCAG 2.2, 1.4.3: at least 4.5:1), whatever the theme says, disabled, selected, hovered and marked texts included.
+//! Checks legibility: compares the colour of every glyph in a frame with what is painted beneath it (WCAG
+//! 2.2, 1.4.3: at least 4.5:1), including disabled, selected, hovered and highlighted text.
 
-use super::stage::{minute, rows, tell, window, with_shop};
+use super::fixture::{minute, rows, deliver, window, with_shop};
 use crate::desktop::App;
 use crate::ui::theme::tests::contrast;
 use crate::ui::theme::{DARK, LIGHT, Palette};
@@ -14,14 +14,14 @@ use std::collections::BTreeSet;
 /// The least ratio for text.
 const LEAST: f64 = 4.5;
 
-/// What was filled so far, and what of the text upon it is too weak.
+/// The areas filled so far, and texts too weak on them.
 struct Reader {
     fills: Vec<(Rect, Color32)>,
     weak: BTreeSet<String>,
     glyphs: usize,
 }
 
-/// Panics unless every glyph of the last frame can be read; the number of glyphs looked at.
+/// Panics unless every glyph of the last frame is legible; returns the number of glyphs checked.
 pub fn check(output: &FullOutput, theme: Theme, what: &str) -> usize {
     let palette: &Palette = if theme == Theme::Dark { &DARK } else { &LIGHT };
     let mut reader =
@@ -37,10 +37,10 @@ impl Reader {
     fn read(&mut self, clip: Rect, shape: &Shape) {
         match shape {
             Shape::Vec(shapes) => shapes.iter().for_each(|shape| self.read(clip, shape)),
-            // A shadow lies beside what throws it.
+            // A shadow lies beside its widget.
             Shape::Rect(rect) if rect.blur_width == 0.0 => self.fill(clip, rect.rect, rect.fill),
             Shape::Circle(circle) => {
-                // What of it is surely within.
+                // The area certainly within it.
                 let side = circle.radius * std::f32::consts::SQRT_2;
                 self.fill(clip, Rect::from_center_size(circle.center, [side, side].into()), circle.fill);
             }
@@ -76,7 +76,7 @@ impl Reader {
                 })
             };
             let glyphs = &visuals.glyph_vertex_range;
-            // They reach a point into the letters beside them.
+            // Highlights extend a point into neighbouring letters.
             let marks: Vec<(Rect, Color32)> =
                 quads(0, glyphs.start).map(|(rect, colour)| (rect.shrink(1.0), colour)).collect();
             for (rect, colour) in quads(glyphs.start, glyphs.end) {
@@ -107,13 +107,13 @@ impl Reader {
 
 fn counting(theme: Theme) -> Harness<'static, App> {
     let mut harness = with_shop(theme);
-    tell(&mut harness, vec![rows()]);
-    tell(&mut harness, minute());
+    deliver(&mut harness, vec![rows()]);
+    deliver(&mut harness, minute());
     harness
 }
 
 #[test]
-fn whatever_the_pointer_is_on_can_be_read() {
+fn hovered_widgets_are_legible() {
     for theme in [Theme::Dark, Theme::Light] {
         let mut harness = counting(theme);
         harness.get_by_label("Shop!Shop.Cart.Add(int)").click();
@@ -128,12 +128,12 @@ fn whatever_the_pointer_is_on_can_be_read() {
                 glyphs += check(harness.output(), theme, &format!("with the pointer at {at}"));
             }
         }
-        assert!(glyphs > 160 * 500, "{glyphs} glyphs are no window");
+        assert!(glyphs > 160 * 500, "{glyphs} glyphs are not a window");
     }
 }
 
 #[test]
-fn what_cannot_be_used_now_can_be_read() {
+fn disabled_widgets_are_legible() {
     for theme in [Theme::Dark, Theme::Light] {
         for menu in ["Dials", "Methods", "Process", "View"] {
             for mut harness in [window(theme), counting(theme)] {

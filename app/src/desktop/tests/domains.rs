@@ -1,19 +1,19 @@
-//! AppDomains and copies: what a knob turns, what is asked first, what is merged.
+//! Tests of AppDomains and copies: targets of knobs, confirmations, merged rows.
 
-use super::stage::{act, copy_row, crowd, look_at_domains, status, tell, window, window_of, with_shop};
-use crate::commands::Command;
+use super::fixture::{act, copy_row, crowd, look_at_domains, status, deliver, window, window_of, with_shop};
+use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::log::Kind;
-use crate::model::update::{Told, Undone};
+use crate::model::log::LogKind;
+use crate::model::update::{ConnectionUpdate, UndoneChange};
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
-use redial_protocol::order::{Order, Stand, StandingOrder};
+use redial_protocol::order::{Order, Lifetime, StandingOrder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
 const CONCAT: &str = "System.Private.CoreLib!System.String.Concat(string, string)";
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -21,16 +21,16 @@ const IIS: &str = "/LM/W3SVC/1/ROOT/Shop-2-133012345678901234";
 
 fn tree() -> Harness<'static, App> {
     let mut harness = look_at_domains(window(Theme::Dark));
-    act(&mut harness, Command::Tree);
+    act(&mut harness, UiCommand::Tree);
     harness
 }
 
 fn requests(harness: &Harness<'static, App>) -> Vec<String> {
     let log = &harness.state().model.log;
-    log.entries().iter().filter(|entry| entry.kind == Kind::Request).map(|entry| entry.text.clone()).collect()
+    log.entries().iter().filter(|entry| entry.kind == LogKind::Request).map(|entry| entry.text.clone()).collect()
 }
 
-fn says(harness: &Harness<'static, App>, part: &str) -> bool {
+fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
     harness.query_all_by_label_contains(part).next().is_some()
 }
 
@@ -43,110 +43,110 @@ fn click(harness: &mut Harness<'static, App>, label: &str) {
 fn domains_are_the_first_level_and_each_has_a_knob() {
     let mut harness = tree();
     for domain in ["First", "Second", IIS] {
-        assert!(harness.query_by_label(&format!("dial of AppDomain {domain}")).is_some(), "{domain}");
+        assert!(harness.query_by_label(&format!("Dial of AppDomain {domain}")).is_some(), "{domain}");
     }
-    assert!(!says(&harness, "dial of AppDomain EE Shared"), "nothing of it is shown");
-    click(&mut harness, "dial of AppDomain Second");
+    assert!(!shows(&harness, "Dial of AppDomain EE Shared"), "it has no visible methods");
+    click(&mut harness, "Dial of AppDomain Second");
     assert_eq!(requests(&harness), ["count on 10 methods in Second"]);
     let pending = |harness: &Harness<'static, App>, label: &str| {
-        harness.get_by_label(label).value().is_some_and(|value| value.contains("asking"))
+        harness.get_by_label(label).value().is_some_and(|value| value.contains("requesting"))
     };
-    assert!(pending(&harness, "dial of AppDomain Second") && !pending(&harness, "dial of AppDomain First"));
+    assert!(pending(&harness, "Dial of AppDomain Second") && !pending(&harness, "Dial of AppDomain First"));
 }
 
 #[test]
-fn a_knob_of_what_is_shared_asks_first() {
+fn dial_of_shared_method_asks_first() {
     let mut harness = look_at_domains(window(Theme::Dark));
-    act(&mut harness, Command::HideFramework);
-    act(&mut harness, Command::Filter("Concat".into()));
-    let dial = format!("dial of {CONCAT}");
+    act(&mut harness, UiCommand::HideFramework);
+    act(&mut harness, UiCommand::Filter("Concat".into()));
+    let dial = format!("Dial of {CONCAT}");
     click(&mut harness, &dial);
-    assert!(says(&harness, "serves 3, all of them will see this"), "no question");
-    assert!(says(&harness, "First, Second and site 1, /Shop"));
-    assert!(!says(&harness, Command::LeaveShared.name()), "there is nothing else in it");
+    assert!(shows(&harness, "serves 3 AppDomains, so the change affects all of them"), "no question");
+    assert!(shows(&harness, "First, Second and site 1, /Shop"));
+    assert!(!shows(&harness, UiCommand::LeaveShared.name()), "it has no other methods");
     harness.key_press(Key::Escape);
     harness.run_steps(3);
-    assert!(!says(&harness, "serves 3") && requests(&harness).is_empty());
+    assert!(!shows(&harness, "serves 3") && requests(&harness).is_empty());
     click(&mut harness, &dial);
-    click(&mut harness, Command::ShareTurn.name());
+    click(&mut harness, UiCommand::ShareTurn.name());
     assert_eq!(requests(&harness), [format!("count on {CONCAT}")]);
-    // To turn it off again takes nothing from anybody that was not given.
+    // Turning it off affects nobody, so it needs no confirmation.
     click(&mut harness, &dial);
     assert_eq!(requests(&harness).len(), 2);
 }
 
 #[test]
-fn a_domain_with_what_it_shares_offers_to_leave_that_out() {
+fn domain_dial_offers_to_skip_shared_methods() {
     let mut harness = tree();
-    act(&mut harness, Command::HideFramework);
-    click(&mut harness, "dial of AppDomain First");
-    assert!(says(&harness, "System.Private.CoreLib serves 3"));
-    click(&mut harness, Command::LeaveShared.name());
+    act(&mut harness, UiCommand::HideFramework);
+    click(&mut harness, "Dial of AppDomain First");
+    assert!(shows(&harness, "System.Private.CoreLib serves 3"));
+    click(&mut harness, UiCommand::LeaveShared.name());
     assert_eq!(requests(&harness), ["count on 10 methods in First"]);
-    click(&mut harness, "dial of AppDomain Second");
-    click(&mut harness, Command::ShareTurn.name());
+    click(&mut harness, "Dial of AppDomain Second");
+    click(&mut harness, UiCommand::ShareTurn.name());
     assert_eq!(requests(&harness)[1..], ["count on 13 methods in Second"]);
 }
 
 #[test]
 fn merged_copies_are_one_row_and_its_dial_is_for_all() {
     let mut harness = look_at_domains(window(Theme::Dark));
-    let dial = |place: &str| format!("dial of {ADD}{place}");
+    let dial = |place: &str| format!("Dial of {ADD}{place}");
     assert!(harness.query_by_label(&dial(" in First")).is_some());
     assert!(harness.query_by_label(&dial("")).is_none());
-    tell(
+    deliver(
         &mut harness,
-        vec![Told::Event(Event::Rows {
+        vec![ConnectionUpdate::Event(Event::Rows {
             id: None,
-            rows: vec![copy_row(2, State::Live, 30), copy_row(3, State::Live, 4)],
+            rows: vec![copy_row(2, CopyState::Live, 30), copy_row(3, CopyState::Live, 4)],
         })],
     );
-    act(&mut harness, Command::MergeCopies);
+    act(&mut harness, UiCommand::MergeCopies);
     assert!(harness.query_by_label(&dial(" in First")).is_none());
     let row = |harness: &Harness<'static, App>| harness.get_by_label(ADD).accesskit_node().value();
     assert_eq!(row(&harness).as_deref(), Some("2 of 2 live, 34 calls"));
     click(&mut harness, &dial(""));
     assert_eq!(requests(&harness), [format!("count on {ADD} (3 copies)")]);
-    act(&mut harness, Command::OnlyDialled);
+    act(&mut harness, UiCommand::OnlyDialled);
     assert!(harness.query_by_label(ADD).is_some(), "a copy of it is dialled");
-    act(&mut harness, Command::Tree);
-    assert!(says(&harness, "AppDomain all AppDomains"));
+    act(&mut harness, UiCommand::Tree);
+    assert!(shows(&harness, "AppDomain all AppDomains"));
 }
 
 #[test]
-fn with_one_domain_nothing_tells_of_copies() {
+fn single_domain_hides_copies() {
     let mut harness = with_shop(Theme::Dark);
-    assert!(harness.query_by_label("merge copies").is_none());
-    act(&mut harness, Command::MergeCopies);
-    act(&mut harness, Command::Tree);
-    assert!(says(&harness, "AppDomain clrhost") && !says(&harness, "copies"));
+    assert!(harness.query_by_label("Merge copies").is_none());
+    act(&mut harness, UiCommand::MergeCopies);
+    act(&mut harness, UiCommand::Tree);
+    assert!(shows(&harness, "AppDomain clrhost") && !shows(&harness, "copies"));
 }
 
 #[test]
-fn every_copy_of_the_selected_method_has_a_dial_of_its_own() {
+fn every_copy_has_its_own_dial() {
     let mut harness = look_at_domains(window_of(Theme::Dark, [1180.0, 1000.0]));
-    act(&mut harness, Command::MergeCopies);
+    act(&mut harness, UiCommand::MergeCopies);
     click(&mut harness, ADD);
-    assert!(says(&harness, "3 copies"));
-    click(&mut harness, &format!("dial of copy #2 in Second of {ADD}"));
-    let turned = harness.state().model.current().expect("there").turns.undoable().map(str::to_owned);
+    assert!(shows(&harness, "3 copies"));
+    click(&mut harness, &format!("Dial of copy #2 in Second of {ADD}"));
+    let turned = harness.state().model.current().expect("there").table().changes.undoable().map(str::to_owned);
     assert_eq!(turned.as_deref(), Some("count on Shop!Shop.Cart.Add(int) in Second"));
     let asked = |domain: &str| {
-        let label = format!("dial of copy {domain} of {ADD}");
+        let label = format!("Dial of copy {domain} of {ADD}");
         let dial = harness.get_by_label(&label);
         dial.value().unwrap_or_default()
     };
-    assert!(asked("#2 in Second").contains("asking") && !asked("#1 in First").contains("asking"));
+    assert!(asked("#2 in Second").contains("requesting") && !asked("#1 in First").contains("requesting"));
 }
 
 #[test]
 fn the_agents_plan_replaces_what_was_known() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 2_000);
-    act(&mut harness, Command::SelectAll);
+    act(&mut harness, UiCommand::SelectAll);
     harness.key_press(Key::Space);
     harness.run_steps(3);
-    assert!(says(&harness, "Asking the agent"));
+    assert!(shows(&harness, "Waiting for the agent's plan"));
     let bulk = harness.state().confirm.as_ref().expect("a question");
     let (_, ticket) = *bulk.plan.asked.first().expect("it was asked");
     let plan = PlanReport {
@@ -160,28 +160,28 @@ fn the_agents_plan_replaces_what_was_known() {
         expected_agent_bytes: 1 << 20,
         ..PlanReport::default()
     };
-    tell(&mut harness, vec![Told::Plan(ticket, Ok(Box::new(plan)))]);
+    deliver(&mut harness, vec![ConnectionUpdate::Plan(ticket, Ok(Box::new(plan)))]);
     for part in
-        ["1,990 to be recompiled", "12 without a body", "7 refused", "5 of them are generic", "3.00 MiB"]
+        ["1,990 will be recompiled", "12 skipped: no body", "7 refused", "5 of them are generic", "3.00 MiB"]
     {
-        assert!(says(&harness, part), "{part}");
+        assert!(shows(&harness, part), "{part}");
     }
-    assert!(!says(&harness, "Asking the agent"));
+    assert!(!shows(&harness, "Waiting for the agent's plan"));
     harness.key_press(Key::Enter);
     harness.run_steps(3);
-    let ticket = harness.state().model.current().expect("there").turns.pending()[0].ticket;
-    tell(&mut harness, vec![Told::Progress(ticket, 500, 1_990)]);
-    assert_eq!(harness.get_by_label("progress of the turn").value().as_deref(), Some("500 of 1,990"));
-    assert!(harness.query_by_label(Command::CancelTurn(ticket).name()).is_some());
-    tell(&mut harness, vec![Told::Dialled(ticket, Ok(DialReport::default()))]);
-    assert!(harness.query_by_label("progress of the turn").is_none());
+    let ticket = harness.state().model.current().expect("there").table().changes.pending()[0].ticket;
+    deliver(&mut harness, vec![ConnectionUpdate::Progress(ticket, 500, 1_990)]);
+    assert_eq!(harness.get_by_label("Progress of the change").value().as_deref(), Some("500 of 1,990"));
+    assert!(harness.query_by_label(UiCommand::CancelTurn(ticket).name()).is_some());
+    deliver(&mut harness, vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))]);
+    assert!(harness.query_by_label("Progress of the change").is_none());
 }
 
 #[test]
-fn a_refusal_of_what_is_shared_names_the_domains() {
+fn refusal_of_shared_method_names_domains() {
     let mut harness = tree();
-    click(&mut harness, "dial of AppDomain First");
-    let ticket = harness.state().model.current().expect("there").turns.pending()[0].ticket;
+    click(&mut harness, "Dial of AppDomain First");
+    let ticket = harness.state().model.current().expect("there").table().changes.pending()[0].ticket;
     let shared = SharedModule {
         module: "Common".into(),
         methods: 1,
@@ -197,22 +197,22 @@ fn a_refusal_of_what_is_shared_names_the_domains() {
         shared: vec![shared],
         ..DialReport::default()
     };
-    tell(&mut harness, vec![Told::Dialled(ticket, Ok(report))]);
-    assert!(says(&harness, "one copy of Common serves First, Second and 3 more"));
+    deliver(&mut harness, vec![ConnectionUpdate::Dialled(ticket, Ok(report))]);
+    assert!(shows(&harness, "one copy of Common serves First, Second and 3 more"));
 }
 
-/// Orders and turns of several users.
+/// Sends orders and history entries of several users.
 pub fn tell_orders(harness: &mut Harness<'static, App>) {
-    let order = |pattern: &str, domain: Option<&str>, stand, program: &str| StandingOrder {
+    let order = |pattern: &str, domain: Option<&str>, lifetime, program: &str| StandingOrder {
         order: Order { domain: domain.map(str::to_owned), ..Order::new(pattern, Level::Count) },
-        stand,
+        lifetime,
         user: "www".into(),
         by: Holder { pid: 77, program: program.into() },
     };
     let orders = vec![
-        order("Shop!Shop.Cart.*", None, Stand::Kept, "redial dial"),
-        order("Shop!Shop.Pricing.*", Some("Second"), Stand::KeptFor { ms: 90_000 }, "redial dial"),
-        order("Shop!0x06000001", None, Stand::Held, "redial app"),
+        order("Shop!Shop.Cart.*", None, Lifetime::Kept, "redial dial"),
+        order("Shop!Shop.Pricing.*", Some("Second"), Lifetime::KeptFor { ms: 90_000 }, "redial dial"),
+        order("Shop!0x06000001", None, Lifetime::Held, "redial app"),
     ];
     let entry = |t_unix_ms, program: &str, order: &str| AuditEntry {
         t_unix_ms,
@@ -226,15 +226,15 @@ pub fn tell_orders(harness: &mut Harness<'static, App>) {
     ];
     let mut account = status();
     (account.held, account.kept, account.audit) = (1, 6, audit);
-    tell(harness, vec![Told::AgentStatus(Box::new(account)), Told::Orders(orders, 2)]);
+    deliver(harness, vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(orders, 2)]);
 }
 
 #[test]
-fn orders_and_who_turned_what_are_shown() {
+fn shows_orders_and_history() {
     let mut harness = with_shop(Theme::Dark);
     tell_orders(&mut harness);
-    assert!(says(&harness, "6 kept"), "in the strip");
-    act(&mut harness, Command::Agent);
+    assert!(shows(&harness, "6 kept"), "in the status bar");
+    act(&mut harness, UiCommand::Agent);
     for part in [
         "This window has control",
         "domain=Second",
@@ -242,32 +242,32 @@ fn orders_and_who_turned_what_are_shown() {
         "redial dial (pid 77, www)",
         "2 changes",
     ] {
-        assert!(says(&harness, part), "{part}");
+        assert!(shows(&harness, part), "{part}");
     }
-    // However long an order is, who set it stands beside it.
+    // However long an order is, the user's name stays visible beside it.
     let order = format!("Shop!Shop.{}* = time", "Pricing+<>c__DisplayClass5_0.".repeat(5));
     let entry =
         AuditEntry { t_unix_ms: 0, user: "www".into(), program: "redial dial".into(), order: order.clone() };
     let standing = StandingOrder {
         order: Order::new(order.trim_end_matches(" = time"), Level::Time),
-        stand: Stand::Held,
+        lifetime: Lifetime::Held,
         user: "www".into(),
         by: Holder { pid: 77, program: "redial app".into() },
     };
     let account = AgentStatus { audit: vec![entry], ..status() };
-    tell(&mut harness, vec![Told::AgentStatus(Box::new(account)), Told::Orders(vec![standing], 2)]);
+    deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(vec![standing], 2)]);
     harness.run_steps(3);
     let frame = harness.ctx.content_rect().width();
     let (left, dialog) = (frame / 2.0 - 380.0, frame / 2.0 + 380.0);
     let right = |part: &str| -> Vec<f32> {
-        // The log says some of it, too.
+        // The log repeats some of it.
         let rects = harness.query_all_by_label_contains(part).map(|node| node.rect());
         rects.filter(|rect| rect.left() > left).map(|rect| rect.right()).collect()
     };
     assert!(right("redial app (pid 77, www)").into_iter().all(|right| right < dialog));
     let orders = right(" = time");
     assert!(orders.len() == 2 && orders.iter().all(|right| *right < dialog), "{orders:?}");
-    click(&mut harness, Command::UndoOfAnyone.name());
+    click(&mut harness, UiCommand::UndoOfAnyone.name());
     assert_eq!(requests(&harness), ["undo of the last change of anyone"]);
     let what = AuditEntry {
         t_unix_ms: 0,
@@ -276,10 +276,10 @@ fn orders_and_who_turned_what_are_shown() {
         order: "Shop!* = count".into(),
     };
     let report = DialReport { matched: 9, accepted: 9, ..DialReport::default() };
-    let undone = Undone { what, report };
-    tell(&mut harness, vec![Told::Undone(crate::model::ids::Ticket(1), Ok(Box::new(undone)))]);
-    assert!(says(&harness, "undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
+    let undone = UndoneChange { what, report };
+    deliver(&mut harness, vec![ConnectionUpdate::Undone(crate::model::ids::Ticket(1), Ok(Box::new(undone)))]);
+    assert!(shows(&harness, "undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
     harness.key_press(Key::Escape);
     harness.run_steps(3);
-    assert!(!says(&harness, "Who turned what"));
+    assert!(!shows(&harness, "Newest first."));
 }

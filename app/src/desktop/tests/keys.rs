@@ -1,10 +1,10 @@
-//! Keys and the wheel: each press counts, and what turns a dial scrolls nothing.
+//! Tests of keys and the wheel: each press counts, and turning a dial scrolls nothing.
 
-use super::stage::{act, crowd, look_at_shops, window, with_shop};
-use crate::commands::Command;
+use super::fixture::{act, crowd, look_at_shops, window, with_shop};
+use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::Node;
-use crate::model::log::Kind;
+use crate::model::log::LogKind;
 use crate::views::methods::filter_id;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2};
@@ -20,7 +20,7 @@ fn key(key: Key, modifiers: Modifiers) -> Event {
 
 fn requests(harness: &Harness<'static, App>) -> Vec<String> {
     let entries = harness.state().model.log.entries().iter();
-    entries.filter(|entry| entry.kind == Kind::Request).map(|entry| entry.text.clone()).collect()
+    entries.filter(|entry| entry.kind == LogKind::Request).map(|entry| entry.text.clone()).collect()
 }
 
 fn press(harness: &mut Harness<'static, App>, keys: impl IntoIterator<Item = Event>) {
@@ -29,10 +29,10 @@ fn press(harness: &mut Harness<'static, App>, keys: impl IntoIterator<Item = Eve
 }
 
 #[test]
-fn two_steps_back_in_one_frame_undo_two_turns() {
+fn two_undo_keys_in_one_frame_undo_two_changes() {
     let mut harness = with_shop(Theme::Dark);
     for method in [ADD, CLEAR] {
-        harness.get_by_label(&format!("dial of {method}")).click();
+        harness.get_by_label(&format!("Dial of {method}")).click();
         harness.run_steps(3);
     }
     let undo = key(Key::Z, Modifiers::COMMAND);
@@ -47,9 +47,9 @@ fn two_steps_back_in_one_frame_undo_two_turns() {
     assert_eq!(requests(&harness), expected);
 }
 
-/// What was asked for last.
+/// Returns the last request.
 fn turned(harness: &Harness<'static, App>) -> Option<String> {
-    harness.state().model.log.newest(Kind::Request).map(|entry| entry.text.clone())
+    harness.state().model.log.newest(LogKind::Request).map(|entry| entry.text.clone())
 }
 
 #[test]
@@ -62,19 +62,19 @@ fn digits_turn_the_selected_methods() {
     press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
     assert_eq!(turned(&harness), Some(format!("count on 2 methods ({ADD} and so on)")));
     press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
-    assert_eq!(requests(&harness).len(), 1, "they are there already");
+    assert_eq!(requests(&harness).len(), 1, "they have that level already");
     press(&mut harness, [key(Key::Num0, Modifiers::NONE)]);
     assert_eq!(turned(&harness), Some(format!("off on 2 methods ({ADD} and so on)")));
-    // What is not offered says why, and Ctrl+0 is another command.
+    // A level that is not offered gives the reason, and Ctrl+0 is another command.
     press(&mut harness, [key(Key::Num2, Modifiers::NONE), key(Key::Num0, Modifiers::COMMAND)]);
     assert_eq!(requests(&harness).len(), 2);
-    let refused = harness.state().model.log.newest(Kind::Refusal).map(|entry| entry.text.clone());
+    let refused = harness.state().model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone());
     assert!(refused.is_some_and(|why| why.contains("to time: not offered by this agent")));
 }
 
-/// Both may come in one frame, of a slow one: the second means what the first selected.
+/// In a slow frame both keys arrive together; the second applies to the selection of the first.
 #[test]
-fn a_level_after_select_all_means_what_that_selected() {
+fn level_key_applies_to_select_all_in_same_frame() {
     for merged in [false, true] {
         let mut harness = match merged {
             true => look_at_shops(window(Theme::Dark)),
@@ -83,19 +83,19 @@ fn a_level_after_select_all_means_what_that_selected() {
         press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num1, Modifiers::NONE)]);
         let asked = turned(&harness).unwrap_or_default();
         assert!(asked.starts_with("count on 10 methods"), "{asked}");
-        assert!(harness.state().model.log.newest(Kind::Hint).is_none());
+        assert!(harness.state().model.log.newest(LogKind::Hint).is_none());
         press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num2, Modifiers::NONE)]);
-        let refused = harness.state().model.log.newest(Kind::Refusal).map(|entry| entry.text.clone());
+        let refused = harness.state().model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone());
         assert!(
             refused.is_some_and(|why| why.contains("not offered by this agent")),
-            "asked when it is its turn"
+            "checked when its turn comes"
         );
     }
 }
 
-/// Who types faster than frames come means the field that opens, whichever frame a key falls into.
+/// Text typed faster than frames belongs to the opening field, whichever frame a key falls into.
 #[test]
-fn what_is_typed_while_a_field_opens_is_the_fields() {
+fn text_typed_while_a_field_opens_goes_there() {
     let typed = |letters: &str| -> Vec<Event> {
         let of = |letter: char| {
             let known = Key::from_name(&letter.to_string()).map(|one| key(one, Modifiers::NONE));
@@ -117,9 +117,9 @@ fn what_is_typed_while_a_field_opens_is_the_fields() {
                 harness.step();
             }
             press(&mut harness, typed("2"));
-            assert_eq!(requests(&harness), [""; 0], "{text} {split}: no dial is turned");
+            assert_eq!(requests(&harness), [""; 0], "{text} {split}: no dial turned");
             let field = match text {
-                "/" => "filter of the methods",
+                "/" => "Method filter",
                 "P" => "find a command",
                 _ => "Program",
             };
@@ -129,9 +129,9 @@ fn what_is_typed_while_a_field_opens_is_the_fields() {
     }
 }
 
-/// Whatever had the focus, and wherever the cursor was left.
+/// Whatever had the focus, and wherever the cursor was.
 #[test]
-fn a_field_that_opens_takes_the_keys_from_what_had_the_focus() {
+fn opening_field_takes_keys_from_the_focused_widget() {
     let palette = || key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT);
     let letter =
         |text: &str| [key(Key::from_name(text).expect("a key"), Modifiers::NONE), Event::Text(text.into())];
@@ -142,29 +142,29 @@ fn a_field_that_opens_takes_the_keys_from_what_had_the_focus() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    harness.get_by_label(&format!("dial of {CLEAR}")).focus();
+    harness.get_by_label(&format!("Dial of {CLEAR}")).focus();
     harness.run_steps(3);
     step(&mut harness, [vec![palette()], letter("1").to_vec()].concat());
     step(&mut harness, letter("0").to_vec());
     harness.run_steps(2);
-    assert_eq!(requests(&harness), [""; 0], "the knob that had the focus stays");
+    assert_eq!(requests(&harness), [""; 0], "the focused knob stays as it was");
     let value = |harness: &Harness<'static, App>, field: &str| harness.get_by_label(field).value();
     assert_eq!(value(&harness, "find a command").as_deref(), Some("10"));
-    // The cursor was left behind the first letter, and the field opens anew.
+    // The cursor was after the first letter, and the field opens again.
     press(&mut harness, [key(Key::Home, Modifiers::NONE), key(Key::Escape, Modifiers::NONE)]);
     step(&mut harness, [vec![palette()], letter("L").to_vec()].concat());
     step(&mut harness, letter("O").to_vec());
     step(&mut harness, letter("G").to_vec());
     harness.run_steps(2);
     assert_eq!(value(&harness, "find a command").as_deref(), Some("LOG"));
-    // What closes it ends it: the next key is the list's again.
+    // After it is closed, the next key belongs to the list again.
     press(&mut harness, [key(Key::Escape, Modifiers::NONE)]);
     let close = key(Key::Escape, Modifiers::NONE);
     step(&mut harness, vec![palette(), close, key(Key::Num1, Modifiers::NONE)]);
     harness.run_steps(2);
     assert!(harness.query_by_label("find a command").is_none());
     assert_eq!(requests(&harness), [format!("count on {ADD}")]);
-    // A blank picks nothing: Enter would turn everything off.
+    // A blank selects nothing; Enter would otherwise turn everything off.
     step(&mut harness, vec![palette(), Event::Text(" ".into())]);
     step(&mut harness, vec![key(Key::Enter, Modifiers::NONE)]);
     harness.run_steps(2);
@@ -173,14 +173,14 @@ fn a_field_that_opens_takes_the_keys_from_what_had_the_focus() {
 }
 
 #[test]
-fn a_long_reason_stands_below_its_command() {
+fn long_reason_is_below_its_command() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     press(&mut harness, [key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT)]);
     harness.get_by_label("find a command").type_text("to time");
     harness.run_steps(3);
-    let entry = harness.get_by_label_contains("Turn the selected dials to time").rect();
+    let entry = harness.get_by_label_contains("Set selected dials to time").rect();
     let field = harness.get_by_label("find a command").rect();
     assert!(entry.width() <= field.width() + 1.0 && entry.height() < 70.0, "{entry:?} below {field:?}");
 }
@@ -192,24 +192,24 @@ fn digits_in_a_text_field_are_text() {
     harness.run_steps(3);
     harness.key_press(Key::Slash);
     harness.run_steps(3);
-    harness.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text("1");
+    harness.get_by_role_and_label(Role::TextInput, "Method filter").type_text("1");
     press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
     assert_eq!((harness.state().methods.text.as_str(), turned(&harness)), ("1", None));
 }
 
 #[test]
-fn digits_of_a_focused_knob_are_for_that_one() {
+fn digits_turn_the_focused_knob() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    harness.get_by_label(&format!("dial of {CLEAR}")).focus();
+    harness.get_by_label(&format!("Dial of {CLEAR}")).focus();
     harness.run_steps(3);
     press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
     assert_eq!(requests(&harness), [format!("count on {CLEAR}")]);
 }
 
 #[test]
-fn digits_pick_in_the_menu_of_levels() {
+fn digits_choose_in_the_level_menu() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD).click_secondary();
     harness.run_steps(3);
@@ -217,7 +217,7 @@ fn digits_pick_in_the_menu_of_levels() {
     assert_eq!(turned(&harness), None, "trace is not offered");
     press(&mut harness, [key(Key::Num1, Modifiers::NONE)]);
     assert_eq!(requests(&harness), [format!("count on {ADD}")]);
-    assert!(harness.query_by_label_contains("count the exact").is_none(), "it closes");
+    assert!(harness.query_by_label_contains("count exact").is_none(), "it closes");
 }
 
 fn wheel(harness: &mut Harness<'static, App>, points: f32) {
@@ -231,16 +231,16 @@ fn wheel(harness: &mut Harness<'static, App>, points: f32) {
     harness.run_steps(20);
 }
 
-/// More rows than fit; the pointer rests on the dial of the row that was picked.
+/// More rows than fit; the pointer rests on the dial of the selected row.
 #[test]
-fn the_wheel_on_the_picked_dial_turns_it_and_scrolls_nothing() {
+fn wheel_on_selected_dial_turns_without_scrolling() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 1_500);
     wheel_over(&mut harness, ADD);
     let top = |harness: &Harness<'static, App>| harness.get_by_label(CLEAR).rect().top();
     let before = top(&harness);
     wheel(&mut harness, -60.0);
-    assert!(top(&harness) < before, "not picked: the list scrolls");
+    assert!(top(&harness) < before, "not selected, so the list scrolls");
     wheel(&mut harness, 200.0);
     assert_eq!((top(&harness), requests(&harness).len()), (before, 0));
 
@@ -255,7 +255,7 @@ fn the_wheel_on_the_picked_dial_turns_it_and_scrolls_nothing() {
 }
 
 fn wheel_over(harness: &mut Harness<'static, App>, method: &str) {
-    let at = harness.get_by_label(&format!("dial of {method}")).rect().center();
+    let at = harness.get_by_label(&format!("Dial of {method}")).rect().center();
     harness.hover_at(at);
     harness.run_steps(3);
 }
@@ -263,13 +263,13 @@ fn wheel_over(harness: &mut Harness<'static, App>, method: &str) {
 #[test]
 fn right_and_left_open_and_close_go_in_and_out() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, Command::Tree);
+    act(&mut harness, UiCommand::Tree);
     harness.get_by_label("namespace Shop").click();
     harness.run_steps(3);
     let shown = |harness: &Harness<'static, App>| harness.query_by_label("type Cart").is_some();
     let focus = |harness: &Harness<'static, App>| {
         let shop = harness.state().model.current().expect("Shop");
-        shop.selection.focus().map(|node| shop.catalogue.label(node).to_owned())
+        shop.table().selection.focus().map(|node| shop.table().catalogue.label(node).to_owned())
     };
     let was = shown(&harness);
     let arrow = |right| key(if right { Key::ArrowRight } else { Key::ArrowLeft }, Modifiers::NONE);
@@ -279,32 +279,32 @@ fn right_and_left_open_and_close_go_in_and_out() {
         press(&mut harness, [arrow(true)]);
     }
     press(&mut harness, [arrow(true)]);
-    let inner = harness.state().model.current().expect("Shop").selection.focus();
+    let inner = harness.state().model.current().expect("Shop").table().selection.focus();
     assert!(matches!(inner, Some(Node::Type(_))), "{inner:?}");
     press(&mut harness, [arrow(false)]);
     assert_eq!(focus(&harness).as_deref(), Some("Shop"));
-    act(&mut harness, Command::Keys);
-    let sheet = "On a group of the tree: open or close it, go in or out";
+    act(&mut harness, UiCommand::Keys);
+    let sheet = "In the tree: expand or collapse a group, go in or out";
     assert!(harness.query_by_label(sheet).is_some());
 }
 
-/// In the filter Ctrl+A selects what is written, though that be nothing, and what is typed then is the filter's; the arrows
-/// leave it, and then the methods are meant.
+/// In the filter Ctrl+A selects its text, even if empty, and typing replaces it; after the arrow keys leave
+/// it, Ctrl+A selects methods.
 #[test]
-fn in_the_filter_all_that_is_written_is_selected_and_no_method() {
+fn select_all_in_filter_selects_its_text() {
     let mut harness = with_shop(Theme::Dark);
     let filter = |harness: &mut Harness<'static, App>, text: &str| {
-        harness.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text(text);
+        harness.get_by_role_and_label(Role::TextInput, "Method filter").type_text(text);
         harness.run_steps(3);
     };
     let selected = |harness: &Harness<'static, App>| {
-        harness.state().model.current().map_or(0, |shop| shop.selection.len())
+        harness.state().model.current().map_or(0, |shop| shop.table().selection.len())
     };
     let select_all = |harness: &mut Harness<'static, App>| {
         harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
         harness.run_steps(3);
     };
-    harness.get_by_role_and_label(Role::TextInput, "filter of the methods").click();
+    harness.get_by_role_and_label(Role::TextInput, "Method filter").click();
     harness.run_steps(3);
     for text in ["Box", "Cart"] {
         select_all(&mut harness);
@@ -312,7 +312,7 @@ fn in_the_filter_all_that_is_written_is_selected_and_no_method() {
         assert_eq!(selected(&harness), 0);
         assert_eq!(harness.ctx.memory(|memory| memory.focused()), Some(filter_id()));
         filter(&mut harness, text);
-        assert_eq!(harness.state().methods.text, text, "what was selected is replaced");
+        assert_eq!(harness.state().methods.text, text, "the selected text is replaced");
     }
     harness.key_press(Key::ArrowDown);
     harness.run_steps(3);
@@ -324,29 +324,29 @@ fn in_the_filter_all_that_is_written_is_selected_and_no_method() {
     assert_eq!(harness.state().methods.text, "Cart");
 }
 
-/// Keys that come faster than frames: what is typed behind the filter's key is the filter's, and turns no dial.
+/// Keys typed faster than frames: text after the filter's key belongs to the filter and turns no dial.
 #[test]
-fn what_is_typed_in_the_frame_of_the_filter_key_is_the_filters() {
+fn text_in_frame_of_filter_key_goes_to_the_filter() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(CLEAR).click();
     harness.run_steps(3);
     let typed = |letter: Key, text: &str| [key(letter, Modifiers::NONE), Event::Text(text.to_owned())];
     press(&mut harness, [typed(Key::Slash, "/"), typed(Key::B, "b"), typed(Key::Num1, "1")].concat());
     assert_eq!(harness.state().methods.text, "b1");
-    assert_eq!(harness.state().model.current().expect("Shop").list.filter().text, "b1");
-    assert_eq!(turned(&harness), None, "1 is a letter here");
+    assert_eq!(harness.state().model.current().expect("Shop").table().list.filter().text, "b1");
+    assert_eq!(turned(&harness), None, "1 is text here");
     assert_eq!(harness.ctx.memory(|memory| memory.focused()), Some(filter_id()));
 }
 
 #[test]
-fn down_from_the_filter_is_the_first_row_though_another_was_picked_before() {
+fn down_from_the_filter_goes_to_the_first_row() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label("Shop!Shop.Pricing.Discount(Shop.Money, int)").click();
     harness.run_steps(3);
     press(&mut harness, [key(Key::Slash, Modifiers::NONE)]);
-    harness.get_by_role_and_label(Role::TextInput, "filter of the methods").type_text("cart");
+    harness.get_by_role_and_label(Role::TextInput, "Method filter").type_text("cart");
     harness.run_steps(3);
     press(&mut harness, [key(Key::ArrowDown, Modifiers::NONE)]);
     let shop = harness.state().model.current().expect("Shop");
-    assert_eq!((shop.focus_place(), shop.selection.len()), (Some(0), 1));
+    assert_eq!((shop.table().focus_place(), shop.table().selection.len()), (Some(0), 1));
 }

@@ -1,29 +1,29 @@
-//! The whole window without a screen, fed what workers would tell.
+//! Tests of the whole window without a screen, fed with updates in place of workers.
 
-pub mod stage;
+pub mod fixture;
 
-mod beside;
-mod bodyless;
+mod side_by_side;
+mod bodyless_methods;
 mod budget;
 mod callers;
 mod completions;
 mod contrast;
 mod costs;
 mod domains;
-mod elsewhere;
+mod process_switching;
 mod gestures;
 mod keys;
-mod left_out;
-mod order;
-mod panel;
-mod reach;
-mod room;
+mod filter_hints;
+mod row_order;
+mod detail_panel;
+mod unavailable_processes;
+mod layout;
 mod settings;
-mod several;
+mod fleet;
 mod snapshots;
-mod snapshots_several;
-mod steady;
+mod fleet_snapshots;
+mod stability;
 mod times;
-mod together;
-mod told;
+mod fleet_texts;
+mod notifications;
 mod tree;

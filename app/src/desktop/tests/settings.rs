@@ -1,9 +1,9 @@
-//! What the window remembers from one opening to the next.
+//! Tests that settings survive closing and opening the window.
 
-use super::stage::{act, still};
-use crate::commands::Command;
+use super::fixture::{act, still};
+use crate::commands::UiCommand;
 use crate::desktop::{App, Options};
-use crate::persist::ThemeChoice;
+use crate::settings::ThemeChoice;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
@@ -35,21 +35,21 @@ fn opened(file: &Path) -> Harness<'static, App> {
 }
 
 #[test]
-fn what_was_set_is_there_when_it_opens_again() {
+fn settings_are_restored() {
     let folder = Folder::new("again");
     let file = folder.0.join("deep").join("window.json");
     let mut harness = opened(&file);
     for command in [
-        Command::Theme(ThemeChoice::Light),
-        Command::Tree,
-        Command::HideFramework,
-        Command::Log,
-        Command::ZoomIn,
-        Command::ZoomIn,
+        UiCommand::Theme(ThemeChoice::Light),
+        UiCommand::Tree,
+        UiCommand::HideFramework,
+        UiCommand::Log,
+        UiCommand::ZoomIn,
+        UiCommand::ZoomIn,
     ] {
         act(&mut harness, command);
     }
-    // The edge between the processes and the rest is dragged by 70 points of the screen.
+    // Drags the edge between process list and methods by 70 points of the screen.
     let width = crate::desktop::layout::PROCESSES;
     let edge = eframe::egui::pos2(width, 300.0);
     harness.drag_at(edge);
@@ -75,7 +75,7 @@ fn what_was_set_is_there_when_it_opens_again() {
 }
 
 #[test]
-fn a_corrupt_file_is_set_aside_and_the_window_says_so() {
+fn sets_corrupt_settings_aside_and_reports_it() {
     let folder = Folder::new("corrupt");
     let file = folder.0.join("window.json");
     std::fs::write(&file, "{\"zoom\": ").expect("written");
@@ -86,7 +86,7 @@ fn a_corrupt_file_is_set_aside_and_the_window_says_so() {
 }
 
 #[test]
-fn what_cannot_be_set_aside_is_left_as_it_is() {
+fn settings_file_that_cannot_be_renamed_stays() {
     let folder = Folder::new("stuck");
     let file = folder.0.join("window.json");
     std::fs::write(&file, "no settings").expect("written");
@@ -95,26 +95,26 @@ fn what_cannot_be_set_aside_is_left_as_it_is() {
     }
     let mut harness = opened(&file);
     assert!(harness.query_by_label_contains("nothing is saved").is_some());
-    act(&mut harness, Command::Tree);
+    act(&mut harness, UiCommand::Tree);
     eframe::App::on_exit(harness.state_mut(), None);
     assert_eq!(std::fs::read_to_string(&file).expect("kept"), "no settings");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_folder_that_cannot_be_written_to_is_said_when_something_is_to_be_saved() {
-    // No folder can be made there, by root neither.
+fn reports_an_unwritable_folder_on_first_save() {
+    // Even root cannot create a folder there.
     let mut harness = opened(Path::new("/proc/redial/window.json"));
     assert!(harness.query_by_label_contains("could not be saved").is_none());
-    act(&mut harness, Command::Tree);
-    assert!(harness.query_by_label_contains("the layout could not be saved to /proc/redial").is_some());
+    act(&mut harness, UiCommand::Tree);
+    assert!(harness.query_by_label_contains("The settings could not be saved to /proc/redial").is_some());
 }
 
-/// What the user gave it is only put aside while there is no room.
+/// A small window only shrinks a panel temporarily.
 #[test]
-fn a_panel_is_as_wide_again_once_the_window_is() {
-    let mut harness = super::stage::with_shop(eframe::egui::Theme::Dark);
-    let field = |harness: &Harness<'static, App>| harness.get_by_label("find a process").rect().width();
+fn panel_regains_its_width_with_the_window() {
+    let mut harness = super::fixture::with_shop(eframe::egui::Theme::Dark);
+    let field = |harness: &Harness<'static, App>| harness.get_by_label("Filter processes").rect().width();
     let before = field(&harness);
     let edge = eframe::egui::pos2(crate::desktop::layout::PROCESSES, 300.0);
     for step in [0.0, 60.0] {

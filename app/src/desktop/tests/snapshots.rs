@@ -1,25 +1,26 @@
-//! Pictures of the window in both themes, compared with those committed. `UPDATE_SNAPSHOTS=1` makes them anew; look at
-//! each before committing it.
+//! Pictures of the window in both themes, compared with the committed ones. `UPDATE_SNAPSHOTS=1` renews them;
+//! look at each before committing it.
 
-use super::stage::{
-    SHOP, act, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, tell,
+use super::fixture::{
+    SHOP, act, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, deliver,
     window, window_of, with_shop,
 };
-use crate::commands::Command;
+use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::{MethodIx, Node};
-use crate::model::list::{Filter, Key, Sort};
+use crate::model::list::{Filter, SortKey, Sort};
 use crate::model::processes::{AgentState, ProcessRow};
-use crate::model::selection::Mode;
-use crate::model::update::{Launch, Retry, Told, Update, Written};
+use crate::model::selection::SelectionMode;
+use crate::model::update::{LaunchUpdate, Retry, ConnectionUpdate, Update, ProgramLine};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::Event;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-/// Drivers differ in the last bit of a colour and at edges; a widget in the wrong place has thousands of pixels.
+/// Drivers differ in the last bit of a colour and at edges; a misplaced widget differs in thousands of
+/// pixels.
 const DIFFERENT_PIXELS: usize = 400;
 
 pub(super) fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
@@ -40,8 +41,8 @@ fn counting(theme: Theme) -> Harness<'static, App> {
 }
 
 fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
-    tell(&mut harness, vec![rows()]);
-    tell(&mut harness, minute());
+    deliver(&mut harness, vec![rows()]);
+    deliver(&mut harness, minute());
     harness
 }
 
@@ -49,15 +50,15 @@ fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
 fn first_run() {
     both("first_run", |theme| {
         let mut harness = window(theme);
-        let launch = crate::persist::Launch { program: "dotnet".into(), ..Default::default() };
-        harness.state_mut().demo = crate::views::launch::plan(&launch).ok();
+        let launch = crate::settings::SavedLaunch { program: "dotnet".into(), ..Default::default() };
+        harness.state_mut().demo = crate::views::launch_dialog::plan(&launch).ok();
         feed(&mut harness, vec![Update::Processes(Default::default())]);
         harness
     });
 }
 
 #[test]
-fn processes_to_pick() {
+fn process_list() {
     both("processes", |theme| {
         let mut harness = window(theme);
         feed(&mut harness, vec![Update::Processes(processes())]);
@@ -80,7 +81,7 @@ fn a_filter_with_its_matches() {
     both("filter", |theme| {
         let mut harness = counting(theme);
         harness.state_mut().methods.text = "cart t".into();
-        act(&mut harness, Command::Filter("cart t".into()));
+        act(&mut harness, UiCommand::Filter("cart t".into()));
         harness
     });
 }
@@ -90,7 +91,7 @@ fn nothing_matches() {
     both("no_match", |theme| {
         let mut harness = with_shop(theme);
         harness.state_mut().methods.text = "checkout".into();
-        act(&mut harness, Command::Filter("checkout".into()));
+        act(&mut harness, UiCommand::Filter("checkout".into()));
         harness
     });
 }
@@ -99,9 +100,9 @@ fn nothing_matches() {
 fn a_tree_with_mixed_groups() {
     both("tree", |theme| {
         let mut harness = counting(theme);
-        act(&mut harness, Command::Tree);
+        act(&mut harness, UiCommand::Tree);
         harness.state_mut().methods.text = "shop".into();
-        act(&mut harness, Command::Filter("shop".into()));
+        act(&mut harness, UiCommand::Filter("shop".into()));
         harness.get_by_label("type Cart").click();
         harness.run_steps(3);
         harness
@@ -112,7 +113,7 @@ fn a_tree_with_mixed_groups() {
 fn the_process_is_gone() {
     both("gone", |theme| {
         let mut harness = counting(theme);
-        tell(&mut harness, vec![Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+        deliver(&mut harness, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
         harness
     });
 }
@@ -123,23 +124,23 @@ fn a_launched_program_has_ended() {
         let mut harness = window(theme);
         let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll --exact", Default::default());
         harness.state_mut().launching = Some(ticket);
-        let written = |text: &str| Written { error: true, text: text.into() };
+        let written = |text: &str| ProgramLine { error: true, text: text.into() };
         let lines = vec![written("Shop cannot use --exact"), written("usage: Shop [--forever]")];
         let news = [
-            Launch::Started { pid: SHOP.pid },
-            Launch::Loaded(SHOP),
-            Launch::Output { lines, left_out: 0 },
-            Launch::Ended { how: "with code 2".into() },
+            LaunchUpdate::Started { pid: SHOP.pid },
+            LaunchUpdate::Loaded(SHOP),
+            LaunchUpdate::Output { lines, left_out: 0 },
+            LaunchUpdate::Ended { how: "with code 2".into() },
         ];
         feed(&mut harness, news.map(|one| Update::Launch(ticket, one)).into());
-        let lost = Told::Lost { why: "process 4242 has ended".into(), retry: Retry::Never };
-        tell(&mut harness, vec![rows(), second(1, [40_000, 300]), lost]);
+        let lost = ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never };
+        deliver(&mut harness, vec![rows(), second(1, [40_000, 300]), lost]);
         harness
     });
 }
 
 #[test]
-fn the_palette_says_why_not() {
+fn palette_with_reasons() {
     both("palette", |theme| {
         let mut harness = window(theme);
         harness.key_press_modifiers(Modifiers::COMMAND.plus(Modifiers::SHIFT), Button::P);
@@ -157,7 +158,7 @@ fn the_launch_dialog() {
         settings.launch.arguments = "Shop.dll".into();
         settings.launched();
         settings.launch.dials = "Shop!*=loud".into();
-        act(&mut harness, Command::Launch);
+        act(&mut harness, UiCommand::Launch);
         harness.run_steps(4);
         harness
     });
@@ -167,7 +168,7 @@ fn the_launch_dialog() {
 fn the_sheet_of_keys() {
     both("keys", |theme| {
         let mut harness = window(theme);
-        act(&mut harness, Command::Keys);
+        act(&mut harness, UiCommand::Keys);
         harness.run_steps(4);
         harness
     });
@@ -177,10 +178,10 @@ fn the_sheet_of_keys() {
 fn several_selected_sorted_by_rate() {
     both("several", |theme| {
         let mut harness = counting(theme);
-        act(&mut harness, Command::Sort(Sort { key: Key::Rate, descending: true }));
+        act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Rate, descending: true }));
         let filter = Filter { only_dialled: true, ..Filter::default() };
-        harness.state_mut().model.current_mut().expect("Shop").set_filter(filter);
-        act(&mut harness, Command::SelectAll);
+        harness.state_mut().model.current_process_mut().expect("Shop").table.set_filter(filter);
+        act(&mut harness, UiCommand::SelectAll);
         harness
     });
 }
@@ -218,7 +219,7 @@ fn little_room_in_a_small_window_when_zoomed() {
 fn little_room_for_the_keys() {
     both("smallest_keys", |theme| {
         let mut harness = window_of(theme, SMALLEST);
-        act(&mut harness, Command::Keys);
+        act(&mut harness, UiCommand::Keys);
         harness.run_steps(4);
         harness
     });
@@ -228,7 +229,7 @@ fn little_room_for_the_keys() {
 fn little_room_for_a_launch() {
     both("smallest_launch", |theme| {
         let mut harness = window_of(theme, SMALLEST);
-        act(&mut harness, Command::Launch);
+        act(&mut harness, UiCommand::Launch);
         harness.run_steps(4);
         harness
     });
@@ -243,19 +244,19 @@ fn little_room_for_the_first_run() {
     });
 }
 
-/// The process lives, its agent does not answer.
+/// The process is running, but its agent does not answer.
 #[test]
-fn the_agent_is_out_of_reach() {
+fn agent_out_of_reach() {
     let lost = |theme, size| {
         let mut harness = counting_in(look_at_shop(window_of(theme, size)));
         let why = "the agent in process 4242 did not answer within 10 s".into();
-        tell(&mut harness, vec![Told::Lost { why, retry: Retry::Asked }, Told::Connecting]);
+        deliver(&mut harness, vec![ConnectionUpdate::Lost { why, retry: Retry::Asked }, ConnectionUpdate::Connecting]);
         harness
     };
     both("out_of_reach", |theme| lost(theme, ZOOMED));
 }
 
-/// A process that the agent can be loaded into, after a try that failed.
+/// A process into which the agent can be loaded, after a failed attempt.
 #[test]
 fn the_agent_can_be_loaded() {
     both("attach", |theme| {
@@ -273,17 +274,17 @@ fn the_agent_can_be_loaded() {
         harness.get_by_label_contains("mailer 1204,").click_accesskit();
         harness.run_steps(3);
         let why = "its runtime did not answer within 10 s; it may be stopped";
-        tell(&mut harness, vec![Told::Attaching, Told::NotAttached(why.into())]);
+        deliver(&mut harness, vec![ConnectionUpdate::Attaching, ConnectionUpdate::NotAttached(why.into())]);
         harness
     });
 }
 
 #[test]
-fn a_large_turn() {
+fn large_change() {
     both("large_turn", |theme| {
         let mut harness = counting(theme);
         crowd(&mut harness, 40_000);
-        act(&mut harness, Command::SelectAll);
+        act(&mut harness, UiCommand::SelectAll);
         harness.key_press(Button::Space);
         harness.run_steps(4);
         harness
@@ -294,49 +295,49 @@ fn a_large_turn() {
 fn domains_as_the_first_level() {
     both("domains", |theme| {
         let mut harness = look_at_domains(window_of(theme, [1280.0, 1000.0]));
-        act(&mut harness, Command::Tree);
-        act(&mut harness, Command::HideFramework);
-        let told = Event::Rows {
+        act(&mut harness, UiCommand::Tree);
+        act(&mut harness, UiCommand::HideFramework);
+        let event = Event::Rows {
             id: None,
-            rows: vec![copy_row(2, State::Live, 1_234), copy_row(3, State::Asked, 0)],
+            rows: vec![copy_row(2, CopyState::Live, 1_234), copy_row(3, CopyState::Asked, 0)],
         };
-        tell(&mut harness, vec![Told::Event(told)]);
+        deliver(&mut harness, vec![ConnectionUpdate::Event(event)]);
         for group in ["AppDomain Second", "module Shop in Second", "AppDomain EE Shared Assembly Repository"]
         {
-            harness.get_by_label(&format!("expand {group}")).click();
+            harness.get_by_label(&format!("Expand {group}")).click();
             harness.run_steps(3);
         }
         let method = harness.state().model.current().and_then(|shop| {
-            let all = (0..shop.catalogue.len() as u32).map(MethodIx);
-            let place = |method| shop.catalogue.place(shop.catalogue.module_of(method));
-            let mut adds = all.filter(|method| shop.catalogue.method_name(*method) == "Add");
+            let all = (0..shop.table().catalogue.len() as u32).map(MethodIx);
+            let place = |method| shop.table().catalogue.place(shop.table().catalogue.module_of(method));
+            let mut adds = all.filter(|method| shop.table().catalogue.method_name(*method) == "Add");
             adds.find(|method| place(*method).as_deref() == Some("in Second"))
         });
-        act(&mut harness, Command::Pick(Node::Method(method.expect("there")), Mode::Replace));
+        act(&mut harness, UiCommand::Pick(Node::Method(method.expect("there")), SelectionMode::Replace));
         harness
     });
 }
 
 #[test]
-fn what_other_domains_would_see() {
+fn shared_methods_question() {
     both("shared", |theme| {
         let mut harness = look_at_domains(window(theme));
-        act(&mut harness, Command::Tree);
-        act(&mut harness, Command::HideFramework);
-        harness.get_by_label("expand AppDomain EE Shared Assembly Repository").click();
+        act(&mut harness, UiCommand::Tree);
+        act(&mut harness, UiCommand::HideFramework);
+        harness.get_by_label("Expand AppDomain EE Shared Assembly Repository").click();
         harness.run_steps(3);
-        harness.get_by_label("dial of AppDomain First").click();
+        harness.get_by_label("Dial of AppDomain First").click();
         harness.run_steps(4);
         harness
     });
 }
 
 #[test]
-fn control_orders_and_audit() {
+fn control_orders_and_history() {
     both("orders", |theme| {
         let mut harness = counting(theme);
         super::domains::tell_orders(&mut harness);
-        act(&mut harness, Command::Agent);
+        act(&mut harness, UiCommand::Agent);
         harness
     });
 }
@@ -345,7 +346,7 @@ fn control_orders_and_audit() {
 fn the_menu_of_a_knob() {
     both("knob_menu", |theme| {
         let mut harness = counting(theme);
-        harness.get_by_label("dial of Shop!Shop.Catalog.Find(string)").click_secondary();
+        harness.get_by_label("Dial of Shop!Shop.Catalog.Find(string)").click_secondary();
         harness.run_steps(4);
         harness
     });

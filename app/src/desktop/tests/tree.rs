@@ -1,9 +1,9 @@
-//! The methods as a tree: sorted within groups, and what closed groups tell.
+//! Tests of the method tree: sorting within groups, and the notes on collapsed groups.
 
-use super::stage::{act, minute, rows, second, tell, with_shop};
-use crate::commands::Command;
+use super::fixture::{act, minute, rows, second, deliver, with_shop};
+use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::connection::Shape;
+use crate::model::method_table::Shape;
 use crate::model::ids::Node;
 use eframe::egui::Theme;
 use egui_kittest::Harness;
@@ -15,10 +15,10 @@ const TOTAL: &str = "Shop!Shop.Cart.get_Total()";
 
 fn tree() -> Harness<'static, App> {
     let mut harness = with_shop(Theme::Dark);
-    tell(&mut harness, vec![rows()]);
-    tell(&mut harness, minute());
-    act(&mut harness, Command::Tree);
-    act(&mut harness, Command::Filter("shop".into()));
+    deliver(&mut harness, vec![rows()]);
+    deliver(&mut harness, minute());
+    act(&mut harness, UiCommand::Tree);
+    act(&mut harness, UiCommand::Filter("shop".into()));
     harness
 }
 
@@ -27,15 +27,15 @@ fn top(harness: &Harness<'static, App>, label: &str) -> f32 {
 }
 
 fn sort_by(harness: &mut Harness<'static, App>, column: &str) {
-    harness.get_by_label(&format!("sort by {column}")).click();
+    harness.get_by_label(&format!("Sort by {column}")).click();
     harness.run_steps(3);
 }
 
-/// The types and methods of namespace Shop from top to bottom, in view or not.
+/// Returns the types and methods of namespace Shop from top to bottom, visible or not.
 fn order(harness: &Harness<'static, App>) -> (Vec<String>, Vec<String>) {
     let shop = harness.state().model.current().expect("Shop");
-    let rows = shop.tree.rows().iter().map(|row| row.node);
-    let named = |node| (shop.catalogue.label(node).to_owned(), node);
+    let rows = shop.table().tree.rows().iter().map(|row| row.node);
+    let named = |node| (shop.table().catalogue.label(node).to_owned(), node);
     let (methods, groups): (Vec<_>, Vec<_>) =
         rows.map(named).partition(|(_, node)| matches!(node, Node::Method(_)));
     let types = groups.into_iter().filter(|(_, node)| matches!(node, Node::Type(_)));
@@ -43,24 +43,24 @@ fn order(harness: &Harness<'static, App>) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn a_click_on_a_column_sorts_within_the_groups() {
+fn click_on_header_sorts_within_groups() {
     let mut harness = tree();
     let (by_name, _) = order(&harness);
     assert_eq!(by_name, ["Box<T>", "Cart", "Catalog", "Catalog+Shelf", "ICart", "Pricing"]);
     sort_by(&mut harness, "calls");
-    assert_eq!(harness.state().model.current().map(|shop| shop.shape), Some(Shape::Tree), "it stays a tree");
+    assert_eq!(harness.state().model.current().map(|shop| shop.table().shape), Some(Shape::Tree), "it stays a tree");
     let (types, methods) = order(&harness);
     assert_eq!(
         types,
         ["Cart", "Catalog", "Box<T>", "Catalog+Shelf", "ICart", "Pricing"],
-        "a group by what is in it"
+        "groups sort by their contents"
     );
     assert_eq!(methods[..4], ["Add", "get_Total", "Clear", "TryTake"]);
     assert!(top(&harness, ADD) < top(&harness, TOTAL) && top(&harness, TOTAL) < top(&harness, CLEAR));
 
     sort_by(&mut harness, "calls");
     let (types, methods) = order(&harness);
-    assert_eq!(types[4..], ["Catalog", "Cart"], "the other way round");
+    assert_eq!(types[4..], ["Catalog", "Cart"], "reversed");
     assert_eq!(methods[methods.len() - 2..], ["get_Total", "Add"]);
     sort_by(&mut harness, "method");
     assert_eq!(order(&harness).0, by_name);
@@ -78,31 +78,31 @@ fn numbers_that_change_move_no_row_for_a_while() {
     sort_by(&mut harness, "per second");
     let (add, total) = (top(&harness, ADD), top(&harness, TOTAL));
     assert!(add < total);
-    tell(&mut harness, vec![second(61, [1, 900_000]), second(62, [1, 900_000])]);
+    deliver(&mut harness, vec![second(61, [1, 900_000]), second(62, [1, 900_000])]);
     assert_eq!((top(&harness, ADD), top(&harness, TOTAL)), (add, total));
     sort_by(&mut harness, "per second");
     sort_by(&mut harness, "per second");
-    assert!(top(&harness, TOTAL) < top(&harness, ADD), "a click heeds them at once");
+    assert!(top(&harness, TOTAL) < top(&harness, ADD), "a click applies them at once");
 }
 
 #[test]
-fn a_closed_group_tells_how_many_are_selected_in_it() {
+fn collapsed_group_counts_its_selected_methods() {
     let mut harness = tree();
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     let modifiers = eframe::egui::Modifiers::COMMAND;
     harness.get_by_label(TOTAL).click_modifiers(modifiers);
     harness.run_steps(3);
-    let says = |harness: &Harness<'static, App>, label: &str| {
+    let shows = |harness: &Harness<'static, App>, label: &str| {
         harness.get_by_label(label).accesskit_node().value().unwrap_or_default()
     };
-    assert_eq!(says(&harness, "type Cart"), "", "they are to be seen");
-    harness.get_by_label("expand type Cart").click();
+    assert_eq!(shows(&harness, "type Cart"), "", "they are visible");
+    harness.get_by_label("Expand type Cart").click();
     harness.run_steps(3);
     assert!(harness.query_by_label(ADD).is_none());
-    assert_eq!(says(&harness, "type Cart"), "2 selected inside");
-    assert_eq!(says(&harness, "type Catalog"), "");
+    assert_eq!(shows(&harness, "type Cart"), "2 selected inside");
+    assert_eq!(shows(&harness, "type Catalog"), "");
     harness.get_by_label("type Cart").click();
     harness.run_steps(3);
-    assert_eq!(says(&harness, "type Cart"), "", "it is selected itself");
+    assert_eq!(shows(&harness, "type Cart"), "", "the type itself is selected");
 }

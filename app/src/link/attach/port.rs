@@ -1,45 +1,45 @@
-//! One question to the diagnostics port of a process, with a time-out for all of it: a stopped process accepts nothing,
-//! and once enough clients wait even connecting does not return.
+//! Sends one question to a process's diagnostics port, with a time-out for the whole exchange. A stopped
+//! process accepts nothing, and once enough clients wait even connecting blocks.
 #![forbid(unsafe_code)]
 
 use crate::link::discover;
-use crate::link::ipc::{self, Answer, Command};
+use crate::link::ipc::{self, IpcAnswer, IpcCommand};
 use std::io;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// What became of a question.
+/// The outcome of a question.
 #[derive(Debug)]
-pub enum Asked {
-    /// There is an answer.
-    Answered(Answer),
-    /// Nothing came in time.
+pub enum PortReply {
+    /// The runtime answered.
+    Answered(IpcAnswer),
+    /// No answer came in time.
     Silence,
-    /// The conversation broke off.
+    /// The connection failed.
     Failed(io::Error),
 }
 
-/// Asks the port of process `pid`, waiting at most `wait`.
-pub fn ask(pid: u32, command: Command, payload: Vec<u8>, wait: Duration) -> Asked {
+/// Asks the port of process `pid` and waits at most `wait`.
+pub fn ask(pid: u32, command: IpcCommand, payload: Vec<u8>, wait: Duration) -> PortReply {
     let Some(port) = discover::diagnostics_port(pid) else {
-        return Asked::Failed(io::Error::new(io::ErrorKind::NotFound, "the diagnostics port is gone"));
+        return PortReply::Failed(io::Error::new(io::ErrorKind::NotFound, "the diagnostics port is gone"));
     };
     let (sender, answer) = channel();
     let converse = move || {
         let answer = system::open(&port, wait).and_then(|mut port| ipc::ask(&mut port, command, &payload));
-        // Nobody waits any more when it took too long.
+        // After a time-out, nobody receives this.
         let _ = sender.send(answer);
     };
     if let Err(error) = std::thread::Builder::new().name("diagnostics".into()).spawn(converse) {
-        return Asked::Failed(error);
+        return PortReply::Failed(error);
     }
     match answer.recv_timeout(wait) {
-        Ok(Ok(answer)) => Asked::Answered(answer),
-        Ok(Err(error)) if is_timeout(&error) => Asked::Silence,
-        Ok(Err(error)) => Asked::Failed(error),
-        Err(RecvTimeoutError::Timeout) => Asked::Silence,
-        Err(RecvTimeoutError::Disconnected) => Asked::Failed(io::Error::other("it was not asked")),
+        Ok(Ok(answer)) => PortReply::Answered(answer),
+        Ok(Err(error)) if is_timeout(&error) => PortReply::Silence,
+        Ok(Err(error)) => PortReply::Failed(error),
+        Err(RecvTimeoutError::Timeout) => PortReply::Silence,
+        Err(RecvTimeoutError::Disconnected) => PortReply::Failed(io::Error::other("the question was not sent")),
     }
 }
 
@@ -54,14 +54,14 @@ mod system {
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
 
-    /// Longest path of a socket (`sockaddr_un`), with its end mark.
+    /// Longest path of a socket (`sockaddr_un`), including the terminating zero.
     const MAX_PATH: usize = 108;
 
     pub fn open(socket: &Path, wait: Duration) -> io::Result<UnixStream> {
         let stream = if socket.as_os_str().len() < MAX_PATH {
             UnixStream::connect(socket)?
         } else {
-            // The folder of a container's process has a longer path for us than for it.
+            // Seen from here, the folder of a containerized process has a longer path.
             let folder = File::open(socket.parent().unwrap_or(socket))?;
             let name = socket.file_name().unwrap_or_default();
             let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
@@ -78,7 +78,7 @@ mod system {
         use std::os::unix::net::UnixListener;
 
         #[test]
-        fn sockets_with_long_paths_are_reached() {
+        fn connects_to_sockets_with_long_paths() {
             let base = std::env::temp_dir().join(format!("redial-port-{}", std::process::id()));
             let deep = base.join("x".repeat(60)).join("y".repeat(60));
             std::fs::create_dir_all(&deep).expect("folder");
@@ -100,10 +100,10 @@ mod system {
     use std::fs::{File, OpenOptions};
     use std::os::windows::fs::OpenOptionsExt;
 
-    /// `SECURITY_IDENTIFICATION` (winbase.h): who serves the pipe may learn who we are, not act as us.
+    /// `SECURITY_IDENTIFICATION` (winbase.h): the pipe's server may identify us but not impersonate us.
     const SECURITY_IDENTIFICATION: u32 = 1 << 16;
 
-    /// Reads of a pipe opened so have no time-out: the caller's thread is left behind then.
+    /// Reads of a pipe opened this way cannot time out; a blocked thread is abandoned.
     pub fn open(pipe: &Path, _wait: Duration) -> io::Result<File> {
         OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(pipe)
     }

@@ -1,132 +1,133 @@
-//! Which processes there are, time and again: what costs something is looked at only where something may have changed.
+//! Keeps a list of all processes and re-inspects a process only when something may have changed.
 #![forbid(unsafe_code)]
 
-use super::system::{self, Looker};
-use super::{Process, Sight};
+use super::system::{self, ProcessInspector};
+use super::process::{Process, ProcessSummary};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Threads that look, and how many processes are worth one more: nearly all of it is the kernel's work.
-const AT_ONCE: usize = 4;
-const SHARE: usize = 64;
-/// When a process that changed is looked at again after its first, second … look: a runtime is loaded soon after the
+/// The maximum number of inspecting threads, and how many processes justify one more. Most of the work is in
+/// the kernel.
+const MAX_THREADS: usize = 4;
+const PROCESSES_PER_THREAD: usize = 64;
+/// Delays before a changed process is inspected again the first, second … time: runtimes load soon after the
 /// start.
-const AGAIN: [Duration; 4] =
+const FIRST_DELAYS: [Duration; 4] =
     [Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(9), Duration::from_secs(27)];
-/// From then on: with a runtime, and without.
+/// Delays after that, with and without a runtime.
 const WITH_RUNTIME: Duration = Duration::from_secs(10);
-const WITHOUT: Duration = Duration::from_secs(60);
+const WITHOUT_RUNTIME: Duration = Duration::from_secs(60);
 
-/// What is known of all processes.
+/// The known processes.
 #[derive(Debug, Default)]
 pub struct Census {
-    known: BTreeMap<ProcessKey, Known>,
+    known: BTreeMap<ProcessKey, CensusEntry>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CensusEntry {
     process: Option<Process>,
-    /// As it was seen when it was looked at last.
-    sight: Sight,
-    looks: usize,
+    /// The state at the last inspection.
+    summary: ProcessSummary,
+    inspections: usize,
     next: Instant,
 }
 
-/// What differs from the refresh before.
+/// The differences from the previous refresh.
 #[derive(Debug, Default)]
-pub struct Changes {
-    /// Processes that are new, or not as they were.
+pub struct CensusChanges {
+    /// New or changed processes.
     pub changed: Vec<Process>,
-    /// Those that are gone; of zombies their parents have heard by now.
+    /// Processes that are gone, including zombies that their parents have reaped.
     pub gone: Vec<ProcessKey>,
 }
 
 impl Census {
-    /// Looks at what is new, or may have changed since the last refresh.
+    /// Inspects processes that are new or may have changed since the last refresh.
     ///
     /// # Errors
-    /// When processes cannot be listed; all stays as it was.
-    pub fn refresh(&mut self) -> io::Result<Changes> {
+    /// If processes cannot be listed; the census stays unchanged.
+    pub fn refresh(&mut self) -> io::Result<CensusChanges> {
         let now = Instant::now();
-        let seen: BTreeMap<ProcessKey, Sight> =
-            system::sights()?.into_iter().map(|sight| (sight.key, sight)).collect();
-        let mut changes = Changes::default();
+        let seen: BTreeMap<ProcessKey, ProcessSummary> =
+            system::summaries()?.into_iter().map(|summary| (summary.key, summary)).collect();
+        let mut changes = CensusChanges::default();
         self.known.retain(|key, known| {
             let stays = seen.contains_key(key);
-            // What was never seen whole was never told of.
+            // Never fully inspected, so never reported.
             changes.gone.extend((!stays && known.process.is_some()).then_some(*key));
             stays
         });
-        let due = seen.into_values().filter(|sight| self.is_due(sight, now)).collect();
-        for (sight, process) in self.look_at(due) {
-            changes.changed.extend(self.note(sight, process, now));
+        let due = seen.into_values().filter(|summary| self.is_due(summary, now)).collect();
+        for (summary, process) in self.inspect_all(due) {
+            changes.changed.extend(self.record(summary, process, now));
         }
         Ok(changes)
     }
 
-    /// All processes that were there at the last refresh, by pid.
+    /// All processes of the last refresh, by pid.
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         self.known.values().filter_map(|known| known.process.as_ref())
     }
 
-    /// Lets everything be looked at again at the next refresh.
-    pub fn forget_looks(&mut self) {
+    /// Makes the next refresh inspect every process again.
+    pub fn reset_inspections(&mut self) {
         let now = Instant::now();
         for known in self.known.values_mut() {
-            (known.next, known.looks, known.sight.mark) = (now, 0, None);
+            (known.next, known.inspections, known.summary.mark) = (now, 0, None);
         }
     }
 
-    fn is_due(&self, sight: &Sight, now: Instant) -> bool {
-        let Some(known) = self.known.get(&sight.key) else { return true };
-        if (sight.halted, sight.ended) != (known.sight.halted, known.sight.ended) {
+    fn is_due(&self, summary: &ProcessSummary, now: Instant) -> bool {
+        let Some(known) = self.known.get(&summary.key) else { return true };
+        if (summary.halted, summary.ended) != (known.summary.halted, known.summary.ended) {
             return true;
         }
-        let may_differ = sight.mark.is_none() || sight.mark != known.sight.mark;
+        let may_differ = summary.mark.is_none() || summary.mark != known.summary.mark;
         may_differ && known.next <= now
     }
 
-    fn look_at(&self, due: Vec<Sight>) -> Vec<(Sight, Option<Process>)> {
-        let looker = Looker::new(due.iter().map(|sight| sight.key.pid));
-        let look = |sight: Sight| {
-            let before = self.known.get(&sight.key).and_then(|known| known.process.as_ref());
-            (sight, looker.look(sight, before))
+    fn inspect_all(&self, due: Vec<ProcessSummary>) -> Vec<(ProcessSummary, Option<Process>)> {
+        let inspector = ProcessInspector::new(due.iter().map(|summary| summary.key.pid));
+        let inspect = |summary: ProcessSummary| {
+            let before = self.known.get(&summary.key).and_then(|known| known.process.as_ref());
+            (summary, inspector.inspect(summary, before))
         };
-        // More threads than this would rather wait for each other.
-        let threads = due.len().div_ceil(SHARE).min(AT_ONCE);
+        // More threads would mostly wait for each other.
+        let threads = due.len().div_ceil(PROCESSES_PER_THREAD).min(MAX_THREADS);
         if threads <= 1 {
-            return due.into_iter().map(look).collect();
+            return due.into_iter().map(inspect).collect();
         }
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut looked = Vec::new();
-            while let Some(sight) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
-                looked.push(look(*sight));
+            let mut inspected = Vec::new();
+            while let Some(summary) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
+                inspected.push(inspect(*summary));
             }
-            looked
+            inspected
         };
         std::thread::scope(|scope| {
             let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            // A look that panicked is one that was not made: the next refresh makes it.
+            // If a thread panics, the next refresh inspects its processes.
             running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
         })
     }
 
-    /// Notes what was seen; the process if it is new or different.
-    fn note(&mut self, sight: Sight, process: Option<Process>, now: Instant) -> Option<Process> {
-        let key = sight.key;
-        let known = self.known.entry(key).or_insert(Known { process: None, sight, looks: 0, next: now });
-        known.sight = sight;
+    /// Records an inspection and returns the process if it is new or changed.
+    fn record(&mut self, summary: ProcessSummary, process: Option<Process>, now: Instant) -> Option<Process> {
+        let key = summary.key;
+        let known = self.known.entry(key).or_insert(CensusEntry { process: None, summary, inspections: 0, next: now });
+        known.summary = summary;
         let later = match &process {
             Some(process) if process.may_be_dotnet() => WITH_RUNTIME,
-            _ => WITHOUT,
+            _ => WITHOUT_RUNTIME,
         };
-        known.next = now + AGAIN.get(known.looks).copied().map_or(later, |soon| soon.min(later));
-        known.looks += 1;
-        // One that ended while it was looked at stays as it was until it is missed.
+        known.next = now + FIRST_DELAYS.get(known.inspections).copied().map_or(later, |soon| soon.min(later));
+        known.inspections += 1;
+        // A process that ended during inspection keeps its last state until it is missing from the list.
         let process = process.filter(|process| known.process.as_ref() != Some(process))?;
         known.process = Some(process.clone());
         Some(process)
@@ -136,7 +137,7 @@ impl Census {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::discover::Found;
+    use crate::link::discover::RuntimeSearch;
     use std::process::{Child, Command, Stdio};
 
     fn sleeper() -> Child {
@@ -154,20 +155,20 @@ mod tests {
         let pid = child.id();
         let changes = census.refresh().expect("processes");
         let new = changes.changed.iter().find(|process| process.key.pid == pid).expect("it is new");
-        assert!(new.key.start != 0 && new.runtime == Found::None, "{new:?}");
+        assert!(new.key.start != 0 && new.runtime == RuntimeSearch::None, "{new:?}");
         let key = new.key;
         assert!(census.processes().any(|process| process.key == key));
         let again = census.refresh().expect("processes");
         assert!(!again.changed.iter().any(|process| process.key == key), "nothing new about it");
         child.kill().expect("killed");
         child.wait().expect("ended");
-        let gone = |changes: Changes| changes.gone.iter().filter(|gone| **gone == key).count();
+        let gone = |changes: CensusChanges| changes.gone.iter().filter(|gone| **gone == key).count();
         assert_eq!(gone(census.refresh().expect("processes")), 1);
         assert_eq!(gone(census.refresh().expect("processes")), 0);
     }
 
-    fn sight(mark: Option<u64>) -> Sight {
-        Sight { key: ProcessKey { pid: 1, start: 1 }, mark, halted: false, ended: false }
+    fn summary(mark: Option<u64>) -> ProcessSummary {
+        ProcessSummary { key: ProcessKey { pid: 1, start: 1 }, mark, halted: false, ended: false }
     }
 
     #[test]
@@ -176,18 +177,18 @@ mod tests {
         let now = Instant::now();
         let mut waits = Vec::new();
         for _ in 0..6 {
-            assert!(census.is_due(&sight(Some(0)), now) || !waits.is_empty());
-            assert!(census.note(sight(Some(7)), None, now).is_none());
-            waits.push((census.known[&sight(None).key].next - now).as_secs());
+            assert!(census.is_due(&summary(Some(0)), now) || !waits.is_empty());
+            assert!(census.record(summary(Some(7)), None, now).is_none());
+            waits.push((census.known[&summary(None).key].next - now).as_secs());
         }
         assert_eq!(waits, [1, 3, 9, 27, 60, 60]);
         let later = now + Duration::from_secs(61);
-        assert!(!census.is_due(&sight(Some(7)), later), "nothing changed");
-        assert!(census.is_due(&sight(Some(8)), later) && !census.is_due(&sight(Some(8)), now));
-        assert!(census.is_due(&sight(None), later), "nothing tells whether it changed");
-        assert!(census.is_due(&Sight { halted: true, ..sight(Some(7)) }, now), "it was stopped");
-        assert!(census.is_due(&Sight { ended: true, ..sight(Some(7)) }, now), "it ended");
-        census.forget_looks();
-        assert!(census.is_due(&sight(Some(7)), Instant::now()));
+        assert!(!census.is_due(&summary(Some(7)), later), "nothing changed");
+        assert!(census.is_due(&summary(Some(8)), later) && !census.is_due(&summary(Some(8)), now));
+        assert!(census.is_due(&summary(None), later), "nothing tells whether it changed");
+        assert!(census.is_due(&ProcessSummary { halted: true, ..summary(Some(7)) }, now), "it was stopped");
+        assert!(census.is_due(&ProcessSummary { ended: true, ..summary(Some(7)) }, now), "it ended");
+        census.reset_inspections();
+        assert!(census.is_due(&summary(Some(7)), Instant::now()));
     }
 }

@@ -1,18 +1,18 @@
-//! The runtime's own diagnostics socket: where it lies, and the one question asked there, which version it is.
+//! Finds the runtime's diagnostics socket and asks it for the runtime's version.
 #![forbid(unsafe_code)]
 
-use crate::link::ipc::{self, Answer};
+use crate::link::ipc::{self, IpcAnswer};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The runtime answers in microseconds; one that is stopped in a debugger never does.
+/// The runtime answers within microseconds; a runtime stopped in a debugger never answers.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Where the runtime of a process puts its socket: `dotnet-diagnostic-PID-START-socket` in its temporary folder, owned
-/// by `uid`. `root` is the process's root folder as seen from here, `current` the one it is in, `inner` its pid in its
-/// own namespace.
+/// Returns the path of a runtime's socket: `dotnet-diagnostic-PID-START-socket` in the process's temporary
+/// folder, owned by `uid`. `root` is the process's root folder as seen from here, `current` its working
+/// directory, `inner` its pid in its own namespace.
 pub fn socket(
     root: &Path,
     current: &Path,
@@ -27,24 +27,25 @@ pub fn socket(
         None => current.join(folder).join(name),
     };
     let found = path.symlink_metadata().ok()?;
-    // In a folder that everybody may write to, the name alone proves nothing.
+    // The name alone proves nothing in a world-writable folder.
     (found.file_type().is_socket() && found.uid() == uid).then_some(path)
 }
 
-/// Asks the runtime behind a socket for its version; None when it is too old to know the question (before
-/// .NET 6) or does not answer.
+/// Asks the runtime for its version. Returns `None` if it does not know the question (before .NET 6) or does
+/// not answer.
 pub fn version(socket: &Path) -> Option<String> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     stream.set_write_timeout(Some(PATIENCE)).ok()?;
     match ipc::ask(&mut stream, ipc::PROCESS_INFO_2, &[]) {
-        Ok(Answer::Done(payload)) => product_version(&payload),
-        Ok(Answer::Error(_)) | Err(_) => None,
+        Ok(IpcAnswer::Done(payload)) => product_version(&payload),
+        Ok(IpcAnswer::Error(_)) | Err(_) => None,
     }
 }
 
-/// The reply's payload: pid u64, runtime cookie 16 bytes, then strings: command line, operating system,
-/// architecture, entry assembly, product version. A string is its length in UTF-16 units, end mark included.
+/// Reads the product version from a reply: pid u64, runtime cookie 16 bytes, then strings: command line,
+/// operating system, architecture, entry assembly, product version. A string starts with its length in UTF-16
+/// units, including the terminating zero.
 fn product_version(payload: &[u8]) -> Option<String> {
     let mut rest = payload.get(24..)?;
     let mut text = String::new();
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_question_is_asked_and_an_error_is_no_version() {
+    fn asks_the_version_and_treats_errors_as_none() {
         for (status, answer) in [((0xffu8, 0u8), Some("8.0.31")), ((0xff, 0xff), None)] {
             let folder =
                 std::env::temp_dir().join(format!("redial-diagnostics-{}-{}", std::process::id(), status.1));
@@ -105,7 +106,7 @@ mod tests {
             assert_eq!(socket(root, root, folder.to_str(), (43, 777), uid), None);
             assert_eq!(socket(root, root, folder.to_str(), (42, 777), uid + 1), None, "another user's");
             std::fs::write(folder.join("dotnet-diagnostic-44-777-socket"), "").expect("file");
-            assert_eq!(socket(root, root, folder.to_str(), (44, 777), uid), None, "no socket");
+            assert_eq!(socket(root, root, folder.to_str(), (44, 777), uid), None, "not a socket");
             let server = std::thread::spawn(move || {
                 let (mut stream, _) = listener.accept().expect("a client");
                 let mut question = [0u8; 20];

@@ -1,39 +1,40 @@
-//! A look into a program file for the exported symbol that tells a single-file .NET program: `DotNetRuntimeInfo`
-//! (CoreCLR linked in) or `DotNetRuntimeDebugHeader` (compiled ahead of time). Reads the dynamic string table
-//! only; a file that is not 64-bit little-endian ELF has none.
+//! Recognizes single-file .NET programs by their exported symbols: `DotNetRuntimeInfo` (CoreCLR linked in) or
+//! `DotNetRuntimeDebugHeader` (compiled ahead of time). Reads only the dynamic string table of 64-bit
+//! little-endian ELF files.
 #![forbid(unsafe_code)]
 
-use super::runtime::Kind;
+use super::runtime::RuntimeKind;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// String tables of real programs are well below this; a larger one is not read.
+/// Real programs have far smaller string tables; larger ones are not read.
 const MAX_STRINGS: u64 = 8 << 20;
 const SHT_DYNSYM: u32 = 11;
 
-/// The runtime linked into a program file, if one is.
-pub fn linked_runtime(path: &Path) -> Option<Kind> {
+/// Returns the runtime linked into a program file, if any.
+pub fn linked_runtime(path: &Path) -> Option<RuntimeKind> {
     let file = File::open(path).ok()?;
     let strings = dynamic_strings(|offset, buffer| file.read_exact_at(buffer, offset).ok())?;
     let has = |name: &[u8]| strings.split(|byte| *byte == 0).any(|string| string == name);
     if has(b"DotNetRuntimeInfo") {
-        Some(Kind::CoreClr)
+        Some(RuntimeKind::CoreClr)
     } else if has(b"DotNetRuntimeDebugHeader") {
-        Some(Kind::NativeAot)
+        Some(RuntimeKind::NativeAot)
     } else {
         None
     }
 }
 
-/// The processor that a program file or library is built for, where it is not this program's.
+/// Returns the processor that a program file or library is built for, if it differs from ours.
 pub fn foreign_processor(path: &Path) -> Option<String> {
     let mut head = [0u8; 20];
     File::open(path).ok()?.read_exact_at(&mut head, 0).ok()?;
     processor(&head).filter(|name| name != std::env::consts::ARCH)
 }
 
-/// The processor in the header of an ELF file (e_ident, e_machine at 0x12; numbers of the System V ABI's registry).
+/// Returns the processor named in an ELF header (e_ident, e_machine at 0x12; numbers of the System V ABI's
+/// registry).
 fn processor(head: &[u8]) -> Option<String> {
     if !head.starts_with(b"\x7fELF") {
         return None;
@@ -50,8 +51,9 @@ fn processor(head: &[u8]) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The string table of `.dynsym` (System V ABI, "Section Header": e_shoff at 0x28, e_shentsize at 0x3a, e_shnum at
-/// 0x3c; in a section header sh_type at 4, sh_offset at 0x18, sh_size at 0x20, sh_link at 0x28).
+/// Returns the string table of `.dynsym` (System V ABI, "Section Header": e_shoff at 0x28, e_shentsize at
+/// 0x3a, e_shnum at 0x3c; in a section header sh_type at 4, sh_offset at 0x18, sh_size at 0x20, sh_link at
+/// 0x28).
 fn dynamic_strings(read: impl Fn(u64, &mut [u8]) -> Option<()>) -> Option<Vec<u8>> {
     let mut header = [0u8; 64];
     read(0, &mut header)?;
@@ -104,16 +106,16 @@ mod tests {
     }
 
     #[test]
-    fn a_real_program_has_its_imports_in_the_table() {
+    fn finds_imports_in_a_real_program() {
         let program =
             std::fs::read(std::env::current_exe().expect("this program has a path")).expect("readable");
         let strings = strings_of(&program).expect("this test program is a dynamic ELF");
         assert!(strings.split(|byte| *byte == 0).any(|name| name == b"malloc"));
-        assert_eq!(linked_runtime(&std::env::current_exe().expect("path")), None, "this is no .NET program");
+        assert_eq!(linked_runtime(&std::env::current_exe().expect("path")), None, "this is not a .NET program");
     }
 
     #[test]
-    fn processors_are_told_by_the_header() {
+    fn reads_the_processor_from_the_header() {
         assert_eq!(foreign_processor(&std::env::current_exe().expect("path")), None);
         let head = |machine: u8| [&b"\x7fELF\x01\x01"[..], &[0; 12], &[machine, 0]].concat();
         assert_eq!(processor(&head(3)).as_deref(), Some("x86"));
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_no_programs() {
+    fn rejects_broken_files() {
         let program = std::fs::read(std::env::current_exe().expect("path")).expect("readable");
         assert_eq!(strings_of(b"#!/bin/sh\n"), None);
         for length in [0, 5, 63, 64, 200] {

@@ -1,7 +1,7 @@
-//! What a process belongs to: a systemd unit, a container, an application pool. Pure.
+//! Names the group of a process: a systemd unit, a container or an application pool. Pure.
 #![forbid(unsafe_code)]
 
-/// The group from the text of `/proc/PID/cgroup` (cgroups(7)): the innermost container or service.
+/// Returns the innermost container or service in the text of `/proc/PID/cgroup` (cgroups(7)).
 #[cfg(any(unix, test))]
 pub fn from_cgroup(text: &str) -> Option<String> {
     // Version 2 has one line `0::/path`; under version 1 systemd's own hierarchy is `N:name=systemd:/path`.
@@ -18,7 +18,8 @@ pub fn from_cgroup(text: &str) -> Option<String> {
     path.rsplit('/').find_map(|part| container(part).or_else(|| service(part)))
 }
 
-/// `docker-<64 hex>.scope`, `cri-containerd-<64 hex>.scope`, `<64 hex>`: the first 12 digits, as tools show them.
+/// Recognizes `docker-<64 hex>.scope`, `cri-containerd-<64 hex>.scope` and `<64 hex>`. Returns the first 12
+/// digits, as other tools show them.
 #[cfg(any(unix, test))]
 fn container(part: &str) -> Option<String> {
     let part = part.strip_suffix(".scope").unwrap_or(part);
@@ -30,11 +31,11 @@ fn container(part: &str) -> Option<String> {
 #[cfg(any(unix, test))]
 fn service(part: &str) -> Option<String> {
     let name = part.strip_suffix(".service")?;
-    // A login session's manager says nothing about the program.
+    // The manager of a login session says nothing about the program.
     (!name.is_empty() && !name.starts_with("user@")).then(|| part.to_owned())
 }
 
-/// The application pool of an IIS worker, from its command line: `w3wp.exe -ap "Shop" -v "v4.0" …`.
+/// Returns the application pool of an IIS worker from its command line: `w3wp.exe -ap "Shop" -v "v4.0" …`.
 #[cfg(any(windows, test))]
 pub fn from_worker_command(name: &str, arguments: &[String]) -> Option<String> {
     if !name.eq_ignore_ascii_case("w3wp.exe") {

@@ -1,34 +1,34 @@
-//! Processes of this very machine, and folders that look like those of processes.
+//! Tests with real processes of this machine and with fake /proc folders.
 
 use super::*;
 use std::process::{Child, Command, Stdio};
 
 #[test]
-fn this_very_process_is_found_and_has_no_runtime() {
+fn finds_this_process_without_a_runtime() {
     let me = std::process::id();
     let found = one(me).expect("it runs");
     let exe = std::env::current_exe().expect("path");
     assert_eq!(Some(found.name.as_str()), exe.file_name().and_then(|name| name.to_str()));
-    assert_eq!((&found.runtime, &found.halted, found.ended), (&Found::None, &None, false));
+    assert_eq!((&found.runtime, &found.halted, found.ended), (&RuntimeSearch::None, &None, false));
     assert!(found.command.is_some_and(|command| !command.contains('\0')));
-    let sights = sights().expect("/proc");
-    let seen = sights.iter().find(|sight| sight.key.pid == me).expect("it is listed");
+    let summaries = summaries().expect("/proc");
+    let seen = summaries.iter().find(|summary| summary.key.pid == me).expect("it is listed");
     assert_eq!(seen.key, process::key_of(me).expect("own key"));
     assert!(has_mapped(me, &exe) && !has_mapped(me, Path::new("/no/such/library.so")));
 }
 
-fn look(pid: u32) -> Option<Process> {
-    let sights = sights().expect("/proc");
-    let sight = sights.into_iter().find(|sight| sight.key.pid == pid)?;
-    look_into(&Files::of(pid), sight, None)
+fn inspect(pid: u32) -> Option<Process> {
+    let summaries = summaries().expect("/proc");
+    let summary = summaries.into_iter().find(|summary| summary.key.pid == pid)?;
+    inspect_files(&ProcFolder::of(pid), summary, None)
 }
 
-/// A harmless program that waits, reaped when dropped.
-pub(crate) struct Waiting(Child);
+/// A harmless waiting program; reaped on drop.
+pub(crate) struct WaitingProgram(Child);
 
-impl Waiting {
-    pub(crate) fn start() -> Waiting {
-        Waiting(Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat"))
+impl WaitingProgram {
+    pub(crate) fn start() -> WaitingProgram {
+        WaitingProgram(Command::new("cat").stdin(Stdio::piped()).spawn().expect("cat"))
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -41,7 +41,7 @@ impl Waiting {
         self.wait(libc::WSTOPPED);
     }
 
-    /// Waits for a change of its state without reaping it.
+    /// Waits for a state change without reaping the process.
     fn wait(&self, options: i32) {
         // SAFETY: waitid(2) with a zeroed siginfo of our own; WNOWAIT leaves the child to `drop`.
         let waited = unsafe {
@@ -57,7 +57,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -65,37 +65,37 @@ impl Drop for Waiting {
 }
 
 #[test]
-fn a_child_that_was_not_waited_for_has_ended() {
-    let child = Waiting::start();
+fn a_zombie_has_ended() {
+    let child = WaitingProgram::start();
     let pid = child.pid();
-    let alive = look(pid).expect("it runs");
+    let alive = inspect(pid).expect("it runs");
     child.signal(libc::SIGKILL);
     child.wait(libc::WEXITED);
     assert!(!runs(pid) && one(pid).is_none());
-    let dead = look(pid).expect("it is still there");
-    assert!(dead.ended && dead.key == alive.key && dead.runtime == Found::None);
+    let dead = inspect(pid).expect("it is still there");
+    assert!(dead.ended && dead.key == alive.key && dead.runtime == RuntimeSearch::None);
     assert_eq!((dead.name.as_str(), dead.halted), ("cat", None));
 }
 
 #[test]
-fn a_stopped_process_says_so() {
-    let child = Waiting::start();
+fn reports_a_stopped_process() {
+    let child = WaitingProgram::start();
     let pid = child.pid();
     assert_eq!(halted(pid), None);
     child.stop();
     assert_eq!(halted(pid), Some(Halt::Signal));
-    assert_eq!(look(pid).and_then(|one| one.halted), Some(Halt::Signal));
+    assert_eq!(inspect(pid).and_then(|one| one.halted), Some(Halt::Signal));
     child.signal(libc::SIGCONT);
     child.wait(libc::WCONTINUED);
     assert_eq!(halted(pid), None);
 }
 
 #[test]
-fn a_traced_process_that_is_paused_names_its_debugger() {
-    let child = Waiting::start();
+fn names_the_debugger_of_a_paused_process() {
+    let child = WaitingProgram::start();
     let pid = child.pid();
-    // The debugger must be one thread from the first word to the last: this one.
-    // SAFETY: ptrace(2) on our own child; SEIZE and INTERRUPT take no memory.
+    // One thread must do all the tracing: this one. SAFETY: ptrace(2) on our own child; SEIZE and INTERRUPT
+    // take no memory.
     unsafe {
         let nothing = std::ptr::null_mut::<libc::c_void>();
         let seized = libc::ptrace(libc::PTRACE_SEIZE, pid as i32, nothing, nothing);
@@ -109,34 +109,34 @@ fn a_traced_process_that_is_paused_names_its_debugger() {
     assert!(paused.to_string().contains("debugger"), "{paused}");
 }
 
-/// A folder like one of /proc; removed when dropped.
-struct Fake(PathBuf);
+/// A fake /proc folder; removed on drop.
+struct FakeProc(PathBuf);
 
-impl Fake {
-    fn new(name: &str) -> Fake {
+impl FakeProc {
+    fn new(name: &str) -> FakeProc {
         let folder = std::env::temp_dir().join(format!("redial-proc-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("folder");
-        Fake(folder)
+        FakeProc(folder)
     }
 
-    fn file(&self, name: &str, text: &str) -> &Fake {
+    fn file(&self, name: &str, text: &str) -> &FakeProc {
         std::fs::write(self.0.join(name), text).expect("written");
         self
     }
 
-    fn files(&self) -> Files {
-        Files::below(&self.0)
+    fn files(&self) -> ProcFolder {
+        ProcFolder::below(&self.0)
     }
 
-    /// As it is seen now; as it was seen before where it is gone.
-    fn look(&self, before: Option<&Process>) -> Option<Process> {
+    /// Inspects the fake process; if its stat file is gone, with the key it had before.
+    fn inspect(&self, before: Option<&Process>) -> Option<Process> {
         let stat = self.files().stat();
-        let gone = Sight { key: ProcessKey { pid: 7, start: 777 }, mark: None, halted: false, ended: false };
-        look_into(&self.files(), stat.map_or(gone, |stat| sight(7, &stat)), before)
+        let gone = ProcessSummary { key: ProcessKey { pid: 7, start: 777 }, mark: None, halted: false, ended: false };
+        inspect_files(&self.files(), stat.map_or(gone, |stat| summary(7, &stat)), before)
     }
 }
 
-impl Drop for Fake {
+impl Drop for FakeProc {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -147,41 +147,41 @@ fn stat(state: char) -> String {
 }
 
 #[test]
-fn a_process_that_ends_while_it_is_looked_at_is_none() {
-    let fake = Fake::new("ends");
-    assert!(fake.look(None).is_none(), "it ended before its map was opened");
+fn skips_a_process_that_ends_during_inspection() {
+    let fake = FakeProc::new("ends");
+    assert!(fake.inspect(None).is_none(), "it ended before its map was opened");
     fake.file("maps", "");
-    assert!(fake.look(None).is_none(), "it ended before its map was read");
+    assert!(fake.inspect(None).is_none(), "it ended before its map was read");
     fake.file("stat", &stat('Z'));
-    assert!(fake.look(None).is_some_and(|process| process.ended), "it was seen to have ended");
+    assert!(fake.inspect(None).is_some_and(|process| process.ended), "it was seen to have ended");
     fake.file("stat", &stat('S')).file("comm", "shop\n");
-    let kernel = fake.look(None).expect("it runs, with nothing mapped: a thread of the kernel");
-    assert_eq!((kernel.name.as_str(), kernel.runtime, kernel.key.start), ("shop", Found::None, 777));
+    let kernel = fake.inspect(None).expect("it runs, with nothing mapped: a thread of the kernel");
+    assert_eq!((kernel.name.as_str(), kernel.runtime, kernel.key.start), ("shop", RuntimeSearch::None, 777));
     fake.file("maps", "1-2 r-xp 0 0:0 1 /opt/shop/libcoreclr.so\n");
-    assert!(fake.look(None).is_some_and(|process| process.may_be_dotnet()));
-    let other = Sight { key: ProcessKey { pid: 7, start: 1 }, mark: None, halted: false, ended: false };
-    assert!(look_into(&fake.files(), other, None).is_none(), "another process has that pid now");
+    assert!(fake.inspect(None).is_some_and(|process| process.may_be_dotnet()));
+    let other = ProcessSummary { key: ProcessKey { pid: 7, start: 1 }, mark: None, halted: false, ended: false };
+    assert!(inspect_files(&fake.files(), other, None).is_none(), "another process has that pid now");
 }
 
 #[test]
-fn what_was_known_of_the_same_process_is_not_asked_again() {
-    let fake = Fake::new("known");
+fn reuses_known_facts_of_the_same_process() {
+    let fake = FakeProc::new("known");
     fake.file("stat", &stat('S')).file("maps", "1-2 r-xp 0 0:0 1 /opt/shop/libcoreclr.so\n");
-    let first = fake.look(None).expect("it runs");
-    assert_eq!(first.runtime, Found::Runtime(Runtime::new(Kind::CoreClr, None)));
+    let first = fake.inspect(None).expect("it runs");
+    assert_eq!(first.runtime, RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, None)));
     let known = |start| Process {
         key: ProcessKey { pid: 7, start },
-        runtime: Found::Runtime(Runtime::new(Kind::CoreClr, Some("9.0.1"))),
+        runtime: RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, Some("9.0.1"))),
         ..first.clone()
     };
-    let again = |before: Process| fake.look(Some(&before)).expect("it runs").runtime;
+    let again = |before: Process| fake.inspect(Some(&before)).expect("it runs").runtime;
     assert_eq!(again(known(777)), known(777).runtime);
     assert_eq!(again(known(776)), first.runtime, "another process had that pid");
 }
 
 #[test]
-fn names_are_of_the_program_else_of_what_it_is_called_by() {
-    let fake = Fake::new("names");
+fn names_come_from_the_program_or_command_line() {
+    let fake = FakeProc::new("names");
     let named = |words: &[&str], short: &str| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         name(&fake.file("comm", short).files(), &words)
@@ -194,7 +194,7 @@ fn names_are_of_the_program_else_of_what_it_is_called_by() {
     assert_eq!(named(&["-bash"], "bash\n"), "bash");
     assert_eq!(named(&[], "kthreadd\n"), "kthreadd");
     assert_eq!(
-        name(&Files::of(std::process::id()), &[]),
+        name(&ProcFolder::of(std::process::id()), &[]),
         file_name(&std::env::current_exe().expect("path")).expect("name")
     );
 }

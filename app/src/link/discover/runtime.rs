@@ -1,59 +1,59 @@
-//! Runtimes, recognised by the names of mapped files. Pure.
+//! Recognizes runtimes by the names of mapped files. Pure.
 #![forbid(unsafe_code)]
 
-/// What kind of runtime.
+/// The kind of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RuntimeKind {
     /// .NET Core and .NET 5+.
     CoreClr,
     /// .NET Framework.
     Framework,
     /// Compiled ahead of time, without a JIT.
-    #[cfg_attr(windows, allow(dead_code, reason = "told by the symbols of ELF programs only"))]
+    #[cfg_attr(windows, allow(dead_code, reason = "recognized only by symbols of ELF programs"))]
     NativeAot,
     /// Mono.
     Mono,
 }
 
-impl Kind {
-    /// The word in JSON.
+impl RuntimeKind {
+    /// Returns the word for JSON.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::CoreClr => "coreclr",
-            Kind::Framework => "framework",
-            Kind::NativeAot => "nativeaot",
-            Kind::Mono => "mono",
+            RuntimeKind::CoreClr => "coreclr",
+            RuntimeKind::Framework => "framework",
+            RuntimeKind::NativeAot => "nativeaot",
+            RuntimeKind::Mono => "mono",
         }
     }
 
-    /// Why the agent can never be loaded into any of it; None where it can.
+    /// Returns why this kind can never load the agent; `None` if it can.
     fn obstacle(self) -> Option<&'static str> {
         match self {
-            Kind::CoreClr | Kind::Framework => None,
-            Kind::NativeAot => Some("it was compiled ahead of time and has no JIT to recompile methods"),
-            Kind::Mono => Some("it runs on Mono, which has no ICorProfiler interface"),
+            RuntimeKind::CoreClr | RuntimeKind::Framework => None,
+            RuntimeKind::NativeAot => Some("it was compiled ahead of time and has no JIT to recompile methods"),
+            RuntimeKind::Mono => Some("it runs on Mono, which has no ICorProfiler interface"),
         }
     }
 }
 
-/// A runtime in a process.
+/// The runtime of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runtime {
     /// Its kind.
-    pub kind: Kind,
-    /// `8.0.31`, as far as it can be told from outside.
+    pub kind: RuntimeKind,
+    /// Its version, such as `8.0.31`, if visible from outside.
     pub version: Option<String>,
-    /// The processor it is built for, where that is not this program's: `x86`, `arm64`.
+    /// The processor it is built for, if it differs from ours: `x86`, `arm64`.
     pub foreign: Option<String>,
 }
 
 impl Runtime {
-    /// One built for this program's processor.
-    pub fn new(kind: Kind, version: Option<&str>) -> Runtime {
+    /// Creates a runtime built for our processor.
+    pub fn new(kind: RuntimeKind, version: Option<&str>) -> Runtime {
         Runtime { kind, version: version.map(str::to_owned), foreign: None }
     }
 
-    /// Why the agent can never be loaded into it; None where it can.
+    /// Returns why it can never load the agent; `None` if it can.
     pub fn obstacle(&self) -> Option<String> {
         if let Some(why) = self.kind.obstacle() {
             return Some(why.to_owned());
@@ -63,18 +63,18 @@ impl Runtime {
     }
 }
 
-/// Runtimes the tests of this project run on, as `major.minor`.
+/// Runtimes covered by this project's tests, as `major.minor`.
 const TESTED: [&str; 4] = ["2.1", "3.1", "8.0", "10.0"];
 
-/// Whether Redial is tested on a version (`8.0.31`) of a kind (its word).
+/// Returns whether Redial is tested on a version (`8.0.31`) of a kind (its JSON word).
 pub fn tested(kind: &str, version: &str) -> bool {
     let mut parts = version.splitn(3, '.');
     let major_minor = [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()].join(".");
-    kind == Kind::CoreClr.word() && TESTED.contains(&major_minor.as_str())
+    kind == RuntimeKind::CoreClr.word() && TESTED.contains(&major_minor.as_str())
 }
 
-/// The files mapped into a process, from the text of its `/proc/PID/maps` (proc(5): six columns, the last the
-/// path, which may hold blanks).
+/// Lists the files mapped into a process, from its `/proc/PID/maps` (proc(5): six columns, the last is the
+/// path and may contain blanks).
 #[cfg(any(unix, test))]
 pub fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     maps.lines().filter_map(|line| {
@@ -83,31 +83,31 @@ pub fn mapped_files(maps: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The runtime a set of mapped files is a sign of, and the file that is it.
+/// Returns the runtime that a set of mapped files indicates, and the file that indicates it.
 pub fn recognise<'a>(files: impl Iterator<Item = &'a str>) -> Option<(Runtime, &'a str)> {
     let mut mono = None;
     for path in files {
         let (folder, file) = path.rsplit_once(['/', '\\']).unwrap_or(("", path));
         let last = folder.rsplit(['/', '\\']).next().unwrap_or_default();
-        // Most files are none of these, so that nothing is copied for them.
+        // Most files match nothing, so compare without copying.
         let is = |name: &str| file.eq_ignore_ascii_case(name);
         let begins =
             |name: &str| file.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));
         if is("libcoreclr.so") || is("coreclr.dll") {
-            return Some((Runtime::new(Kind::CoreClr, version_of(last)), path));
+            return Some((Runtime::new(RuntimeKind::CoreClr, version_of(last)), path));
         }
         if is("clr.dll") || is("mscorwks.dll") {
             let version = last.strip_prefix(['v', 'V']).and_then(version_of);
-            return Some((Runtime::new(Kind::Framework, version), path));
+            return Some((Runtime::new(RuntimeKind::Framework, version), path));
         }
         if begins("libmonosgen-") || begins("mono-2.0-") || is("mono-sgen") {
-            mono = Some((Runtime::new(Kind::Mono, None), path));
+            mono = Some((Runtime::new(RuntimeKind::Mono, None), path));
         }
     }
     mono
 }
 
-/// A folder name that is a version: `8.0.31`, `10.0.0-rc.1.25451.107`.
+/// Accepts a folder name that is a version: `8.0.31`, `10.0.0-rc.1.25451.107`.
 fn version_of(folder: &str) -> Option<&str> {
     let numbers = folder.split(['-', '+']).next().unwrap_or_default();
     let mut parts = numbers.split('.');
@@ -135,27 +135,27 @@ mod tests {
     }
 
     #[test]
-    fn coreclr_is_told_with_its_version_from_maps() {
+    fn recognizes_coreclr_and_its_version_in_maps() {
         let (runtime, file) = recognise(mapped_files(MAPS)).expect("there is one");
-        assert_eq!(runtime, Runtime::new(Kind::CoreClr, Some("8.0.31")));
+        assert_eq!(runtime, Runtime::new(RuntimeKind::CoreClr, Some("8.0.31")));
         assert_eq!(file, "/usr/share/dot net/shared/Microsoft.NETCore.App/8.0.31/libcoreclr.so");
     }
 
     #[test]
-    fn paths_without_a_version_and_other_runtimes() {
+    fn recognizes_other_runtimes_and_missing_versions() {
         let kind_and_version = |path| found(path).map(|runtime| (runtime.kind, runtime.version));
-        assert_eq!(kind_and_version("/opt/shop/libcoreclr.so"), Some((Kind::CoreClr, None)));
+        assert_eq!(kind_and_version("/opt/shop/libcoreclr.so"), Some((RuntimeKind::CoreClr, None)));
         assert_eq!(
             kind_and_version(
                 r"C:\Program Files\dotnet\shared\Microsoft.NETCore.App\10.0.0-rc.1.25451.107\CoreCLR.dll"
             ),
-            Some((Kind::CoreClr, Some("10.0.0-rc.1.25451.107".into())))
+            Some((RuntimeKind::CoreClr, Some("10.0.0-rc.1.25451.107".into())))
         );
         assert_eq!(
             kind_and_version(r"C:\Windows\Microsoft.NET\Framework64\v4.0.30319\clr.dll"),
-            Some((Kind::Framework, Some("4.0.30319".into())))
+            Some((RuntimeKind::Framework, Some("4.0.30319".into())))
         );
-        assert_eq!(kind_and_version("/usr/lib/libmonosgen-2.0.so.1"), Some((Kind::Mono, None)));
+        assert_eq!(kind_and_version("/usr/lib/libmonosgen-2.0.so.1"), Some((RuntimeKind::Mono, None)));
         assert_eq!(found("/usr/lib/x86_64-linux-gnu/libc.so.6"), None);
         assert_eq!(found("/tmp/libcoreclr.so.d/libother.so"), None);
     }
@@ -168,17 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_be_dialled_says_why() {
-        assert_eq!(Runtime::new(Kind::CoreClr, None).obstacle(), None);
-        assert_eq!(Runtime::new(Kind::Framework, None).obstacle(), None);
-        let foreign = Runtime { foreign: Some("x86".into()), ..Runtime::new(Kind::CoreClr, None) };
+    fn unsuitable_runtimes_have_reasons() {
+        assert_eq!(Runtime::new(RuntimeKind::CoreClr, None).obstacle(), None);
+        assert_eq!(Runtime::new(RuntimeKind::Framework, None).obstacle(), None);
+        let foreign = Runtime { foreign: Some("x86".into()), ..Runtime::new(RuntimeKind::CoreClr, None) };
         assert!(foreign.obstacle().is_some_and(|why| why.contains("built for x86, the agent for")));
-        let aot = Runtime { kind: Kind::NativeAot, ..foreign };
+        let aot = Runtime { kind: RuntimeKind::NativeAot, ..foreign };
         assert!(aot.obstacle().is_some_and(|why| why.contains("ahead of time")));
     }
 
     #[test]
-    fn only_what_the_tests_run_on_is_called_tested() {
+    fn knows_which_versions_are_tested() {
         assert!(tested("coreclr", "8.0.31") && tested("coreclr", "2.1.30") && tested("coreclr", "10.0.11"));
         assert!(!tested("coreclr", "9.0.1") && !tested("framework", "8.0.1") && !tested("coreclr", "1.0"));
     }

@@ -1,12 +1,12 @@
-//! Names of users, asked of the system once each.
+//! Looks up user names and caches them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Users whose names are remembered; asking reads files, or a directory service.
+/// The maximum number of cached names; each lookup reads files or asks a directory service.
 const REMEMBERED: usize = 4096;
 
-/// The name of a user, or its number where it has none.
+/// Returns the name of a user, or the id if it has no name.
 pub fn name(uid: u32) -> String {
     static NAMES: Mutex<Option<HashMap<u32, String>>> = Mutex::new(None);
     if let Some(name) = NAMES.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().get(&uid)

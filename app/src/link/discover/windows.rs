@@ -1,30 +1,31 @@
-//! Processes of Windows: sysinfo for the list, the Tool Help functions for the modules of each.
+//! Inspects Windows processes: sysinfo lists them, the Tool Help functions list their modules.
 
 use super::runtime::{self, Runtime};
-use super::{Found, Halt, Process, Sight, group};
+use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
+use super::group;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
 use std::io;
 use std::path::{Path, PathBuf};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
-pub(super) fn sights() -> io::Result<Vec<Sight>> {
+pub(super) fn summaries() -> io::Result<Vec<ProcessSummary>> {
     let mut system = System::new().map_err(|error| io::Error::other(format!("{error:?}")))?;
-    let what = ProcessRefreshKind::nothing().with_memory();
-    system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
-    let sight = |found: &sysinfo::Process| {
-        Some(Sight {
+    let kind = ProcessRefreshKind::nothing().with_memory();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
+    let summary = |found: &sysinfo::Process| {
+        Some(ProcessSummary {
             key: key(found.pid().as_u32())?,
-            // A runtime that is loaded takes address space.
+            // Loading a runtime takes address space.
             mark: Some(found.virtual_memory()),
             halted: false,
             ended: false,
         })
     };
-    Ok(system.processes().values().filter_map(sight).collect())
+    Ok(system.processes().values().filter_map(summary).collect())
 }
 
-/// Pid and start time; 0 where the process is there and says no more. None when it is gone.
+/// Returns pid and start time; start time 0 if the process does not reveal it, `None` if the process is gone.
 fn key(pid: u32) -> Option<ProcessKey> {
     match process::key_of(pid) {
         Ok(key) => Some(key),
@@ -40,55 +41,55 @@ pub(super) fn pids() -> io::Result<Vec<u32>> {
 }
 
 pub(super) fn one(pid: u32) -> Option<Process> {
-    let sight = Sight { key: key(pid)?, mark: None, halted: false, ended: false };
-    Looker::new(std::iter::once(pid)).look(sight, None)
+    let summary = ProcessSummary { key: key(pid)?, mark: None, halted: false, ended: false };
+    ProcessInspector::new(std::iter::once(pid)).inspect(summary, None)
 }
 
-/// Looks at processes whose names and command lines it asked for all at once.
-pub(super) struct Looker(Option<System>);
+/// Inspects processes, with names and command lines fetched for all at once.
+pub(super) struct ProcessInspector(Option<System>);
 
-impl Looker {
-    pub(super) fn new(pids: impl Iterator<Item = u32>) -> Looker {
+impl ProcessInspector {
+    pub(super) fn new(pids: impl Iterator<Item = u32>) -> ProcessInspector {
         let pids: Vec<Pid> = pids.map(Pid::from_u32).collect();
-        Looker(refreshed(ProcessesToUpdate::Some(&pids)).ok())
+        ProcessInspector(refreshed(ProcessesToUpdate::Some(&pids)).ok())
     }
 
-    pub(super) fn look(&self, sight: Sight, _before: Option<&Process>) -> Option<Process> {
-        describe(sight.key, self.0.as_ref()?.process(Pid::from_u32(sight.key.pid))?)
+    pub(super) fn inspect(&self, summary: ProcessSummary, _before: Option<&Process>) -> Option<Process> {
+        describe(summary.key, self.0.as_ref()?.process(Pid::from_u32(summary.key.pid))?)
     }
 }
 
-/// A suspended process is not told from one that waits.
+/// Windows does not distinguish suspended from waiting processes.
 pub(super) fn halted(_pid: u32) -> Option<Halt> {
     None
 }
 
 pub(super) fn runs(pid: u32) -> bool {
-    // A process that may not be asked runs all the same.
+    // A process that denies access still runs.
     !matches!(process::key_of(pid), Err(process::ProcessError::NoSuchProcess { .. }))
 }
 
 pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
     let name = format!("dotnet-diagnostic-{pid}");
-    // Looking a pipe up by its path would connect to it; the list of them does not.
+    // Opening the pipe's path would connect to it; listing pipes does not.
     let mut pipes = std::fs::read_dir(r"\\.\pipe\").ok()?.filter_map(Result::ok);
     pipes.any(|pipe| pipe.file_name() == *name).then(|| PathBuf::from(format!(r"\\.\pipe\{name}")))
 }
 
-/// Told by the runtime's answer instead.
+/// The runtime's answer reveals this instead.
 pub(super) fn has_mapped(_pid: u32, _file: &Path) -> bool {
     false
 }
 
-/// Another process's environment is not looked into here.
+/// Redial does not read other processes' environments on Windows.
 pub(super) fn variable(_pid: u32, _fits: impl Fn(&str) -> bool) -> Option<(String, String)> {
     None
 }
 
 fn refreshed(which: ProcessesToUpdate<'_>) -> io::Result<System> {
     let mut system = System::new().map_err(|error| io::Error::other(format!("{error:?}")))?;
-    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always).with_exe(UpdateKind::Always);
-    system.refresh_processes_specifics(which, true, what);
+    let kind = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always).with_exe(UpdateKind::Always);
+    system.refresh_processes_specifics(which, true, kind);
     Ok(system)
 }
 
@@ -98,16 +99,16 @@ fn describe(key: ProcessKey, found: &sysinfo::Process) -> Option<Process> {
     let arguments: Vec<String> = found.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let runtime = match modules::files(pid) {
         Ok(files) => match runtime::recognise(files.iter().map(String::as_str)) {
-            Some((found, _)) => Found::Runtime(Runtime {
+            Some((found, _)) => RuntimeSearch::Runtime(Runtime {
                 foreign: modules::is_32_bit(pid).then(|| "x86".to_owned()),
                 ..found
             }),
-            None => Found::None,
+            None => RuntimeSearch::None,
         },
         Err(_) if key_is_gone(key) => return None,
         Err(error) => {
             let likely = name.eq_ignore_ascii_case("dotnet.exe") || name.eq_ignore_ascii_case("w3wp.exe");
-            Found::Unknown { why: format!("its modules cannot be listed: {error}"), likely }
+            RuntimeSearch::Unknown { why: format!("its modules cannot be listed: {error}"), likely }
         }
     };
     Some(Process {
@@ -126,7 +127,7 @@ fn key_is_gone(before: ProcessKey) -> bool {
     key(before.pid).is_none_or(|now| now != before)
 }
 
-/// Names of accounts (sddl.h, winbase.h).
+/// Account names (sddl.h, winbase.h).
 mod accounts {
     use std::ffi::c_void;
 
@@ -149,18 +150,19 @@ mod accounts {
         fn LocalFree(memory: *mut c_void) -> *mut c_void;
     }
 
-    /// The name of the account with this SID (`S-1-5-18`); None when there is none.
+    /// Returns the name of the account with this SID (`S-1-5-18`); `None` if there is none.
     pub fn name(sid: &str) -> Option<String> {
         let text: Vec<u16> = sid.encode_utf16().chain([0]).collect();
         let mut binary = std::ptr::null_mut();
-        // SAFETY: the text ends with a zero, and the place for the pointer lives.
+        // SAFETY: the text ends with a zero, and the output pointer is valid.
         if unsafe { ConvertStringSidToSidW(text.as_ptr(), &mut binary) } == 0 {
             return None;
         }
         let (mut name, mut domain) = ([0u16; 256], [0u16; 256]);
         let (mut name_length, mut domain_length) = (name.len() as u32, domain.len() as u32);
         let mut kind = 0;
-        // SAFETY: the SID is the one just made; both buffers live and are as long as said; no system means this one.
+        // SAFETY: the SID was just created; both buffers live and have the given lengths; a null system means
+        // this one.
         let found = unsafe {
             LookupAccountSidW(
                 std::ptr::null(),
@@ -174,7 +176,7 @@ mod accounts {
         };
         // SAFETY: ConvertStringSidToSidW allocates with LocalAlloc and leaves freeing to its caller.
         unsafe { LocalFree(binary) };
-        // On success the lengths are without the ending zero.
+        // On success the lengths exclude the terminating zero.
         (found != 0).then(|| String::from_utf16_lossy(name.get(..name_length as usize).unwrap_or_default()))
     }
 }
@@ -218,7 +220,7 @@ mod modules {
     /// PROCESS_QUERY_LIMITED_INFORMATION (winnt.h).
     const QUERY: u32 = 0x1000;
 
-    /// Whether a process is a 32-bit one on this 64-bit system; false where that cannot be told.
+    /// Returns whether a process is 32-bit on this 64-bit system; `false` if unknown.
     pub fn is_32_bit(pid: u32) -> bool {
         // SAFETY: takes three numbers; the handle is checked before it is used.
         let process = unsafe { OpenProcess(QUERY, 0, pid) };
@@ -226,14 +228,14 @@ mod modules {
             return false;
         }
         let mut answer = 0;
-        // SAFETY: the handle is open, and the place for the answer lives.
-        let told = unsafe { IsWow64Process(process, &mut answer) } != 0;
+        // SAFETY: the handle is open, and the output location is valid.
+        let succeeded = unsafe { IsWow64Process(process, &mut answer) } != 0;
         // SAFETY: the handle is open and not used again.
         unsafe { CloseHandle(process) };
-        told && answer != 0
+        succeeded && answer != 0
     }
 
-    /// Paths of all modules loaded in a process.
+    /// Returns the paths of all modules in a process.
     pub fn files(pid: u32) -> io::Result<Vec<String>> {
         let snapshot = snapshot(pid)?;
         // SAFETY: all-zero is a valid Entry: integers, arrays of them and pointers that are never followed.
@@ -254,7 +256,7 @@ mod modules {
     }
 
     fn snapshot(pid: u32) -> io::Result<Handle> {
-        // The function fails with ERROR_BAD_LENGTH while the process loads modules, and is then to be called again.
+        // Fails with ERROR_BAD_LENGTH while the process loads modules; the documentation says to retry.
         for _ in 0..8 {
             // SAFETY: takes two numbers; a pid that is gone is an error.
             let snapshot = unsafe { CreateToolhelp32Snapshot(SNAP_MODULE | SNAP_MODULE32, pid) };

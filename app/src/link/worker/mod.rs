@@ -1,150 +1,149 @@
-//! The threads that own the pipes, for a program that must never wait: commands in, updates out, and a call to `wake`
-//! whenever updates wait to be taken.
+//! The threads that own the pipes, for a program that must never block: requests go in, updates come out, and
+//! `wake` is called whenever updates are waiting.
 //!
-//! - [`Worker::start`] starts the process scanner; [`Worker::send`] carries out a [`Command`] without ever waiting;
-//!   [`Worker::take`] gives what there is to tell, without waiting, for `model::Model::apply`.
-//! - A connection has a thread with the session that holds dials (`agent`), and one with a session of its own that
-//!   loads the catalogue (`loading`), so that a long list delays no turn. "All off" takes a connection of its own, so
-//!   that nothing can delay it.
-//! - Dials set here are *held*: they revert when the connection ends, and so when the program does.
-//! - A lost connection is tried again, slower and slower (`backoff`), as long as the process is the same one.
-//! - The channel of updates is bounded: a reader that does not keep up slows the threads, and these the agents,
-//!   which then drop, and count, updates in between.
+//! - [`Worker::start`] starts the process scanner. [`Worker::send`] carries out a command and
+//!   [`Worker::take`] returns the next update for `model::Model::apply`; neither ever waits.
+//! - Each connection has one thread for the session that holds dials and one for a session that loads the
+//!   catalogue, so that a long list delays no change. "All off" uses a separate connection, so that nothing
+//!   can delay it.
+//! - Dials set here are *held*: they revert when the connection or the program ends.
+//! - A lost connection is retried with growing delays (`backoff`) as long as the process is the same one.
+//! - The channel of updates is bounded. A slow reader slows the threads, and these slow the agents, which
+//!   then drop and count events.
 //!
-//! It must not know what is shown, nor keep what was told.
+//! This module must not know the display, nor keep its reports.
 #![forbid(unsafe_code)]
 
-mod account;
-mod agent;
-mod chunks;
-mod describe;
-mod launching;
-mod loading;
-mod outlet;
-mod parts;
-mod scan;
-mod silence;
-mod tail;
-mod talk;
-mod turning;
+mod status_filter;
+mod connection_thread;
+mod request_chunks;
+mod error_text;
+mod launcher;
+mod catalogue_loader;
+mod update_sender;
+mod update_batches;
+mod process_scanner;
+mod silence_monitor;
+mod output_reader;
+mod session_state;
+mod active_changes;
 
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::turns::Turn;
+use crate::model::changes::DialChange;
 use crate::model::update::Update;
-pub use chunks::fit_one as fit_one_request;
-pub use launching::{LaunchSpec, Stop};
-use outlet::Outlet;
-pub use parts::of as in_parts;
+use connection_thread::ConnectionRequest;
+pub use request_chunks::fit_one as fit_one_request;
+pub use launcher::{LaunchSpec, StopSignal};
+use update_sender::UpdateSender;
+pub use update_batches::of as in_parts;
+pub use update_sender::Wake;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// Called from any thread when updates wait: to ask for a repaint, for example.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
-
-/// What workers can be told.
+/// A request to the worker.
 #[derive(Debug)]
-pub enum Command {
-    /// Connect to a process, and again whenever the connection is lost.
+pub enum WorkerCommand {
+    /// Connect to a process, and reconnect whenever the connection is lost.
     Connect {
-        /// The id that its updates will carry.
+        /// The id for its updates.
         connection: ConnectionId,
-        /// The process: pid as this machine sees it, and start time (0: whatever has that pid).
+        /// The process: pid on this machine and start time (0 for any process with that pid).
         process: ProcessKey,
     },
     /// End a connection; its held dials revert.
     Disconnect(ConnectionId),
     /// Load the agent into the process of a connection that found none, and connect.
     Attach(ConnectionId),
-    /// Try a lost connection again now.
+    /// Retry a lost connection now.
     Retry(ConnectionId),
-    /// Turn dials, held.
-    Turn(Turn),
-    /// Turn every dial of a process off, whoever set it.
+    /// Make a change; its dials are held.
+    Turn(DialChange),
+    /// Turn off every dial of a process, whoever set it.
     AllOff(ConnectionId, Ticket),
-    /// Ask what a turn with these orders would do.
+    /// Ask for a plan of these orders.
     Plan(ConnectionId, Ticket, Vec<Order>),
-    /// Stop a turn that is under way, and undo what it did so far.
+    /// Cancel an active change and undo its finished parts.
     Cancel(ConnectionId, Ticket),
-    /// Take a turn of this program's back, whatever was turned since: the new ticket, and that of the turn.
+    /// Take back an earlier change of this program, whatever followed it: the new ticket, and the earlier
+    /// change's ticket.
     TakeBack(ConnectionId, Ticket, Ticket),
-    /// Take the last change back, whoever made it, or the one of that number.
+    /// Undo the change with that number, or the last one, whoever made it.
     UndoOfAnyone(ConnectionId, Ticket, Option<u64>),
-    /// Set what dials may cost.
+    /// Set the overhead budget.
     SetBudget(ConnectionId, Option<Share>),
-    /// Take control of a process from whoever has it.
+    /// Take control of a process from its holder.
     TakeControl(ConnectionId),
-    /// Ask how the durations of a row's calls are spread.
+    /// Request the histogram of a row.
     Histogram(ConnectionId, RowId),
-    /// Ask who calls a row's method.
+    /// Request the callers of a row's method.
     Callers(ConnectionId, RowId),
     /// Look for new modules now.
     Reload(ConnectionId),
-    /// Look at all processes again now.
+    /// Inspect all processes again now.
     Scan,
-    /// Start a program with the agent in it.
+    /// Start a program with the agent.
     Launch(Ticket, LaunchSpec),
-    /// Stop a program that was started.
-    Stop(Ticket, Stop),
+    /// Stop a program started here.
+    Stop(Ticket, StopSignal),
 }
 
-/// The threads. Dropping it ends them: connections are closed, launched programs run on.
+/// Handle of the threads. Dropping it closes the connections and ends the threads; launched programs run on.
 pub struct Worker {
     updates: Receiver<Update>,
-    outlet: Outlet,
-    scanner: scan::Scanner,
-    agents: BTreeMap<ConnectionId, agent::Agent>,
-    launched: BTreeMap<Ticket, launching::Launched>,
+    sender: UpdateSender,
+    scanner: process_scanner::Scanner,
+    agents: BTreeMap<ConnectionId, connection_thread::ConnectionThread>,
+    launched: BTreeMap<Ticket, launcher::RunningProgram>,
 }
 
 impl Worker {
     /// Starts scanning processes.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot start a thread.
     pub fn start(wake: Wake) -> std::io::Result<Worker> {
-        let (outlet, updates) = Outlet::new(wake);
-        let scanner = scan::Scanner::start(outlet.clone())?;
-        Ok(Worker { updates, outlet, scanner, agents: BTreeMap::new(), launched: BTreeMap::new() })
+        let (sender, updates) = UpdateSender::new(wake);
+        let scanner = process_scanner::Scanner::start(sender.clone())?;
+        Ok(Worker { updates, sender, scanner, agents: BTreeMap::new(), launched: BTreeMap::new() })
     }
 
-    /// Carries a command out, sooner or later; what comes of it is an update.
-    pub fn send(&mut self, command: Command) {
+    /// Carries out a command asynchronously; its results arrive as updates.
+    pub fn send(&mut self, command: WorkerCommand) {
         match command {
-            Command::Connect { connection, process } => {
-                let agent = agent::Agent::start(connection, process, self.outlet.clone());
+            WorkerCommand::Connect { connection, process } => {
+                let agent = connection_thread::ConnectionThread::start(connection, process, self.sender.clone());
                 self.agents.insert(connection, agent);
             }
-            Command::Disconnect(connection) => drop(self.agents.remove(&connection)),
-            Command::Attach(connection) => self.tell(connection, agent::Order::Attach),
-            Command::Retry(connection) => self.tell(connection, agent::Order::Retry),
-            Command::Turn(turn) => self.tell(turn.connection, agent::Order::Turn(turn)),
-            Command::AllOff(connection, ticket) => self.tell(connection, agent::Order::AllOff(ticket)),
-            Command::Plan(connection, ticket, orders) => {
-                self.tell(connection, agent::Order::Plan(ticket, orders))
+            WorkerCommand::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            WorkerCommand::Attach(connection) => self.request(connection, ConnectionRequest::Attach),
+            WorkerCommand::Retry(connection) => self.request(connection, ConnectionRequest::Retry),
+            WorkerCommand::Turn(turn) => self.request(turn.connection, ConnectionRequest::Turn(turn)),
+            WorkerCommand::AllOff(connection, ticket) => self.request(connection, ConnectionRequest::AllOff(ticket)),
+            WorkerCommand::Plan(connection, ticket, orders) => {
+                self.request(connection, ConnectionRequest::Plan(ticket, orders))
             }
-            Command::Cancel(connection, ticket) => self.tell(connection, agent::Order::Cancel(ticket)),
-            Command::TakeBack(connection, ticket, of) => {
-                self.tell(connection, agent::Order::TakeBack(ticket, of))
+            WorkerCommand::Cancel(connection, ticket) => self.request(connection, ConnectionRequest::Cancel(ticket)),
+            WorkerCommand::TakeBack(connection, ticket, of) => {
+                self.request(connection, ConnectionRequest::TakeBack(ticket, of))
             }
-            Command::UndoOfAnyone(connection, ticket, change) => {
-                self.tell(connection, agent::Order::UndoOfAnyone(ticket, change))
+            WorkerCommand::UndoOfAnyone(connection, ticket, change) => {
+                self.request(connection, ConnectionRequest::UndoOfAnyone(ticket, change))
             }
-            Command::SetBudget(connection, limit) => self.tell(connection, agent::Order::SetBudget(limit)),
-            Command::TakeControl(connection) => self.tell(connection, agent::Order::TakeControl),
-            Command::Histogram(connection, row) => self.tell(connection, agent::Order::Histogram(row)),
-            Command::Callers(connection, row) => self.tell(connection, agent::Order::Callers(row)),
-            Command::Reload(connection) => self.tell(connection, agent::Order::Reload),
-            Command::Scan => self.scanner.scan(),
-            Command::Launch(ticket, spec) => {
-                // Whose thread is gone has ended.
+            WorkerCommand::SetBudget(connection, limit) => self.request(connection, ConnectionRequest::SetBudget(limit)),
+            WorkerCommand::TakeControl(connection) => self.request(connection, ConnectionRequest::TakeControl),
+            WorkerCommand::Histogram(connection, row) => self.request(connection, ConnectionRequest::Histogram(row)),
+            WorkerCommand::Callers(connection, row) => self.request(connection, ConnectionRequest::Callers(row)),
+            WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
+            WorkerCommand::Scan => self.scanner.scan(),
+            WorkerCommand::Launch(ticket, spec) => {
+                // If its thread is gone, the program has ended.
                 self.launched.retain(|_, launched| !launched.has_ended());
-                self.launched.insert(ticket, launching::start(ticket, spec, self.outlet.clone()));
+                self.launched.insert(ticket, launcher::start(ticket, spec, self.sender.clone()));
             }
-            Command::Stop(ticket, stop) => {
+            WorkerCommand::Stop(ticket, stop) => {
                 if let Some(launched) = self.launched.get(&ticket) {
                     launched.stop(stop);
                 }
@@ -152,18 +151,18 @@ impl Worker {
         }
     }
 
-    fn tell(&self, connection: ConnectionId, order: agent::Order) {
+    fn request(&self, connection: ConnectionId, request: ConnectionRequest) {
         if let Some(agent) = self.agents.get(&connection) {
-            agent.tell(order);
+            agent.request(request);
         }
     }
 
-    /// The next update, if there is one.
+    /// Returns the next update, if there is one.
     pub fn take(&self) -> Option<Update> {
         self.updates.try_recv().ok()
     }
 
-    /// The next update, waited for at most so long: for programs without a screen.
+    /// Waits for the next update, at most `patience`; for programs without a screen.
     pub fn wait(&self, patience: std::time::Duration) -> Option<Update> {
         self.updates.recv_timeout(patience).ok()
     }

@@ -1,16 +1,17 @@
-//! Connections against a scripted agent: lost, found again, refused, too late.
+//! Tests connections against a scripted agent: lost, restored, refused, too late.
 
 use super::*;
+use std::sync::Arc;
 use crate::link::test_agent::{AgentEnd, facts, serve_many};
 use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::connection::Status;
 use crate::model::ids::MethodIx;
-use crate::model::log::Kind;
+use crate::model::log::LogKind;
 use crate::model::update::{Now, Retry};
-use crate::model::{Model, methodset::MethodSet};
+use crate::model::{Model, method_set::MethodSet};
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, Command as Wire, Event, Holder, Refusal, Reply};
-use redial_protocol::packet::{FromAgent, FromController};
+use redial_protocol::message::{AgentStatus, WireCommand as Wire, Event, Holder, Refusal, Reply};
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::process;
 use redial_protocol::report::DialReport;
 use std::sync::Mutex;
@@ -19,14 +20,14 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Answers everything as an agent with one module of two methods, until `ends` says so of a request, or the other
+/// Answers like an agent with one module of two methods, until `ends` returns true for a request or the other
 /// side is gone.
-fn talk(end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool) {
-    talk_of_dials(end, seen, None, ends);
+fn answer(end: AgentEnd, seen: &Mutex<Vec<Wire>>, ends: impl Fn(&Wire) -> bool) {
+    answer_with_dials(end, seen, None, ends);
 }
 
-/// The same, with the dials that are held counted in `held`, if it is told to.
-fn talk_of_dials(
+/// Like `talk`, and counts the held dials in `held`, if given.
+fn answer_with_dials(
     mut end: AgentEnd,
     seen: &Mutex<Vec<Wire>>,
     held: Option<&AtomicU64>,
@@ -35,17 +36,17 @@ fn talk_of_dials(
     let hold = |number: u64| held.map_or(0, |held| held.swap(number, Ordering::SeqCst));
     loop {
         let request = match end.receive() {
-            Some(FromController::Hello(_)) => {
-                end.offer(&FromAgent::Hello(facts(0)));
+            Some(ControllerPacket::Hello(_)) => {
+                end.offer(&AgentPacket::Hello(facts(0)));
                 continue;
             }
-            Some(FromController::AllOff) => {
+            Some(ControllerPacket::AllOff) => {
                 hold(0);
-                end.offer(&FromAgent::AllOffDone { reverted: 2, remaining: 0, change: 9 });
+                end.offer(&AgentPacket::AllOffDone { reverted: 2, remaining: 0, change: 9 });
                 continue;
             }
-            Some(FromController::Request(request)) => request,
-            Some(FromController::Status) | None => return,
+            Some(ControllerPacket::Request(request)) => request,
+            Some(ControllerPacket::Status) | None => return,
         };
         if request.id != 0 {
             seen.lock().expect("no test panicked").push(request.command.clone());
@@ -58,7 +59,7 @@ fn talk_of_dials(
             Wire::Modules => Reply::Modules { domains: vec![], modules: vec![row] },
             Wire::Methods { .. } => {
                 let page = page(row.key, &[("N.A", "M", "()", 0x0600_0001), ("N.A", "O", "()", 0x0600_0002)]);
-                end.offer(&FromAgent::Event(Event::Methods { id: request.id, page }));
+                end.offer(&AgentPacket::Event(Event::Methods { id: request.id, page }));
                 Reply::Methods { matched: 2, suggestions: vec![] }
             }
             Wire::RequestReJit { take: false, .. } => {
@@ -76,7 +77,7 @@ fn talk_of_dials(
             Wire::Orders => Reply::Orders { orders: vec![], undoable: 0 },
             _ => Reply::Done,
         };
-        end.offer(&FromAgent::Event(Event::Reply { id: request.id, reply }));
+        end.offer(&AgentPacket::Event(Event::Reply { id: request.id, reply }));
     }
 }
 
@@ -101,17 +102,17 @@ fn status() -> AgentStatus {
 struct Window {
     model: Model,
     updates: Receiver<Update>,
-    agent: Option<agent::Agent>,
+    agent: Option<connection_thread::ConnectionThread>,
     began: Instant,
 }
 
 impl Window {
     fn open(pid: u32) -> Window {
-        let (outlet, updates) = Outlet::new(Arc::new(|| {}));
+        let (sender, updates) = UpdateSender::new(Arc::new(|| {}));
         let mut model = Model::default();
         let process = ProcessKey { pid, start: process::own_key().expect("own key").start };
         let (id, _) = model.open(process, "test");
-        let agent = Some(agent::Agent::start(id, process, outlet));
+        let agent = Some(connection_thread::ConnectionThread::start(id, process, sender));
         Window { model, updates, agent, began: Instant::now() }
     }
 
@@ -119,7 +120,7 @@ impl Window {
         Now { mono: self.began.elapsed(), unix_ms: 0 }
     }
 
-    fn until<T>(&mut self, what: &str, found: impl Fn(&Model) -> Option<T>) -> T {
+    fn until<T>(&mut self, event: &str, found: impl Fn(&Model) -> Option<T>) -> T {
         loop {
             let now = self.now();
             self.model.settle(now);
@@ -127,7 +128,7 @@ impl Window {
                 return answer;
             }
             let update = self.updates.recv_timeout(PATIENCE);
-            let update = update.unwrap_or_else(|_| panic!("{what} did not come: {:#?}", self.model.log));
+            let update = update.unwrap_or_else(|_| panic!("{event} did not come: {:#?}", self.model.log));
             let now = self.now();
             self.model.apply(update, now);
         }
@@ -135,8 +136,8 @@ impl Window {
 
     fn until_live(&mut self) {
         self.until("the catalogue", |model| {
-            let connection = model.current()?;
-            (connection.status == Status::Live && connection.catalogue.is_complete()).then_some(())
+            let connection = model.current_process()?;
+            (connection.session.status == Status::Live && connection.table.catalogue.is_complete()).then_some(())
         });
     }
 
@@ -145,12 +146,12 @@ impl Window {
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
         let turn =
-            connection.turn(&connection.reaching(set), Level::Count, take, log, now).expect("possible");
-        self.tell(agent::Order::Turn(turn));
+            connection.turn(&connection.table.reaching(set), Level::Count, take, log, now).expect("possible");
+        self.request(ConnectionRequest::Turn(turn));
     }
 
-    fn tell(&self, order: agent::Order) {
-        self.agent.as_ref().expect("not closed").tell(order);
+    fn request(&self, request: ConnectionRequest) {
+        self.agent.as_ref().expect("not closed").request(request);
     }
 }
 
@@ -159,19 +160,19 @@ fn count(seen: &Mutex<Vec<Wire>>, which: impl Fn(&Wire) -> bool) -> usize {
 }
 
 #[test]
-fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
+fn reconnects_without_loading_the_catalogue_again() {
     let seen = Mutex::default();
     let turns = |command: &Wire| matches!(command, Wire::RequestReJit { .. });
     serve_many(
-        // Whoever asks for a turn first is hung up on.
-        |_, end| talk(end, &seen, |command| turns(command) && count(&seen, turns) == 1),
+        // Closes the connection at the first change.
+        |_, end| answer(end, &seen, |command| turns(command) && count(&seen, turns) == 1),
         |pid| {
             let mut window = Window::open(pid);
             window.until_live();
             let loaded = |command: &Wire| matches!(command, Wire::Methods { .. });
             assert_eq!(count(&seen, loaded), 1);
             window.turn(&MethodSet::one(MethodIx(0)), true);
-            let retry = window.until("the loss", |model| match &model.current()?.status {
+            let retry = window.until("the loss", |model| match &model.current_process()?.session.status {
                 Status::Lost { why, retry, .. } => Some((why.clone(), *retry)),
                 _ => None,
             });
@@ -183,44 +184,44 @@ fn a_closed_connection_is_tried_again_and_the_catalogue_is_not_loaded_twice() {
                 window
                     .model
                     .log
-                    .newest(Kind::NoAnswer)
+                    .newest(LogKind::NoAnswer)
                     .is_some_and(|entry| entry.text.contains("not answered"))
             );
-            window.until("the agent again", |model| (model.current()?.status == Status::Live).then_some(()));
+            window.until("the reconnection", |model| (model.current_process()?.session.status == Status::Live).then_some(()));
             window.turn(&MethodSet::one(MethodIx(1)), true);
-            window.until("the answer", |model| model.current()?.turns.undoable().map(drop));
-            assert_eq!(window.model.current().map(|connection| connection.catalogue.len()), Some(2));
+            window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
+            assert_eq!(window.model.current_process().map(|connection| connection.table.catalogue.len()), Some(2));
             window.agent = None;
         },
     );
 }
 
 #[test]
-fn a_turn_is_refused_by_whoever_has_control_until_it_is_taken() {
+fn a_turn_is_refused_until_control_is_taken() {
     let seen = Mutex::default();
     serve_many(
-        |_, end| talk(end, &seen, |_| false),
+        |_, end| answer(end, &seen, |_| false),
         |pid| {
             let mut window = Window::open(pid);
             window.until_live();
             window.turn(&MethodSet::one(MethodIx(0)), false);
-            let holder = window.until("a refusal", |model| model.current()?.last_refused()?.1.holder.clone());
+            let holder = window.until("a refusal", |model| model.current_process()?.last_refusal()?.1.holder.clone());
             assert_eq!((holder.pid, holder.program.as_str()), (9, "redial dial"));
             window.turn(&MethodSet::one(MethodIx(0)), true);
-            window.until("the answer", |model| model.current()?.turns.undoable().map(drop));
-            // Nothing is held in the end, so control is given back.
+            window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
+            // At the end nothing is held, so the session releases control.
             let until = Instant::now() + PATIENCE;
             while count(&seen, |command| matches!(command, Wire::ReleaseControl)) == 0 {
-                assert!(Instant::now() < until, "control was not given back: {seen:?}");
-                // It may come without anything to tell the window.
+                assert!(Instant::now() < until, "control was not released: {seen:?}");
+                // That may happen without an update to the window.
                 if let Ok(update) = window.updates.recv_timeout(Duration::from_millis(5)) {
                     let now = window.now();
                     window.model.apply(update, now);
                 }
             }
-            window.until("an account", |model| model.current()?.agent.is_some().then_some(()));
-            let connection = window.model.current().expect("one connection");
-            assert!(connection.latency.is_some());
+            window.until("an account", |model| model.current_process()?.agent.is_some().then_some(()));
+            let connection = window.model.current_process().expect("one connection");
+            assert!(connection.session.latency.is_some());
             assert_eq!(connection.agent.as_ref().map(|agent| agent.memory_bytes), Some(4_096));
             window.agent = None;
         },
@@ -234,14 +235,14 @@ fn all_off_works_while_the_session_hangs() {
     let held = Mutex::new(held);
     serve_many(
         |number, end| match number {
-            // The first session is the one with the subscription: it never gets an answer to its turn.
-            0 => talk(end, &seen, |command| {
+            // The first session is the subscribed one: its change never gets an answer.
+            0 => answer(end, &seen, |command| {
                 if matches!(command, Wire::RequestReJit { .. }) {
                     let _ = held.lock().expect("no test panicked").recv();
                 }
                 false
             }),
-            _ => talk(end, &seen, |_| false),
+            _ => answer(end, &seen, |_| false),
         },
         |pid| {
             let mut window = Window::open(pid);
@@ -250,9 +251,9 @@ fn all_off_works_while_the_session_hangs() {
             let now = window.now();
             let Model { connections, log, .. } = &mut window.model;
             let ticket = connections.values_mut().next().expect("one connection").all_off(log, now);
-            window.tell(agent::Order::AllOff(ticket));
+            window.request(ConnectionRequest::AllOff(ticket));
             let said =
-                window.until("that all is off", |model| Some(model.log.newest(Kind::AllOff)?.text.clone()));
+                window.until("the end of all off", |model| Some(model.log.newest(LogKind::AllOff)?.text.clone()));
             assert!(said.starts_with("all off: every dial is off in "), "{said}");
             assert!(said.ends_with("), 2 reverted to the original IL"), "{said}");
             drop(release);
@@ -262,42 +263,42 @@ fn all_off_works_while_the_session_hangs() {
 }
 
 #[test]
-fn another_process_of_that_pid_is_not_the_one_meant() {
-    let (outlet, updates) = Outlet::new(Arc::new(|| {}));
+fn another_process_with_that_pid_has_ended() {
+    let (sender, updates) = UpdateSender::new(Arc::new(|| {}));
     let process = ProcessKey { pid: std::process::id(), start: 1 };
-    let _agent = agent::Agent::start(ConnectionId(1), process, outlet);
+    let _agent = connection_thread::ConnectionThread::start(ConnectionId(1), process, sender);
     let mut model = Model::default();
     model.open(process, "test");
-    while !matches!(model.current().map(|one| &one.status), Some(Status::Lost { .. })) {
+    while !matches!(model.current_process().map(|one| &one.session.status), Some(Status::Lost { .. })) {
         model.apply(updates.recv_timeout(PATIENCE).expect("an update"), Now::default());
     }
-    let Some(Status::Lost { why, retry: Retry::Never, .. }) = model.current().map(|one| &one.status) else {
-        panic!("{:?}", model.current().map(|one| &one.status))
+    let Some(Status::Lost { why, retry: Retry::Never, .. }) = model.current_process().map(|one| &one.session.status) else {
+        panic!("{:?}", model.current_process().map(|one| &one.session.status))
     };
     assert!(why.contains("has ended"), "{why}");
 }
 
-/// The agent says of its own accord nothing that would show that nothing is held: it is asked when all is off.
+/// The agent does not report on its own that nothing is held; it is asked when everything is off.
 #[test]
-fn control_is_given_back_when_all_is_off() {
+fn releases_control_when_all_is_off() {
     let (seen, held) = (Mutex::default(), AtomicU64::new(0));
     serve_many(
-        |_, end| talk_of_dials(end, &seen, Some(&held), |_| false),
+        |_, end| answer_with_dials(end, &seen, Some(&held), |_| false),
         |pid| {
             let mut window = Window::open(pid);
             window.until_live();
             window.turn(&MethodSet::one(MethodIx(0)), true);
-            window.until("that it holds one", |model| {
-                model.current()?.agent.as_ref().filter(|agent| agent.held == 1).map(drop)
+            window.until("a status with one held dial", |model| {
+                model.current_process()?.agent.as_ref().filter(|agent| agent.held == 1).map(drop)
             });
             assert_eq!(count(&seen, |command| matches!(command, Wire::ReleaseControl)), 0);
-            // By its account that follows, not by its answer, which says as much.
+            // Wait for the following status, not for the answer, which says the same.
             window.model.connections.values_mut().for_each(|connection| connection.agent = None);
-            window.tell(agent::Order::AllOff(Ticket(77)));
-            window.until("that it holds none", |model| {
-                model.current()?.agent.as_ref().filter(|agent| agent.held == 0).map(drop)
+            window.request(ConnectionRequest::AllOff(Ticket(77)));
+            window.until("a status without held dials", |model| {
+                model.current_process()?.agent.as_ref().filter(|agent| agent.held == 0).map(drop)
             });
-            // The request was sent before the account was told, and is seen before the end of the connection.
+            // The request was sent before the status was reported and arrives before the connection ends.
             window.agent = None;
         },
     );

@@ -1,38 +1,38 @@
-//! Many strings in two allocations: as they are, and folded for searching. Each is followed by a line break, so that
-//! nothing that is searched for can span two.
+//! Many strings in two allocations: the original text, and a folded copy for searching. A line break follows
+//! each string, so that no search hit can span two strings.
 
-use super::bits::Bits;
-use super::stay::Stay;
+use super::bit_set::BitSet;
+use super::compaction::Compaction;
 use crate::model::query::fold_into;
 use std::ops::Range;
 
-/// The strings; at most 4 GiB of them.
+/// The strings; at most 4 GiB.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arena {
     text: String,
-    /// The same, byte for byte, in lower case.
+    /// The same in lower case, with every byte at the same place.
     folded: String,
-    /// Behind each string, where its line break stands.
+    /// The position of the line break after each string.
     ends: Vec<u32>,
-    /// Which letters each folded string has, one bit for each of [`LETTERS`], and one for all others.
+    /// Letters in each folded string: one bit for each of [`LETTERS`], and one for all others.
     letters: Vec<u64>,
-    /// Which capitals each string has, one bit each.
+    /// Capitals in each string, one bit each.
     capitals: Vec<u32>,
-    /// Which pairs of letters each folded string has, one bit for each of [`PAIRS`].
+    /// Letter pairs in each folded string: one bit for each of [`PAIRS`], and one for all others.
     pairs: Vec<u64>,
-    /// Which of [`BEGINNINGS`] each string has, one bit for each.
+    /// Word beginnings in each string: one bit for each of [`BEGINNINGS`].
     beginnings: Vec<u32>,
-    /// Of each [`BLOCK`] of bytes: the first string that does not end before it.
+    /// For each [`BLOCK`] of bytes: the first string that does not end before it.
     blocks: Vec<u32>,
 }
 
-/// Bytes after which it is noted which string is there: about two names.
+/// Bytes per entry in `blocks`: about two names.
 const BLOCK: usize = 32;
 
-/// Letters that names are made of.
+/// The letters of most names.
 const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789_.<>(),[]&*+-`|!$=/:;@#? ";
 
-/// The bit of each byte.
+/// The bit of each byte in `letters`.
 const BITS: [u8; 256] = {
     let mut bits = [63; 256];
     let mut at = 0;
@@ -43,8 +43,8 @@ const BITS: [u8; 256] = {
     bits
 };
 
-/// The pairs of letters that most names have (each in 7 of 100 names of .NET 8's framework, or more): looking for one of
-/// these would stop at every other name. Any other pair is rare enough to be looked for.
+/// The most common pairs of letters (each in at least 7 of 100 names of .NET 8's framework): a text search
+/// for one of these would stop at every other name. All other pairs are rare enough to search for.
 const PAIRS: [&[u8; 2]; 63] = [
     b"te", b"et", b"er", b"at", b"in", b"ge", b"on", b"ti", b"re", b"en", b"st", b"nt", b"le", b"ri", b"co",
     b"me", b"t_", b"se", b"al", b"es", b"tr", b"io", b"em", b"de", b"or", b"ar", b"it", b"ec", b"ta", b"ed",
@@ -53,7 +53,7 @@ const PAIRS: [&[u8; 2]; 63] = [
     b"ad", b"nc", b"ss",
 ];
 
-/// The bit of each pair, by the bits of its letters; 63: it has none.
+/// The bit of each pair, indexed by the bits of its letters; 63 if it has none.
 const PAIR_BITS: [[u8; 64]; 64] = {
     let mut bits = [[63; 64]; 64];
     let mut at = 0;
@@ -76,14 +76,14 @@ fn pairs_of(folded: &[u8]) -> u64 {
     })
 }
 
-/// The commonest beginnings of the words that names are made of, as `PAIRS`.
+/// The most common beginnings of the words in names; see `PAIRS`.
 const BEGINNINGS: [&[u8; 2]; 32] = [
     b"Co", b"In", b"Re", b"Ge", b"Sy", b"At", b"St", b"Se", b"De", b"Ty", b"Ex", b"As", b"En", b"Na", b"Pa",
     b"Pr", b"Fi", b"Va", b"Me", b"No", b"Ar", b"Is", b"Ma", b"To", b"Ch", b"Ca", b"Di", b"Nu", b"Ba", b"Ha",
     b"Da", b"Tr",
 ];
 
-/// The bit of each beginning, by its capital and the bit of its other letter; 32: it has none.
+/// The bit of each beginning, indexed by its capital and the bit of its second letter; 32 if it has none.
 const BEGINNING_BITS: [[u8; 64]; 26] = {
     let mut bits = [[32; 64]; 26];
     let mut at = 0;
@@ -95,7 +95,7 @@ const BEGINNING_BITS: [[u8; 64]; 26] = {
     bits
 };
 
-/// The bit of a capital and a letter; 0: they have none.
+/// Returns the bit of a capital and a letter; 0 if they have none.
 fn beginning_bit(capital: u8, other: u8) -> u32 {
     let bits = BEGINNING_BITS.get(usize::from(capital.wrapping_sub(b'A')));
     let bit = bits.zip(BITS.get(usize::from(other))).and_then(|(bits, other)| bits.get(usize::from(*other)));
@@ -109,7 +109,7 @@ fn beginnings_of(text: &[u8]) -> u32 {
     })
 }
 
-/// The bit of all letters, and pairs, that have none of their own.
+/// The shared bit of all letters and pairs without one of their own.
 const OTHERS: u64 = 1 << 63;
 
 fn capitals_of(text: &[u8]) -> u32 {
@@ -117,21 +117,21 @@ fn capitals_of(text: &[u8]) -> u32 {
     capitals.fold(0, |capitals, byte| capitals | 1 << (byte - b'A'))
 }
 
-/// One bit for each string whose letters are such.
-fn having<T>(letters: &[T], such: impl Fn(&T) -> bool) -> Bits {
+/// Returns one bit per string, set where `such` holds for its letters.
+fn having<T>(letters: &[T], such: impl Fn(&T) -> bool) -> BitSet {
     let words = letters.chunks(64).map(|letters| {
         let letters = letters.iter().enumerate();
         letters.fold(0, |word, (at, letters)| word | u64::from(such(letters)) << at)
     });
-    Bits::of_words(words, letters.len())
+    BitSet::of_words(words, letters.len())
 }
 
 fn letters_of(folded: &[u8]) -> u64 {
     folded.iter().fold(0, |letters, byte| letters | 1 << BITS.get(usize::from(*byte)).unwrap_or(&63))
 }
 
-/// Only some ranges of a text stay, which begin and end between characters.
-fn close_up_text(text: &mut String, ranges: &[Range<usize>]) {
+/// Keeps only some ranges of a text; they must begin and end between characters.
+fn compact_text(text: &mut String, ranges: &[Range<usize>]) {
     let mut bytes = std::mem::take(text).into_bytes();
     let (all, mut length) = (bytes.len(), 0);
     for range in ranges.iter().filter(|range| range.end <= all) {
@@ -143,7 +143,8 @@ fn close_up_text(text: &mut String, ranges: &[Range<usize>]) {
 }
 
 impl Arena {
-    /// Appends a string; line breaks in it become spaces. Answers false, changing nothing, when the arena is full.
+    /// Appends a string; line breaks in it become spaces. Returns false and changes nothing if the arena is
+    /// full.
     pub fn push(&mut self, parts: &[&str]) -> bool {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let Ok(end) = u32::try_from(self.text.len() + length) else { return false };
@@ -171,29 +172,29 @@ impl Arena {
         true
     }
 
-    /// Notes the blocks that begin in the last string.
+    /// Adds the blocks that begin in the last string.
     fn note_blocks(&mut self, end: u32) {
         let last = self.ends.len() as u32 - 1;
         self.blocks.resize((end as usize / BLOCK + 1).max(self.blocks.len()), last);
     }
 
-    /// Whether all strings of another still fit.
+    /// Returns whether all strings of another arena fit.
     pub fn fits(&self, other: &Arena) -> bool {
         self.fits_part(other, 0..other.len() as u32)
     }
 
-    /// Whether a range of another's strings still fits.
+    /// Returns whether a range of another arena's strings fits.
     pub fn fits_part(&self, other: &Arena, strings: Range<u32>) -> bool {
         let bytes = other.start(strings.end as usize).saturating_sub(other.start(strings.start as usize));
         u32::try_from(self.text.len() + bytes).is_ok()
     }
 
-    /// Appends all strings of another; nothing when they do not fit.
+    /// Appends all strings of another arena, or nothing if they do not fit.
     pub fn append(&mut self, other: &Arena) {
         self.append_part(other, 0..other.len() as u32);
     }
 
-    /// The same of a range of the other's strings; nothing of one that reaches too far.
+    /// Appends a range of another arena's strings, or nothing if the range is too long or does not fit.
     pub fn append_part(&mut self, other: &Arena, strings: Range<u32>) {
         let part = strings.start as usize..strings.end as usize;
         let Some(ends) = other.ends.get(part.clone()).filter(|_| self.fits_part(other, strings)) else {
@@ -214,19 +215,19 @@ impl Arena {
         }
     }
 
-    /// Only some strings stay.
-    pub(super) fn close_up(&mut self, strings: &Stay) {
+    /// Keeps only some strings.
+    pub(super) fn compact(&mut self, strings: &Compaction) {
         if strings.len() == self.len() {
             return;
         }
         let bytes = |(run, _): (Range<usize>, usize)| self.start(run.start)..self.start(run.end);
         let bytes: Vec<Range<usize>> = strings.runs().map(bytes).collect();
-        close_up_text(&mut self.text, &bytes);
-        close_up_text(&mut self.folded, &bytes);
-        strings.close_up(&mut self.letters);
-        strings.close_up(&mut self.capitals);
-        strings.close_up(&mut self.pairs);
-        strings.close_up(&mut self.beginnings);
+        compact_text(&mut self.text, &bytes);
+        compact_text(&mut self.folded, &bytes);
+        strings.compact(&mut self.letters);
+        strings.compact(&mut self.capitals);
+        strings.compact(&mut self.pairs);
+        strings.compact(&mut self.beginnings);
         let before = std::mem::take(&mut self.ends);
         self.blocks.clear();
         let mut start = 0;
@@ -240,41 +241,42 @@ impl Arena {
         }
     }
 
-    /// Whether the strings of a range are those of another arena, one by one.
+    /// Returns whether a range of strings equals all strings of another arena.
     pub fn has_at(&self, strings: Range<u32>, other: &Arena) -> bool {
         self.has_part_at(strings, other, 0..other.len() as u32)
     }
 
-    /// The same of a range of the other's strings.
+    /// Returns whether a range of strings equals a range of another arena's strings.
     pub fn has_part_at(&self, strings: Range<u32>, other: &Arena, theirs: Range<u32>) -> bool {
         strings.len() == theirs.len() && self.text_of(strings) == other.text_of(theirs)
     }
 
-    /// A range of strings with what stands between them; None of one that reaches too far.
+    /// Returns a range of strings including the line breaks between them; `None` if it is out of range.
     fn text_of(&self, strings: Range<u32>) -> Option<&str> {
         let known = strings.end as usize <= self.len();
         self.text.get(self.start(strings.start as usize)..self.start(strings.end as usize)).filter(|_| known)
     }
 
-    /// The string at an index; empty out of range.
+    /// Returns the string at an index; empty if out of range.
     pub fn get(&self, index: usize) -> &str {
         let (start, end) = self.span(index);
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// The folded string at an index; empty out of range.
+    /// Returns the folded string at an index; empty if out of range.
     pub fn folded(&self, index: usize) -> &str {
         let (start, end) = self.span(index);
         self.folded.get(start..end).unwrap_or_default()
     }
 
-    /// Where the string at an index stands in the whole text; `0..0` out of range.
+    /// Returns the position of the string at an index in the whole text; `(0, 0)` if out of range.
     pub fn span(&self, index: usize) -> (usize, usize) {
         let Some(end) = self.ends.get(index) else { return (0, 0) };
         (self.start(index), *end as usize)
     }
 
-    /// Where the string at an index begins; where the next one would, for the number of strings.
+    /// Returns the start of the string at an index. For the number of strings, returns the start of the next
+    /// one.
     pub fn start(&self, index: usize) -> usize {
         match index.checked_sub(1) {
             Some(before) => self.ends.get(before).map_or(self.text.len(), |end| *end as usize + 1),
@@ -282,17 +284,17 @@ impl Arena {
         }
     }
 
-    /// All of it, as it is or folded: strings with a line break after each.
+    /// Returns the whole text, original or folded: all strings, each with a line break after it.
     pub fn whole(&self, exact_case: bool) -> &[u8] {
         if exact_case { self.text.as_bytes() } else { self.folded.as_bytes() }
     }
 
-    /// Where each string ends in [`Arena::whole`].
+    /// Returns the end of each string in [`Arena::whole`].
     pub fn ends(&self) -> &[u32] {
         &self.ends
     }
 
-    /// The string that holds the byte at a place of [`Arena::whole`], or that ends there.
+    /// Returns the string that contains the byte at `place` in [`Arena::whole`], or that ends there.
     pub fn index_at(&self, place: usize) -> usize {
         let mut index = self.blocks.get(place / BLOCK).map_or(self.len(), |index| *index as usize);
         while self.ends.get(index).is_some_and(|end| (*end as usize) < place) {
@@ -301,9 +303,9 @@ impl Arena {
         index
     }
 
-    /// The strings with a letter (one byte, folded unless the case counts), without reading them; None where that takes
-    /// reading them.
-    pub fn with_letter(&self, letter: u8, exact_case: bool) -> Option<Bits> {
+    /// Returns the strings with a letter (one byte, folded unless case counts) from the bits alone; `None` if
+    /// that requires reading the strings.
+    pub fn with_letter(&self, letter: u8, exact_case: bool) -> Option<BitSet> {
         if exact_case {
             let bit = capitals_of(&[letter]);
             return (bit != 0).then(|| having(&self.capitals, |has| has & bit != 0));
@@ -312,9 +314,9 @@ impl Arena {
         (bit != OTHERS).then(|| having(&self.letters, |has| has & bit != 0))
     }
 
-    /// The strings with a pair of letters (folded unless the case counts), without reading them; None where that takes
-    /// reading them.
-    pub fn with_pair(&self, [one, other]: [u8; 2], exact_case: bool) -> Option<Bits> {
+    /// Returns the strings with a pair of letters (folded unless case counts) from the bits alone; `None` if
+    /// that requires reading the strings.
+    pub fn with_pair(&self, [one, other]: [u8; 2], exact_case: bool) -> Option<BitSet> {
         if exact_case {
             let bit = beginning_bit(one, other);
             return (bit != 0).then(|| having(&self.beginnings, |has| has & bit != 0));
@@ -323,17 +325,17 @@ impl Arena {
         (bit != OTHERS).then(|| having(&self.pairs, |has| has & bit != 0))
     }
 
-    /// Number of strings.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Bytes it occupies.
+    /// Returns the memory used in bytes.
     pub fn bytes(&self) -> usize {
         self.text.capacity()
             + self.folded.capacity()
@@ -349,7 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_and_can_be_joined() {
+    fn stores_and_joins_strings() {
         let mut arena = Arena::default();
         assert!(arena.push(&["Shop", ".", "Cart"]) && arena.push(&[""]) && arena.push(&["a\nb"]));
         let mut other = Arena::default();
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_lands_where_the_next_string_would() {
+    fn appends_a_part_of_another_arena() {
         let (mut arena, mut other) = (Arena::default(), Arena::default());
         assert!(arena.push(&["Shop"]));
         for text in ["Left", "Größe", "", "Zoo", "Right"] {
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_known_to_be_of_its_string() {
+    fn finds_the_string_of_every_byte() {
         let text = "abcdefghijklmnopqrstuvwxyz".repeat(4);
         let mut halves = [Arena::default(), Arena::default()];
         for length in [0, 1, 31, 0, 0, 32, 33, 100, 2, 3, 0, 64, 0] {
@@ -409,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_known_where_they_are_common_and_read_where_not() {
+    fn only_common_pairs_have_bits() {
         let mut arena = Arena::default();
         for text in ["GetOrder", "set_Re", "e", "", "Größe", "Erste", "eR", "r e"] {
             assert!(arena.push(&[text]));

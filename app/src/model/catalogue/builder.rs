@@ -1,77 +1,78 @@
-//! Makes the agent's pages into batches, one a module, that the catalogue takes in by copying: sorting and folding
-//! names is done here, on a worker's thread.
+//! Converts the agent's pages into batches, one per module, that the catalogue can append by copying. Sorts
+//! and folds names here, on a worker thread.
 
 use super::arena::Arena;
 use super::framework::is_framework;
 use crate::model::query::fold;
-use crate::output::words;
+use crate::text::words;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::reason::Reason;
 use std::collections::{HashMap, HashSet};
 
-/// The methods of one module, sorted by namespace, type, name and signature. Indices count from the batch's beginning.
+/// The methods of one module, sorted by namespace, type, name and signature. Indices are relative to the
+/// batch.
 #[derive(Clone, Debug)]
 pub struct Batch {
     /// The module as the agent described it.
     pub module: ModuleRow,
     /// Whether it belongs to a framework.
     pub framework: bool,
-    /// Of each namespace: bytes of its name, and where its types end.
+    /// For each namespace: the length of its name in bytes, and the end of its types.
     pub namespaces: Vec<(u16, u32)>,
-    /// Of each type: where its methods end.
+    /// For each type: the end of its methods.
     pub types: Vec<u32>,
-    /// Of each type: `Module!Namespace.Type.`.
+    /// For each type: `Module!Namespace.BatchType.`.
     pub type_text: Arena,
-    /// Names of methods, each once.
+    /// Distinct names of methods.
     pub names: Arena,
-    /// `(PARAMS)` of methods, each once.
+    /// Distinct `(PARAMS)` of methods.
     pub signatures: Arena,
-    /// Of each method: its name, by its place in `names`.
+    /// For each method: the index of its name in `names`.
     pub name_of: Vec<u32>,
-    /// Of each method: its parameters, by their place in `signatures`.
+    /// For each method: the index of its parameters in `signatures`.
     pub signature_of: Vec<u32>,
-    /// Of each method: its MethodDef token.
+    /// For each method: its MethodDef token.
     pub tokens: Vec<u32>,
     /// The methods by ascending token.
     pub by_token: Vec<u32>,
-    /// The methods without a body, ascending, each with the reason.
+    /// The methods without a body, ascending, with the reason.
     pub bodyless: Vec<(u32, Reason)>,
 }
 
-/// All types by name, across modules: `TypeIx` in the order in which a table sorted by name shows them.
+/// All types of all modules sorted by name, as a table in name order shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameOrder {
-    /// Type indices, each once.
+    /// `TypeIx` values, each once.
     pub types: Vec<u32>,
 }
 
-/// A page whose columns do not fit each other.
+/// A page whose columns do not match each other.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a page of methods is torn")]
-pub struct Torn;
+pub struct TornPage;
 
-/// Builds batches from pages. One builder serves a catalogue for as long as it lives, so that modules loaded later
-/// find their place in the order.
+/// Builds batches from pages. One builder serves a catalogue for its whole life, so that modules loaded later
+/// are sorted in.
 #[derive(Debug, Default)]
 pub struct Builder {
     modules: HashMap<ModuleKey, ModuleRow>,
-    open: Option<Open>,
+    open: Option<OpenModule>,
     done: HashSet<ModuleKey>,
-    /// Of each type given out so far: what it is ordered by.
+    /// The sort key of each type delivered so far.
     order_keys: Vec<String>,
-    /// The modules given out, in order, with the number of types of each.
+    /// The delivered modules in order, with their numbers of types.
     given: Vec<(ModuleKey, usize)>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenModule {
     key: ModuleKey,
-    types: HashMap<String, Vec<Method>>,
+    types: HashMap<String, Vec<BatchMethod>>,
 }
 
 #[derive(Debug)]
-struct Method {
+struct BatchMethod {
     name: String,
     signature: String,
     token: u32,
@@ -79,42 +80,42 @@ struct Method {
 }
 
 impl Builder {
-    /// The modules there are; to be called before their pages arrive, and again when there are more.
+    /// Sets the known modules. Call this before their pages arrive, and again when there are more.
     pub fn set_modules(&mut self, modules: &[ModuleRow]) {
         self.modules = modules.iter().map(|module| (module.key, module.clone())).collect();
     }
 
-    /// Whether a batch of this module was given out already, or is under way.
+    /// Returns whether a batch of this module was delivered or is being built.
     pub fn has(&self, key: ModuleKey) -> bool {
         self.done.contains(&key) || self.open.as_ref().is_some_and(|open| open.key == key)
     }
 
-    /// Takes a page in; the batches of modules that it completes. Methods of modules that are complete already, or
-    /// that [`Builder::set_modules`] did not name, are left out.
+    /// Adds a page and returns the batches of modules that it completes. Ignores methods of completed modules
+    /// and of modules unknown to [`Builder::set_modules`].
     ///
     /// # Errors
-    /// When the page's columns do not fit each other.
-    pub fn push(&mut self, page: &MethodPage) -> Result<Vec<Batch>, Torn> {
+    /// If the page's columns do not match each other.
+    pub fn push(&mut self, page: &MethodPage) -> Result<Vec<Batch>, TornPage> {
         let mut batches = Vec::new();
-        let mut without = page.bodyless().ok_or(Torn)?.into_iter().peekable();
+        let mut without = page.bodyless().ok_or(TornPage)?.into_iter().peekable();
         for index in 0..page.token.len() {
             let bodyless = without.next_if(|(of, _)| *of as usize == index).map(|(_, reason)| reason);
-            let key = *page.module.get(index).and_then(|at| page.modules.get(*at as usize)).ok_or(Torn)?;
-            let token = *page.token.get(index).ok_or(Torn)?;
-            let type_index = *page.type_index.get(index).ok_or(Torn)?;
-            let type_name = page.type_names.get(type_index as usize).ok_or(Torn)?;
-            let name = page.name.get(index).ok_or(Torn)?;
-            let signature = page.signature.get(index).ok_or(Torn)?;
+            let key = *page.module.get(index).and_then(|at| page.modules.get(*at as usize)).ok_or(TornPage)?;
+            let token = *page.token.get(index).ok_or(TornPage)?;
+            let type_index = *page.type_index.get(index).ok_or(TornPage)?;
+            let type_name = page.type_names.get(type_index as usize).ok_or(TornPage)?;
+            let name = page.name.get(index).ok_or(TornPage)?;
+            let signature = page.signature.get(index).ok_or(TornPage)?;
             if self.done.contains(&key) || !self.modules.contains_key(&key) {
                 continue;
             }
             if self.open.as_ref().is_none_or(|open| open.key != key) {
                 batches.extend(self.close());
-                self.open = Some(Open { key, types: HashMap::new() });
+                self.open = Some(OpenModule { key, types: HashMap::new() });
             }
             let Some(open) = &mut self.open else { continue };
             let signature = words::plain_parameters(signature);
-            let method = Method { name: name.to_owned(), signature, token, bodyless };
+            let method = BatchMethod { name: name.to_owned(), signature, token, bodyless };
             match open.types.get_mut(type_name) {
                 Some(methods) => methods.push(method),
                 None => drop(open.types.insert(type_name.to_owned(), vec![method])),
@@ -123,17 +124,17 @@ impl Builder {
         Ok(batches)
     }
 
-    /// The batch of the module that the last page ended with.
+    /// Returns the batch of the last page's last module.
     pub fn finish(&mut self) -> Option<Batch> {
         self.close()
     }
 
-    /// Forgets the module that the last page ended with: the rest of it will not come.
+    /// Discards the unfinished module: the rest of it will not arrive.
     pub fn abandon(&mut self) {
         self.open = None;
     }
 
-    /// Forgets modules that were given out, as `Catalogue::forget` does.
+    /// Forgets delivered modules, like `Catalogue::forget`.
     pub fn forget(&mut self, keys: &[ModuleKey]) {
         let keys: HashSet<&ModuleKey> = keys.iter().collect();
         let mut types = std::mem::take(&mut self.order_keys).into_iter();
@@ -149,7 +150,7 @@ impl Builder {
         self.done.retain(|key| !keys.contains(key));
     }
 
-    /// The order of all types given out so far.
+    /// Returns the order of all types delivered so far.
     pub fn name_order(&self) -> NameOrder {
         let mut types: Vec<u32> = (0..self.order_keys.len() as u32).collect();
         let key = |index: &u32| self.order_keys.get(*index as usize).map(String::as_str);
@@ -158,11 +159,11 @@ impl Builder {
     }
 
     fn close(&mut self) -> Option<Batch> {
-        let Open { key, types } = self.open.take()?;
+        let OpenModule { key, types } = self.open.take()?;
         self.done.insert(key);
         let module = self.modules.get(&key)?.clone();
-        let mut types: Vec<Type> =
-            types.into_iter().map(|(name, methods)| Type::new(name, methods)).collect();
+        let mut types: Vec<BatchType> =
+            types.into_iter().map(|(name, methods)| BatchType::new(name, methods)).collect();
         types.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.name.cmp(&b.name)));
         self.order_keys.extend(types.iter().map(|one| one.key.clone()));
         self.given.push((module.key, types.len()));
@@ -171,41 +172,42 @@ impl Builder {
 }
 
 #[derive(Debug)]
-struct Type {
+struct BatchType {
     name: String,
-    /// Namespace, a low separator, and the rest, folded: so `A.B` and what is in it come before `A.B.C`'s.
+    /// Folded namespace, a low separator, and the rest of the name, so that `A.B` and its types sort before
+    /// those of `A.B.C`.
     key: String,
     namespace: usize,
-    methods: Vec<Method>,
+    methods: Vec<BatchMethod>,
 }
 
-impl Type {
-    fn new(name: String, mut methods: Vec<Method>) -> Type {
+impl BatchType {
+    fn new(name: String, mut methods: Vec<BatchMethod>) -> BatchType {
         let namespace = namespace_length(&name);
         let key = fold(&name);
         let rest = key.get(namespace..).unwrap_or_default();
         let key = format!("{}\u{1}{rest}", key.get(..namespace).unwrap_or_default());
-        let order = |a: &Method, b: &Method| {
+        let order = |a: &BatchMethod, b: &BatchMethod| {
             let folded = fold(&a.name).cmp(&fold(&b.name)).then_with(|| a.name.cmp(&b.name));
             folded.then_with(|| a.signature.cmp(&b.signature)).then(a.token.cmp(&b.token))
         };
         methods.sort_by(order);
-        Type { name, key, namespace, methods }
+        BatchType { name, key, namespace, methods }
     }
 }
 
-/// Bytes of the namespace in a type's full name in C# form; the dots of nested types' and type arguments' names are
-/// not its.
+/// Returns the length of the namespace in a type's full C# name. Ignores the dots in names of nested types
+/// and type arguments.
 pub fn namespace_length(name: &str) -> usize {
     let end = name
         .char_indices()
-        // A `<` at the start of a name is part of it, as in `<Module>`.
+        // A `<` at the start is part of the name, as in `<Module>`.
         .find(|(at, c)| *c == '+' || (*c == '<' && *at > 0))
         .map_or(name.len(), |(at, _)| at);
     name.get(..end).and_then(|head| head.rfind('.')).unwrap_or(0)
 }
 
-fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
+fn batch(module: ModuleRow, types: Vec<BatchType>) -> Batch {
     let framework = is_framework(&module.name, &module.path);
     let mut batch = Batch {
         module,
@@ -225,7 +227,7 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
     let mut last_namespace: Option<String> = None;
     for one in &types {
         let namespace = one.name.get(..one.namespace).unwrap_or_default();
-        // An arena that is full stops here: what was taken is whole.
+        // If an arena is full, stop; the batch so far is consistent.
         if !batch.type_text.push(&[&batch.module.name, "!", &one.name, "."]) {
             break;
         }
@@ -253,7 +255,8 @@ fn batch(module: ModuleRow, types: Vec<Type>) -> Batch {
     batch
 }
 
-/// The place of a text in an arena that has each once: many methods of a module share a name, most their parameters.
+/// Returns the index of a text in an arena of distinct texts: many methods of a module share a name, and most
+/// share their parameters.
 fn once<'a>(known: &mut HashMap<&'a str, u32>, arena: &mut Arena, text: &'a str) -> Option<u32> {
     if let Some(place) = known.get(text) {
         return Some(*place);

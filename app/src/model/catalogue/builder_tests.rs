@@ -1,8 +1,8 @@
-//! Pages become batches; `pages` makes them for other tests too.
+//! Tests building batches from pages; `page` makes pages for other tests, too.
 
 use super::*;
 
-/// A module for tests; its name tells its key.
+/// A module for tests; `index` determines its key.
 pub fn module(index: u64, name: &str, path: &str) -> ModuleRow {
     ModuleRow {
         key: ModuleKey { module_id: 0x1000 + index, generation: 1 },
@@ -18,7 +18,7 @@ pub fn module(index: u64, name: &str, path: &str) -> ModuleRow {
     }
 }
 
-/// Marks those methods of a page that have such tokens as without a body.
+/// Marks the methods with these tokens as having no body.
 pub fn without_body(mut page: MethodPage, tokens: &[(u32, Reason)]) -> MethodPage {
     for (index, token) in (0..).zip(&page.token) {
         if let Some((_, reason)) = tokens.iter().find(|(of, _)| of == token) {
@@ -29,7 +29,7 @@ pub fn without_body(mut page: MethodPage, tokens: &[(u32, Reason)]) -> MethodPag
     page
 }
 
-/// A page of methods of one module: type, method, signature, token.
+/// A page with methods of one module: type, method, signature, token.
 pub fn page(key: ModuleKey, methods: &[(&str, &str, &str, u32)]) -> MethodPage {
     let mut page = MethodPage { modules: vec![key], ..MethodPage::default() };
     let mut types: HashMap<String, u32> = HashMap::new();
@@ -62,7 +62,7 @@ fn names(batch: &Batch) -> Vec<String> {
 }
 
 #[test]
-fn a_module_is_sorted_and_complete_when_the_next_begins() {
+fn completes_a_module_when_the_next_begins() {
     let (one, two) = (module(1, "Shop", ""), module(2, "Plugin", ""));
     let mut builder = Builder::default();
     builder.set_modules(&[one.clone(), two.clone()]);
@@ -95,13 +95,13 @@ fn a_module_is_sorted_and_complete_when_the_next_begins() {
     assert_eq!(builder.finish().map(|batch| names(&batch)), Some(vec!["Plugin!P.M()".into()]));
     assert!(builder.finish().is_none());
     assert!(builder.has(one.key) && builder.has(two.key));
-    // A module is given out once, however often its methods are sent.
+    // A module is delivered once, even if its methods are sent again.
     assert!(builder.push(&first).expect("whole").is_empty() && builder.finish().is_none());
 }
 
-/// Sorting moves methods, and a page ends anywhere.
+/// Sorting moves methods, and a page can end anywhere.
 #[test]
-fn methods_without_a_body_are_followed_into_the_batch() {
+fn batches_keep_methods_without_a_body() {
     let shop = module(1, "Shop", "");
     let mut builder = Builder::default();
     builder.set_modules(std::slice::from_ref(&shop));
@@ -117,7 +117,7 @@ fn methods_without_a_body_are_followed_into_the_batch() {
 }
 
 #[test]
-fn types_of_all_modules_are_ordered_by_namespace_and_name() {
+fn sorts_types_by_namespace_and_name() {
     let modules = [module(1, "B", ""), module(2, "A", "")];
     let mut builder = Builder::default();
     builder.set_modules(&modules);
@@ -153,7 +153,7 @@ fn namespaces_end_before_nested_types_and_type_parameters() {
 }
 
 #[test]
-fn torn_pages_and_strange_modules_are_refused_or_left_out() {
+fn rejects_torn_pages_and_ignores_unknown_modules() {
     let known = module(1, "Shop", "");
     let mut builder = Builder::default();
     builder.set_modules(std::slice::from_ref(&known));
@@ -169,7 +169,7 @@ fn torn_pages_and_strange_modules_are_refused_or_left_out() {
     ] {
         let mut torn = whole.clone();
         tear(&mut torn);
-        assert_eq!(builder.push(&torn).map(|_| ()), Err(Torn));
+        assert_eq!(builder.push(&torn).map(|_| ()), Err(TornPage));
     }
     let strange = page(ModuleKey { module_id: 9, generation: 9 }, &[("A", "M", "()", 1)]);
     assert!(builder.push(&strange).expect("whole").is_empty() && builder.finish().is_none());

@@ -1,20 +1,20 @@
-//! Catalogues are made of batches, found in, and searched; `small` makes one for other tests too.
+//! Tests building, looking up and searching catalogues; `small` makes one for other tests, too.
 
 use super::builder::tests::{module, page, without_body};
 use super::builder::{Builder, NameOrder};
 use super::search::Searcher;
-use super::synthetic::{Chance, batches};
+use super::synthetic::{PseudoRandom, batches};
 use super::*;
 use crate::model::query::{Query, fold};
 use redial_protocol::catalogue::ModuleRow;
 use redial_protocol::reason::Reason;
 
-/// Two domains; Shop (in the first), Plugin (in the second) and a framework.
+/// Two domains with Shop (in the first), Plugin (in the second) and a framework.
 pub fn small() -> Catalogue {
     small_without(&[])
 }
 
-/// The same, where Shop's methods with such tokens have no body.
+/// Like `small`, but Shop's methods with these tokens have no body.
 pub fn small_without(bodyless: &[(u32, Reason)]) -> Catalogue {
     let core = "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/System.Private.CoreLib.dll";
     let modules = [
@@ -60,13 +60,13 @@ pub fn small_without(bodyless: &[(u32, Reason)]) -> Catalogue {
     catalogue
 }
 
-/// The method with this full name.
+/// Returns the method with this full name.
 pub fn method(catalogue: &Catalogue, name: &str) -> MethodIx {
     let mut all = (0..catalogue.len() as u32).map(MethodIx);
     all.find(|method| catalogue.full_name(*method).text == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// A catalogue of so many methods.
+/// A catalogue with this many modules and methods.
 pub fn large(modules: usize, methods: usize) -> Catalogue {
     let (batches, order) = batches(modules, methods);
     let mut catalogue = Catalogue::default();
@@ -79,7 +79,7 @@ pub fn large(modules: usize, methods: usize) -> Catalogue {
 }
 
 #[test]
-fn every_level_knows_the_one_above_and_below() {
+fn levels_know_their_parents_and_children() {
     let catalogue = small();
     assert_eq!((catalogue.len(), catalogue.modules().len(), catalogue.type_count()), (8, 3, 6));
     assert!(catalogue.is_complete() && catalogue.expected() == 8);
@@ -126,7 +126,7 @@ fn copies_and_methods_find_each_other() {
 }
 
 #[test]
-fn out_of_range_is_empty_and_never_a_panic() {
+fn out_of_range_is_empty_without_panic() {
     let catalogue = small();
     for node in [
         Node::Domain(9),
@@ -147,7 +147,7 @@ fn out_of_range_is_empty_and_never_a_panic() {
 }
 
 #[test]
-fn a_module_is_taken_once_and_only_whole() {
+fn accepts_a_module_once_and_only_whole() {
     let (mut batches, _) = batches(3, 60);
     let mut catalogue = Catalogue::default();
     let mut torn = batches.remove(0);
@@ -162,7 +162,7 @@ fn a_module_is_taken_once_and_only_whole() {
 }
 
 #[test]
-fn an_order_that_does_not_fit_is_ignored() {
+fn ignores_an_invalid_type_order() {
     let mut catalogue = large(4, 200);
     let order: Vec<u32> = catalogue.types_by_name().map(|owner| owner.0).collect();
     assert_ne!(order, (0..order.len() as u32).collect::<Vec<_>>());
@@ -177,7 +177,7 @@ fn an_order_that_does_not_fit_is_ignored() {
     assert_eq!(rest, (0..order.len() as u32).collect::<Vec<_>>());
 }
 
-/// What a search should find: word by word in every full name.
+/// The expected result of a search: checks every word against every full name.
 fn naive(catalogue: &Catalogue, text: &str) -> Vec<u32> {
     let query = Query::parse(text);
     let holds = |full: &str| {
@@ -196,7 +196,7 @@ fn found_by(searcher: &mut Searcher, catalogue: &Catalogue, text: &str) -> Vec<u
 }
 
 #[test]
-fn a_search_finds_what_looking_at_every_name_finds() {
+fn search_agrees_with_checking_every_name() {
     let catalogue = small();
     let mut searcher = Searcher::default();
     for text in [
@@ -234,12 +234,12 @@ fn a_search_finds_what_looking_at_every_name_finds() {
         "cart",
     ] {
         assert_eq!(found(&catalogue, text), naive(&catalogue, text), "{text:?}");
-        assert_eq!(found_by(&mut searcher, &catalogue, text), naive(&catalogue, text), "again: {text:?}");
+        assert_eq!(found_by(&mut searcher, &catalogue, text), naive(&catalogue, text), "repeated: {text:?}");
     }
-    // Pieces of real names, cut anywhere, across every border.
+    // Pieces of real names, cut anywhere, across all boundaries.
     let catalogue = large(20, 3_000);
     let mut searcher = Searcher::default();
-    let mut chance = Chance::new(1);
+    let mut chance = PseudoRandom::new(1);
     for _ in 0..300 {
         let full = catalogue.full_name(MethodIx(chance.below(catalogue.len()) as u32)).text;
         let start = chance.below(full.len());
@@ -254,7 +254,7 @@ fn a_search_finds_what_looking_at_every_name_finds() {
         }
         assert_eq!(found_by(&mut searcher, &catalogue, &piece), naive(&catalogue, &piece), "{piece:?}");
     }
-    // Typed letter by letter, words are looked for where they stood with fewer letters.
+    // Typed letter by letter: each search refines the places of the shorter word.
     for word in
         ["orderservice", "OrderService", "aaab", "contoso.catalog", "(string, int)", "x.get", "ssi", "SS"]
     {
@@ -277,7 +277,7 @@ fn a_search_finds_what_looking_at_every_name_finds() {
     for text in ["t.go(", "t.go()", "go(", "Go", "T.Go("] {
         assert_eq!(found(&catalogue, text), [0, 1], "{text:?}");
     }
-    // Of a catalogue that has grown, what was found before is not all.
+    // After the catalogue has grown, earlier results are incomplete.
     let mut catalogue = small();
     let before = found_by(&mut searcher, &catalogue, "int");
     let (batches, _) = batches(1, 100);
@@ -288,7 +288,7 @@ fn a_search_finds_what_looking_at_every_name_finds() {
 }
 
 #[test]
-fn a_million_methods_are_all_there_within_their_memory() {
+fn a_million_methods_fit_their_memory_limit() {
     let catalogue = large(500, 1_000_000);
     assert_eq!((catalogue.len(), catalogue.modules().len()), (1_000_000, 500));
     assert!(catalogue.bytes() < 160 << 20, "{} bytes", catalogue.bytes());
@@ -300,7 +300,7 @@ fn a_million_methods_are_all_there_within_their_memory() {
 }
 
 #[test]
-fn a_word_that_overlaps_itself_is_found_where_it_began_later() {
+fn finds_words_that_overlap_themselves() {
     let one = module(1, "M", "");
     let mut builder = Builder::default();
     builder.set_modules(std::slice::from_ref(&one));
@@ -315,12 +315,12 @@ fn a_word_that_overlaps_itself_is_found_where_it_began_later() {
     }
 }
 
-/// Of a file that was loaded several times, what one has the others have; another build of it is looked through by itself.
+/// Copies of a file share their hits; another build is searched separately.
 #[test]
 fn a_search_finds_every_copy() {
     let (batches, _) = batches(7, 2_000);
     let mut catalogue = Catalogue::default();
-    // Of one not all was read, and one has nothing: they stand for no other.
+    // A truncated and an empty module represent no other copies.
     let mut cut = batches[0].clone();
     let (types, kept) = (cut.types.len() - 1, cut.types[cut.types.len() - 2] as usize);
     cut.types.truncate(types);
@@ -343,7 +343,7 @@ fn a_search_finds_every_copy() {
         batch.module.key.module_id = id;
         assert!(catalogue.append(batch));
     }
-    // Copies come as their processes are read: mixed, and not in one order.
+    // Copies arrive as their processes are read: interleaved and in varying order.
     for (copy, module) in [(0, 0), (1, 0), (1, 3), (0, 1), (2, 3), (0, 2), (0, 3), (2, 0), (1, 1), (2, 6)] {
         let mut batch = batches[module].clone();
         batch.module.key.module_id += copy * 1_000;
@@ -354,8 +354,8 @@ fn a_search_finds_every_copy() {
     }
     let once: usize = catalogue.once().methods.iter().map(|range| range.len()).sum();
     let again: usize = [0, 3, 3, 1].map(|module: usize| batches[module].tokens.len()).iter().sum();
-    assert_eq!(once, catalogue.len() - again, "copies are not looked through");
-    let (mut searcher, mut chance) = (Searcher::default(), Chance::new(3));
+    assert_eq!(once, catalogue.len() - again, "copies are not searched");
+    let (mut searcher, mut chance) = (Searcher::default(), PseudoRandom::new(3));
     let check = |catalogue: &Catalogue, searcher: &mut Searcher, text: &str| {
         assert_eq!(found_by(searcher, catalogue, text), naive(catalogue, text), "{text:?}");
     };
@@ -369,13 +369,13 @@ fn a_search_finds_every_copy() {
         check(&catalogue, &mut searcher, &piece);
         check(&catalogue, &mut searcher, &piece.to_lowercase());
     }
-    // Letter by letter: a word is looked for where it stood with fewer.
+    // Typed letter by letter: each search refines the places of the shorter word.
     for end in 1..="orderservice".len() {
         check(&catalogue, &mut searcher, &"orderservice"[..end]);
     }
     catalogue.unload(&[batches[0].module.key]);
     check(&catalogue, &mut searcher, "get");
-    // The first of them goes, and another takes its place.
+    // When the first copy goes, another takes its place.
     assert!(catalogue.forget(&[batches[0].module.key, batches[3].module.key]).is_some());
     for text in ["get", "order", "t.c", "(string", "Async"] {
         check(&catalogue, &mut searcher, text);

@@ -1,17 +1,14 @@
-//! Copies of one assembly: in several AppDomains, or in several load contexts of one. Merged, a method is one row,
-//! whatever the number of its copies; else each copy has a row of its own.
+//! Copies of one assembly, in several AppDomains or in several load contexts of one. When merged, a method is
+//! one row, however many copies it has; otherwise each copy has its own row.
 
 use super::{Catalogue, Module};
-use crate::model::ids::{MethodIx, ModuleIx, Node, TypeIx};
-use crate::model::methodset::MethodSet;
+use crate::model::ids::{EVERY_DOMAIN, MethodIx, ModuleIx, Node, TypeIx};
+use crate::model::method_set::MethodSet;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The root of the tree where copies of several AppDomains are merged: `Node::Domain` of this is all of them.
-pub const EVERY_DOMAIN: u32 = u32::MAX;
-
 impl Catalogue {
-    /// Merges copies, or shows each by itself.
+    /// Merges copies or shows each separately.
     pub fn set_merged(&mut self, merged: bool) {
         if self.merged != merged {
             self.merged = merged;
@@ -19,12 +16,12 @@ impl Catalogue {
         }
     }
 
-    /// Whether copies are to be merged; there may be none.
+    /// Returns whether copies are to be merged, even if there are none.
     pub fn is_merged(&self) -> bool {
         self.merged
     }
 
-    /// Whether there is more than one AppDomain with modules of its own.
+    /// Returns whether more than one AppDomain has modules of its own.
     pub fn has_domains(&self) -> bool {
         let loaded = self.modules.iter().filter(|module| !module.unloaded && !module.shared);
         let mut domains = loaded.map(|module| module.domain);
@@ -32,13 +29,13 @@ impl Catalogue {
         domains.any(|domain| Some(domain) != first)
     }
 
-    /// Whether some assembly is loaded more than once, so that merging makes a difference.
+    /// Returns whether some assembly is loaded more than once, so that merging makes a difference.
     pub fn has_copies(&self) -> bool {
         self.by_name.values().any(|same| self.loaded(same).nth(1).is_some())
     }
 
-    /// The domain a module stands under in the tree.
-    pub fn home(&self, module: ModuleIx) -> u32 {
+    /// Returns the tree's domain for a module.
+    pub fn tree_domain(&self, module: ModuleIx) -> u32 {
         match self.merged && self.has_domains() {
             true => EVERY_DOMAIN,
             false => self.module(module).map_or(0, |module| module.domain),
@@ -50,18 +47,19 @@ impl Catalogue {
         same.iter().filter(there).map(|index| ModuleIx(*index))
     }
 
-    /// The modules of an assembly's name that are loaded, in the order they came; other builds are among them.
+    /// Returns the loaded modules with an assembly's name, including other builds, in the order of loading.
     pub fn namesakes(&self, name: &str) -> impl Iterator<Item = ModuleIx> + '_ {
         self.loaded(self.by_name.get(name).map_or(&[], Vec::as_slice))
     }
 
-    /// Whether another module of the same name is loaded.
+    /// Returns whether another module of the same name is loaded.
     pub fn has_namesake(&self, module: ModuleIx) -> bool {
         let name = self.module(module).map_or("", |module| &module.name);
         self.namesakes(name).any(|other| other != module)
     }
 
-    /// The module whose rows stand for a module's when copies are merged: the first of the same file that is loaded.
+    /// Returns the module whose rows represent a module's when copies are merged: the first loaded one of the
+    /// same file.
     pub fn lead(&self, module: ModuleIx) -> ModuleIx {
         let Some(one) = self.module(module) else { return module };
         let lead = self
@@ -70,7 +68,7 @@ impl Catalogue {
         lead.unwrap_or(module)
     }
 
-    /// The method whose row stands for a method's: itself, unless copies are merged.
+    /// Returns the method whose row represents a method's: itself unless copies are merged.
     pub fn shown_for(&self, method: MethodIx) -> MethodIx {
         if !self.merged {
             return method;
@@ -83,20 +81,21 @@ impl Catalogue {
         }
     }
 
-    /// The same for many methods: what [`Catalogue::shown_for`] says, found once a module.
-    pub fn leads(&self) -> Leads {
+    /// Like [`Catalogue::shown_for`] for many methods; looks up each module once.
+    pub fn leads(&self) -> LeadingCopies {
         let moved = self.merged_away();
         let shift =
             |(copy, lead): &(Range<u32>, Range<u32>)| (copy.clone(), lead.start.wrapping_sub(copy.start));
-        Leads(moved.iter().map(shift).collect())
+        LeadingCopies(moved.iter().map(shift).collect())
     }
 
-    /// The same with where each stands by name.
+    /// Like `leads`, with each row's place in name order.
     pub fn shown_places(&self) -> ShownPlaces<'_> {
         ShownPlaces { catalogue: self, leads: self.leads(), copies: 0, owner: TypeIx(0) }
     }
 
-    /// The ranges of methods that have no row of their own because copies are merged, and what each is a copy of.
+    /// Returns the ranges of methods without rows of their own because copies are merged, and the methods
+    /// each is a copy of.
     pub fn merged_away(&self) -> Vec<(Range<u32>, Range<u32>)> {
         if !self.merged {
             return Vec::new();
@@ -110,8 +109,8 @@ impl Catalogue {
         .collect()
     }
 
-    /// Every loaded copy of a method, that of other builds with the same name and parameters included, in the order of
-    /// loading; itself too, though it be unloaded.
+    /// Returns every loaded copy of a method, including other builds' methods with the same name and
+    /// parameters, in the order of loading. Includes the method itself even if it was unloaded.
     pub fn copies(&self, method: MethodIx) -> Vec<MethodIx> {
         let own = self.module_of(method);
         let Some(module) = self.module(own) else { return Vec::new() };
@@ -144,7 +143,7 @@ impl Catalogue {
         self.methods_of_type(owner).map(MethodIx).find(same)
     }
 
-    /// The methods and every loaded copy of each, as [`Catalogue::copies`] says.
+    /// Returns the methods and every loaded copy of each; see [`Catalogue::copies`].
     pub fn with_copies(&self, methods: &MethodSet) -> MethodSet {
         let mut all = methods.clone();
         for (index, own) in self.modules.iter().enumerate() {
@@ -176,7 +175,7 @@ impl Catalogue {
         }
     }
 
-    /// Where a copy is, where that has to be said because there are others: `in First`, `in clrhost, copy #14` (the
+    /// Describes the location of a copy if there are several: `in First`, or `in clrhost, copy #14` (the
     /// agent's generation of the module).
     pub fn place(&self, module: ModuleIx) -> Option<String> {
         if !self.has_namesake(module) {
@@ -190,7 +189,7 @@ impl Catalogue {
         })
     }
 
-    /// Whether no other module of the same name is loaded in a module's AppDomain.
+    /// Returns whether no other module of the same name is loaded in a module's AppDomains.
     pub fn alone_in_domain(&self, module: ModuleIx) -> bool {
         let Some(one) = self.module(module) else { return true };
         let there = |other: ModuleIx| {
@@ -199,43 +198,43 @@ impl Catalogue {
         !self.namesakes(&one.name).any(|other| other != module && there(other))
     }
 
-    /// What the beginning of an AppDomain's name has to be to mean that one alone of those there are now; None where
-    /// another's name begins like it.
+    /// Returns the name prefix that selects only this AppDomain among the current ones; `None` if another
+    /// name starts with it.
     pub fn domain_scope(&self, domain: u32) -> Option<&str> {
         let one = self.domains.get(domain as usize).filter(|one| !one.shared)?;
         let other = self.domains.iter().enumerate().any(|(index, other)| {
-            let there = self.current.contains(&other.id) && !other.shared;
+            let there = self.current_domains.contains(&other.id) && !other.shared;
             index != domain as usize && there && other.name.starts_with(&one.name)
         });
         (!other).then_some(one.name.as_str())
     }
 
-    /// What the AppDomains that run a module's code are called.
+    /// Returns the titles of the AppDomains that run a module's code.
     pub fn domain_titles(&self, module: &Module) -> Vec<String> {
         let of_it = (0..).zip(&self.domains).filter(|(_, domain)| module.domains.contains(&domain.id));
         let nodes = of_it.filter(|(_, domain)| !domain.shared).map(|(index, _)| Node::Domain(index));
         nodes.map(|node| self.domain_title(node)).collect()
     }
 
-    /// The names of the AppDomains that run a module's code.
+    /// Returns the names of the AppDomains that run a module's code.
     pub fn domain_names(&self, module: &Module) -> Vec<&str> {
         let of_it = self.domains.iter().filter(|domain| module.domains.contains(&domain.id));
         of_it.filter(|domain| !domain.shared).map(|domain| domain.name.as_str()).collect()
     }
 
-    /// Whether one copy of a module serves several AppDomains.
+    /// Returns whether one copy of a module serves several AppDomains.
     pub fn is_shared(&self, module: &Module) -> bool {
         module.shared && self.domain_names(module).len() > 1
     }
 
-    /// The methods below an AppDomain's row, or below that of all.
+    /// Returns the methods below the row of an AppDomain, or of all.
     pub(super) fn methods_of_domain(&self, domain: u32) -> Vec<Range<u32>> {
         let all = domain == EVERY_DOMAIN;
         let modules = self.modules.iter().filter(|module| all || module.domain == domain);
         modules.map(|module| module.methods.clone()).collect()
     }
 
-    /// The shared modules that an AppDomain uses with others.
+    /// Returns the shared modules that an AppDomain uses together with others.
     pub fn shared_in(&self, domain: u32) -> Vec<ModuleIx> {
         let Some(id) = self.domains.get(domain as usize).filter(|one| !one.shared).map(|one| one.id) else {
             return Vec::new();
@@ -246,7 +245,7 @@ impl Catalogue {
         modules.map(|(index, _)| ModuleIx(index as u32)).collect()
     }
 
-    /// What an AppDomain is called: the site and application of one of IIS, else its name.
+    /// Returns the title of an AppDomain: its site and application under IIS, otherwise its name.
     pub fn domain_title(&self, node: Node) -> String {
         let name = self.label(node);
         if let Node::Domain(domain) = node
@@ -261,23 +260,23 @@ impl Catalogue {
     }
 }
 
-/// Where rows that stand for methods stand by name, as [`Catalogue::name_place`] says: quick where one method after another is
-/// asked for.
+/// Returns the places of representing rows in name order; see [`Catalogue::name_place`]. Fast for successive
+/// methods.
 #[derive(Debug)]
 pub struct ShownPlaces<'a> {
     catalogue: &'a Catalogue,
-    leads: Leads,
-    /// The copies that the last method was one of, or did not come to.
+    leads: LeadingCopies,
+    /// Index of the last method's copies, or of the next copies if it was in none.
     copies: usize,
-    /// The last method's type, or that of the row that stands for it.
+    /// The type of the last method's representing row.
     owner: TypeIx,
 }
 
-/// Types that are passed by before one is searched for.
-const NEAR: u32 = 8;
+/// Types to try in sequence before a binary search.
+const NEARBY_TYPES: u32 = 8;
 
 impl ShownPlaces<'_> {
-    /// The place of a method's row: to compare, not to count.
+    /// Returns the place of a method's row; only for comparisons.
     pub fn of(&mut self, MethodIx(method): MethodIx) -> (u32, u32) {
         let copies = self.leads.0.get(self.copies);
         let before = self.copies.checked_sub(1).and_then(|before| self.leads.0.get(before));
@@ -288,19 +287,19 @@ impl ShownPlaces<'_> {
         }
         let shift = self.leads.0.get(self.copies).filter(|(copy, _)| copy.start <= method);
         let lead = method.wrapping_add(shift.map_or(0, |(_, shift)| *shift));
-        let near = (self.owner.0..).take(NEAR as usize).map(TypeIx);
+        let near = (self.owner.0..).take(NEARBY_TYPES as usize).map(TypeIx);
         let mut near = near.filter(|owner| self.catalogue.methods_of_type(*owner).contains(&lead));
         self.owner = near.next().unwrap_or_else(|| self.catalogue.type_of(MethodIx(lead)));
         (self.catalogue.places.get(self.owner.0 as usize).copied().unwrap_or(u32::MAX), lead)
     }
 }
 
-/// Of methods that have no row of their own, where the rows are that stand for them.
+/// Maps methods without rows of their own to the rows that represent them.
 #[derive(Debug, Default)]
-pub struct Leads(Vec<(Range<u32>, u32)>);
+pub struct LeadingCopies(Vec<(Range<u32>, u32)>);
 
-impl Leads {
-    /// The method whose row stands for a method's.
+impl LeadingCopies {
+    /// Returns the method whose row represents a method's.
     pub fn of(&self, MethodIx(method): MethodIx) -> MethodIx {
         let after = self.0.partition_point(|(copy, _)| copy.end <= method);
         let copy = self.0.get(after).filter(|(copy, _)| copy.start <= method);
@@ -309,7 +308,7 @@ impl Leads {
 }
 
 impl Module {
-    /// Whether it is the same build of the same assembly, read to the same end.
+    /// Returns whether this is the same build of the same assembly, read to the same end.
     pub(super) fn is_copy_of(&self, other: &Module) -> bool {
         self.mvid == other.mvid && self.methods.len() == other.methods.len()
     }

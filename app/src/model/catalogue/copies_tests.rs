@@ -1,4 +1,5 @@
-//! Copies in several AppDomains and in several load contexts; `domains` and `contexts` make them for other tests too.
+//! Tests copies in several AppDomains and load contexts; `domains` and `contexts` make catalogues for other
+//! tests, too.
 
 use super::*;
 use crate::model::catalogue::builder::Builder;
@@ -17,7 +18,8 @@ const WORK: [Row; 3] = [
 const CORE: [Row; 2] =
     [("System.Version", "Parse", "(string)", 0x0600_0011), ("System.String", "Trim", "()", 0x0600_0012)];
 
-/// A catalogue of these modules, in domains of these names (ids 1, 2, …) and one (id 99) for what they share.
+/// A catalogue of these modules in domains with these names (ids 1, 2, …), plus a domain with id 99 for
+/// shared modules.
 pub fn made(names: &[&str], modules: &[(ModuleRow, &[Row])]) -> Catalogue {
     let mut domains: Vec<DomainRow> = (1..)
         .zip(names)
@@ -46,14 +48,14 @@ pub fn copy(index: u64, name: &str, mvid: &str, domains: &[u64]) -> ModuleRow {
     ModuleRow { mvid: mvid.to_owned(), domains: domains.to_vec(), ..row }
 }
 
-/// Three domains with a copy of `domains` each, and the core library, which they share.
+/// Three domains, each with a copy of `domains`, and the core library that they share.
 pub fn domains() -> Catalogue {
     let core = ModuleRow { shared: true, ..copy(1, "System.Private.CoreLib", "core", &[1, 2, 3]) };
     let own = |index: u64| copy(index + 1, "domains", "work", &[index]);
     made(&["First", "Second", "Third"], &[(core, &CORE), (own(1), &WORK), (own(2), &WORK), (own(3), &WORK)])
 }
 
-/// Three load contexts' copies in one domain, and one of another build, in which tokens are others.
+/// Copies in three load contexts of one domain, and one of another build with different tokens.
 pub fn contexts() -> Catalogue {
     let own = |index: u64| copy(index, "Copied", "work", &[1]);
     let newer: [Row; 2] =
@@ -65,7 +67,7 @@ pub fn contexts() -> Catalogue {
 }
 
 #[test]
-fn one_copy_is_no_copies() {
+fn a_single_copy_has_no_location() {
     let catalogue = crate::model::catalogue::tests::small();
     assert!(!catalogue.has_copies() && catalogue.has_domains());
     let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
@@ -75,7 +77,7 @@ fn one_copy_is_no_copies() {
 }
 
 #[test]
-fn copies_are_told_by_domain_or_by_number() {
+fn describes_copies_by_domain_or_number() {
     let domains = domains();
     let place = |catalogue: &Catalogue, index| catalogue.place(ModuleIx(index));
     assert_eq!(place(&domains, 2).as_deref(), Some("in Second"));
@@ -86,7 +88,7 @@ fn copies_are_told_by_domain_or_by_number() {
 }
 
 #[test]
-fn copies_of_a_method_are_found_in_other_builds_by_name() {
+fn finds_copies_in_other_builds_by_name() {
     let catalogue = contexts();
     let add = method(&catalogue, "Copied!Domains.Work.Add(int)");
     let copies = catalogue.copies(add);
@@ -123,19 +125,19 @@ fn merged_copies_have_one_row_and_one_root() {
     );
     let below: u32 = catalogue.methods_below(root).iter().map(|range| range.end - range.start).sum();
     assert_eq!(below as usize, catalogue.len());
-    // Another takes the lead when the first goes.
+    // When the first copy goes, another takes the lead.
     let key = catalogue.modules()[1].key;
     catalogue.unload(&[key]);
     assert_eq!((catalogue.lead(third), catalogue.namesakes("domains").count()), (ModuleIx(2), 2));
-    // Of one domain nothing but the copies is merged.
+    // With a single domain, only the copies are merged.
     let mut contexts = contexts();
     contexts.set_merged(true);
     assert_eq!(contexts.parent(Node::Module(ModuleIx(0))), Some(Node::Domain(0)));
-    assert_eq!(contexts.merged_away().len(), 2, "another build has rows of its own");
+    assert_eq!(contexts.merged_away().len(), 2, "another build has its own rows");
 }
 
 #[test]
-fn shared_modules_know_who_sees_them() {
+fn shared_modules_know_their_domains() {
     let catalogue = domains();
     let core = &catalogue.modules()[0];
     assert!(catalogue.is_shared(core) && !catalogue.is_shared(&catalogue.modules()[1]));
@@ -144,7 +146,7 @@ fn shared_modules_know_who_sees_them() {
 }
 
 #[test]
-fn a_domain_whose_name_begins_anothers_is_not_named_alone() {
+fn a_prefix_of_another_domain_is_no_scope() {
     let own = |index: u64| copy(index, "domains", "work", &[index]);
     let catalogue = made(
         &["Shop", "Shop2", "/LM/W3SVC/1/ROOT/Shop-2-133"],

@@ -1,6 +1,6 @@
-//! Which modules belong to the runtime and its libraries, so that they can be hidden.
+//! Recognizes modules of the runtime and its libraries, so that they can be hidden.
 
-/// Folders that hold nothing but frameworks, as parts of a path with `/` between them.
+/// Folders that contain only frameworks, as parts of a path with `/` as separator.
 const FOLDERS: [&str; 7] = [
     "/shared/microsoft.netcore.app/",
     "/shared/microsoft.aspnetcore.app/",
@@ -11,7 +11,7 @@ const FOLDERS: [&str; 7] = [
     "/lib/mono/",
 ];
 
-/// Assemblies that are frameworks wherever they lie (published with the program, in a single file).
+/// Assemblies that are frameworks wherever they lie (published with the program, or in a single file).
 const NAMES: [&str; 9] = [
     "mscorlib",
     "netstandard",
@@ -32,7 +32,7 @@ const BEGINNINGS: [&str; 6] = [
     "microsoft.csharp",
 ];
 
-/// Whether a module with this simple name and path is part of a framework.
+/// Returns whether a module with this simple name and path belongs to a framework.
 pub fn is_framework(name: &str, path: &str) -> bool {
     let path = path.to_ascii_lowercase().replace('\\', "/");
     let name = name.to_ascii_lowercase();
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frameworks_are_told_by_folder_or_name() {
+    fn recognizes_frameworks_by_folder_or_name() {
         for (name, path) in [
             ("System.Private.CoreLib", "/usr/share/dotnet/shared/Microsoft.NETCore.App/8.0.31/x.dll"),
             ("Anything", r"C:\Program Files\dotnet\shared\Microsoft.AspNetCore.App\8.0.0\Anything.dll"),

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// `Module!Namespace.Type.Method(PARAMS)` as people read it, and where its parts stand in it. [`super::Catalogue::pattern`] is
-/// the pattern.
+/// `Module!Namespace.Type.Method(PARAMS)` for display, with the ranges of its parts. See
+/// [`super::Catalogue::pattern`] for the pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FullName {
     /// The text.
@@ -19,7 +19,7 @@ pub struct FullName {
 }
 
 impl FullName {
-    /// A part of it.
+    /// Returns a part of it.
     pub fn part(&self, range: &Range<usize>) -> &str {
         self.text.get(range.clone()).unwrap_or_default()
     }

@@ -1,26 +1,28 @@
-//! What a process has loaded: domains → modules → namespaces → types → methods. Each level is a contiguous range of
-//! the next, so that a group is two numbers; all text stands in arenas. Modules that were unloaded are marked, and
-//! nothing is moved until there are many of them (`forget`).
+//! A process's loaded code: domains → modules → namespaces → types → methods. Each level is a contiguous
+//! range of the next, so that a group is two numbers. All text is in arenas. Unloaded modules are only marked
+//! until there are many of them; then `forget` removes them.
 
-mod again;
+mod module_import;
 pub mod arena;
-pub mod bits;
+pub mod bit_set;
 mod bodies;
+mod bodyless;
 pub mod builder;
 pub mod copies;
-mod dense;
-pub mod forget;
+mod substring_search;
+pub mod module_removal;
 pub mod framework;
 mod full_name;
-mod order;
+mod type_order;
 pub mod search;
-mod stay;
+mod compaction;
 pub mod synthetic;
+mod text_ranges;
 mod texts;
 pub mod union;
 
-use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
-use crate::output::words;
+use super::ids::{EVERY_DOMAIN, MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use crate::text::words;
 use arena::Arena;
 use builder::Batch;
 pub use full_name::FullName;
@@ -28,7 +30,7 @@ use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use texts::Texts;
+use text_ranges::Texts;
 
 /// A module.
 #[derive(Clone, Debug)]
@@ -37,13 +39,13 @@ pub struct Module {
     pub key: ModuleKey,
     /// Simple name of its assembly.
     pub name: String,
-    /// Path of its file; empty for one in memory.
+    /// Path of its file; empty for a module in memory.
     pub path: String,
     /// Module version id.
     pub mvid: String,
-    /// The domain it is shown under, by its place in `Catalogue::domains`.
+    /// Index in `Catalogue::domains` of the domain it is shown under.
     pub domain: u32,
-    /// Ids of all domains that hold it.
+    /// Ids of all domains that contain it.
     pub domains: Vec<u64>,
     /// Whether one copy serves every domain.
     pub shared: bool,
@@ -51,7 +53,7 @@ pub struct Module {
     pub dynamic: bool,
     /// Whether it belongs to a framework.
     pub framework: bool,
-    /// Whether it was unloaded since.
+    /// Whether it has been unloaded.
     pub unloaded: bool,
     /// Its namespaces, as `NamespaceIx`.
     pub namespaces: Range<u32>,
@@ -59,14 +61,14 @@ pub struct Module {
     pub types: Range<u32>,
     /// Its methods, as `MethodIx`.
     pub methods: Range<u32>,
-    /// Its texts among those of types, the names and the signatures.
+    /// Its ranges in the arenas of types, names and signatures.
     texts: Texts,
 }
 
 #[derive(Clone, Debug)]
 struct Namespace {
     module: u32,
-    /// Bytes of its name.
+    /// Length of its name in bytes.
     length: u16,
     types: Range<u32>,
 }
@@ -77,52 +79,52 @@ struct Type {
     methods: Range<u32>,
 }
 
-/// Everything one process has loaded.
+/// All code that one process has loaded.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     domains: Vec<DomainRow>,
     modules: Vec<Module>,
     by_key: HashMap<ModuleKey, u32>,
-    /// Modules by the names of their assemblies, in the order they came.
+    /// Modules by assembly name, in the order of loading.
     by_name: HashMap<String, Vec<u32>>,
     /// Whether copies of one method are one row.
     merged: bool,
-    /// Ids of the domains that there were when modules were asked for last.
-    current: HashSet<u64>,
+    /// Ids of the domains at the last request for modules.
+    current_domains: HashSet<u64>,
     namespaces: Vec<Namespace>,
     types: Vec<Type>,
-    /// `Module!Namespace.Type.` of the types of each file.
+    /// `Module!Namespace.Type.` for the types of each file.
     type_text: Arena,
-    /// Names of methods, and `(PARAMS)`, each once a file; and where those of each method stand.
+    /// Names of methods and `(PARAMS)`, distinct within each file, and the index of each method's.
     names: Arena,
     signatures: Arena,
     name_of: Vec<u32>,
     signature_of: Vec<u32>,
     tokens: Vec<u32>,
-    /// Of each module's range: its methods by ascending token, counted from its first.
+    /// For each module's range: its methods by ascending token, relative to its first.
     by_token: Vec<u32>,
-    bodyless: bodies::Bodyless,
-    /// Types by name, and each type's place in it. Types that came since stand at the end.
+    bodyless: bodyless::Bodyless,
+    /// Types by name, and each type's place in that order. New types are at the end.
     order: Vec<u32>,
     places: Vec<u32>,
     expected: u64,
     complete: bool,
     /// Whether its domains are whole processes.
-    spans: bool,
-    /// Of domains that cannot be turned, by their ids: why.
-    beyond: HashMap<u64, String>,
-    /// Domains that are over, by their ids: processes that have ended.
-    over: HashSet<u64>,
-    /// Grows with every change; and the same without what concerns whole domains alone.
+    spans_processes: bool,
+    /// Why domains cannot be changed, by their ids.
+    unavailable: HashMap<u64, String>,
+    /// Ids of domains that are processes that have ended.
+    ended: HashSet<u64>,
+    /// Grows with every change; the second one ignores changes that concern only whole domains.
     edition: u64,
     modules_edition: u64,
 }
 
 impl Catalogue {
-    /// Takes the list of domains in, and how many methods there will be.
+    /// Sets the list of domains and the expected number of methods.
     pub fn set_domains(&mut self, domains: Vec<DomainRow>, expected: u64) {
-        self.current = domains.iter().map(|domain| domain.id).collect();
-        // Places are kept: modules name domains by them.
+        self.current_domains = domains.iter().map(|domain| domain.id).collect();
+        // Keep the indices: modules refer to domains by them.
         for domain in domains {
             match self.domains.iter_mut().find(|known| known.id == domain.id) {
                 Some(known) => *known = domain,
@@ -133,7 +135,7 @@ impl Catalogue {
         self.edition += 1;
     }
 
-    /// Takes a module's methods in. Answers false, changing nothing, when it is known already or nothing more fits.
+    /// Appends a module's methods. Returns false and changes nothing if the module is known or does not fit.
     pub fn append(&mut self, mut batch: Batch) -> bool {
         let Batch { module, types, type_text, names, signatures, .. } = &batch;
         let count = batch.tokens.len();
@@ -204,7 +206,7 @@ impl Catalogue {
         true
     }
 
-    /// Marks modules that are no longer loaded.
+    /// Marks modules as unloaded.
     pub fn unload(&mut self, keys: &[ModuleKey]) {
         for key in keys {
             let module = self.by_key.get(key).and_then(|index| self.modules.get_mut(*index as usize));
@@ -215,12 +217,12 @@ impl Catalogue {
         }
     }
 
-    /// Whether everything that was loaded when it was asked for is there.
+    /// Returns whether everything that was loaded at the last request is here.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// Methods to be expected in all; for a progress bar.
+    /// Returns the expected total number of methods, for a progress bar.
     pub fn expected(&self) -> u64 {
         self.expected.max(self.tokens.len() as u64)
     }
@@ -230,86 +232,86 @@ impl Catalogue {
         self.edition
     }
 
-    /// Grows when modules come, go, are unloaded, or have another place among the others: not when a domain has another name, or
-    /// is out of reach.
+    /// Grows when modules are added, removed, unloaded or reordered, but not when a domain is renamed or
+    /// becomes unreachable.
     pub fn modules_edition(&self) -> u64 {
         self.modules_edition
     }
 
-    /// The modules are others now.
+    /// Records that the modules changed.
     fn modules_changed(&mut self) {
         self.edition += 1;
         self.modules_edition += 1;
     }
 
-    /// AppDomains.
+    /// Returns the AppDomains.
     pub fn domains(&self) -> &[DomainRow] {
         &self.domains
     }
 
-    /// Modules in the order they came, as `ModuleIx`.
+    /// Returns the modules in the order of loading, as `ModuleIx`.
     pub fn modules(&self) -> &[Module] {
         &self.modules
     }
 
-    /// A module.
+    /// Returns a module.
     pub fn module(&self, module: ModuleIx) -> Option<&Module> {
         self.modules.get(module.0 as usize)
     }
 
-    /// Methods there are.
+    /// Returns the number of methods.
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no methods.
     pub fn is_empty(&self) -> bool {
         self.tokens.is_empty()
     }
 
-    /// Types there are.
+    /// Returns the number of types.
     pub fn type_count(&self) -> usize {
         self.types.len()
     }
 
-    /// The type of a method.
+    /// Returns the type of a method.
     pub fn type_of(&self, method: MethodIx) -> TypeIx {
         let after = self.types.partition_point(|one| one.methods.end <= method.0);
         TypeIx(after as u32)
     }
 
-    /// The namespace of a type.
+    /// Returns the namespace of a type.
     pub fn namespace_of(&self, owner: TypeIx) -> NamespaceIx {
         NamespaceIx(self.types.get(owner.0 as usize).map_or(u32::MAX, |one| one.namespace))
     }
 
-    /// The module of a namespace.
+    /// Returns the module of a namespace.
     pub fn module_of_namespace(&self, namespace: NamespaceIx) -> ModuleIx {
         ModuleIx(self.namespaces.get(namespace.0 as usize).map_or(u32::MAX, |one| one.module))
     }
 
-    /// The module of a type.
+    /// Returns the module of a type.
     pub fn module_of_type(&self, owner: TypeIx) -> ModuleIx {
         self.module_of_namespace(self.namespace_of(owner))
     }
 
-    /// The module of a method.
+    /// Returns the module of a method.
     pub fn module_of(&self, method: MethodIx) -> ModuleIx {
         let after = self.modules.partition_point(|module| module.methods.end <= method.0);
         ModuleIx(after as u32)
     }
 
-    /// The methods of a type.
+    /// Returns the methods of a type.
     pub fn methods_of_type(&self, owner: TypeIx) -> Range<u32> {
         self.types.get(owner.0 as usize).map_or(0..0, |one| one.methods.clone())
     }
 
-    /// The types of a namespace.
+    /// Returns the types of a namespace.
     pub fn types_of_namespace(&self, namespace: NamespaceIx) -> Range<u32> {
         self.namespaces.get(namespace.0 as usize).map_or(0..0, |one| one.types.clone())
     }
 
-    /// The methods of a namespace.
+    /// Returns the methods of a namespace.
     pub fn methods_of_namespace(&self, namespace: NamespaceIx) -> Range<u32> {
         let types = self.types_of_namespace(namespace);
         self.methods_of_types(types)
@@ -324,7 +326,7 @@ impl Catalogue {
         }
     }
 
-    /// The methods below a row of the tree, as ranges: one, but for domains.
+    /// Returns the methods below a row of the tree: one range, except for domains.
     pub fn methods_below(&self, node: Node) -> Vec<Range<u32>> {
         match node {
             Node::Domain(domain) => self.methods_of_domain(domain),
@@ -335,22 +337,22 @@ impl Catalogue {
         }
     }
 
-    /// The row of the tree above another; None for domains.
+    /// Returns the parent of a row of the tree; `None` for domains.
     pub fn parent(&self, node: Node) -> Option<Node> {
         match node {
             Node::Domain(_) => None,
-            Node::Module(module) => self.module(module).map(|_| Node::Domain(self.home(module))),
+            Node::Module(module) => self.module(module).map(|_| Node::Domain(self.tree_domain(module))),
             Node::Namespace(namespace) => Some(Node::Module(self.module_of_namespace(namespace))),
             Node::Type(owner) => Some(Node::Namespace(self.namespace_of(owner))),
             Node::Method(method) => Some(Node::Type(self.type_of(method))),
         }
     }
 
-    /// What a row of the tree is called below its parent; a method, its name.
+    /// Returns the label of a row of the tree; for a method, its name.
     pub fn label(&self, node: Node) -> &str {
         match node {
-            Node::Domain(copies::EVERY_DOMAIN) if self.spans => "all processes",
-            Node::Domain(copies::EVERY_DOMAIN) => "all AppDomains",
+            Node::Domain(EVERY_DOMAIN) if self.spans_processes => "all processes",
+            Node::Domain(EVERY_DOMAIN) => "all AppDomains",
             Node::Domain(domain) => self.domains.get(domain as usize).map_or("", |one| &one.name),
             Node::Module(module) => self.module(module).map_or("", |one| &one.name),
             Node::Namespace(namespace) => match self.namespace_name(namespace) {
@@ -362,50 +364,50 @@ impl Catalogue {
         }
     }
 
-    /// A namespace's full name; empty for the one without.
+    /// Returns a namespace's full name; empty for the unnamed one.
     pub fn namespace_name(&self, namespace: NamespaceIx) -> &str {
         let Some(one) = self.namespaces.get(namespace.0 as usize) else { return "" };
         self.type_name(TypeIx(one.types.start)).get(..usize::from(one.length)).unwrap_or_default()
     }
 
-    /// `Module!Namespace.Type.`
+    /// Returns `Module!Namespace.Type.`
     pub fn type_text(&self, owner: TypeIx) -> &str {
         let Some(module) = self.module(self.module_of_type(owner)) else { return "" };
         self.type_text.get((module.texts.types.start + owner.0.wrapping_sub(module.types.start)) as usize)
     }
 
-    /// `Namespace.Type`
+    /// Returns `Namespace.Type`
     pub fn type_name(&self, owner: TypeIx) -> &str {
         let module = self.module(self.module_of_type(owner)).map_or(0, |module| module.name.len());
         let text = self.type_text(owner);
         text.get(module + 1..text.len().saturating_sub(1)).unwrap_or_default()
     }
 
-    /// `Type`, nested ones with their outer types.
+    /// Returns `Type`; for nested types with their outer types.
     pub fn type_own_name(&self, owner: TypeIx) -> &str {
         let length = self.namespaces.get(self.namespace_of(owner).0 as usize).map_or(0, |one| one.length);
         let skipped = if length == 0 { 0 } else { usize::from(length) + 1 };
         self.type_name(owner).get(skipped..).unwrap_or_default()
     }
 
-    /// A method's own name.
+    /// Returns a method's own name.
     pub fn method_name(&self, method: MethodIx) -> &str {
         let place = self.name_of.get(method.0 as usize);
         place.map_or("", |place| self.names.get(*place as usize))
     }
 
-    /// A method's `(PARAMS)` as people read them.
+    /// Returns a method's `(PARAMS)` for display.
     pub fn signature(&self, method: MethodIx) -> &str {
         let place = self.signature_of.get(method.0 as usize);
         place.map_or("", |place| self.signatures.get(*place as usize))
     }
 
-    /// A method's MethodDef token.
+    /// Returns a method's MethodDef token.
     pub fn token(&self, method: MethodIx) -> MethodToken {
         MethodToken(self.tokens.get(method.0 as usize).copied().unwrap_or(0))
     }
 
-    /// A method's full name with where its parts stand in it.
+    /// Returns a method's full name with the ranges of its parts.
     pub fn full_name(&self, method: MethodIx) -> FullName {
         let owner = self.type_text(self.type_of(method));
         let (name, signature) = (self.method_name(method), self.signature(method));
@@ -420,20 +422,20 @@ impl Catalogue {
         }
     }
 
-    /// The pattern of a method by its full name.
+    /// Returns the pattern of a method's full name.
     pub fn pattern(&self, method: MethodIx) -> String {
         let full = self.full_name(method);
         let name = full.text.get(..full.signature.start).unwrap_or_default();
         format!("{name}{}", words::pattern_parameters(full.part(&full.signature)))
     }
 
-    /// The copy a method is, in the agent's words.
+    /// Returns a method's copy key, which the agent understands.
     pub fn copy_of(&self, method: MethodIx) -> Option<CopyKey> {
         let module = self.module(self.module_of(method))?.key;
         Some(CopyKey { module, token: self.token(method) })
     }
 
-    /// The method that a copy is, if its module is known.
+    /// Returns the method with a copy key, if its module is known.
     pub fn find(&self, copy: CopyKey) -> Option<MethodIx> {
         let module = self.modules.get(*self.by_key.get(&copy.module)? as usize)?;
         let range = module.methods.start as usize..module.methods.end as usize;
@@ -443,12 +445,12 @@ impl Catalogue {
         sorted.get(at).map(|place| MethodIx(module.methods.start + place))
     }
 
-    /// Whether a module is known.
+    /// Returns whether a module is known.
     pub fn has_module(&self, key: ModuleKey) -> bool {
         self.by_key.contains_key(&key)
     }
 
-    /// Bytes it occupies, about.
+    /// Returns the approximate memory used in bytes.
     pub fn bytes(&self) -> usize {
         self.type_text.bytes()
             + self.names.bytes()

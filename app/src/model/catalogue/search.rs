@@ -1,42 +1,42 @@
-//! Which methods a query leaves. A word is looked for in `Module!Namespace.Type.Method(PARAMS)`, whose three parts stand
-//! apart: types, and names and parameters of methods, of each file once. So it is found within a part, or
-//! across the borders: the dot behind the type's name, the bracket before the parameters.
+//! Finds the methods that match a query. Words are searched in `Module!Namespace.Type.Method(PARAMS)`, whose
+//! three parts (types, method names, parameters) are stored separately and once per file. So a word can be
+//! within one part or cross a boundary: the dot after the type, or the parenthesis before the parameters.
 
 use super::Catalogue;
 use super::arena::Arena;
-use super::bits::Bits;
-use super::dense;
-use super::texts::Once;
+use super::bit_set::BitSet;
+use super::substring_search;
+use super::texts::UniqueModules;
 use crate::model::query::{Query, Term};
 use std::collections::VecDeque;
 
-/// Words whose methods are remembered; 125 kB each where there are a million methods.
+/// Cached results of words; 125 kB each for a million methods.
 const REMEMBERED: usize = 32;
 
-/// Words of which it is remembered where they stand, and how many places at most: a word of more letters can only stand
-/// there too.
+/// Cached places of words: how many words, and how many places at most. A longer word can occur only at the
+/// places of a word that it starts with.
 const PLACED: usize = 2;
 const PLACES: usize = 500_000;
 
-/// Searches, and remembers what words found: a letter taken back, or a further word, costs next to nothing.
+/// Searches and caches the results of words, so that deleting a letter or adding a word is almost free.
 #[derive(Debug, Default)]
 pub struct Searcher {
     edition: u64,
-    once: Option<Once>,
-    found: VecDeque<(Term, Bits)>,
+    once: Option<UniqueModules>,
+    found: VecDeque<(Term, BitSet)>,
     placed: VecDeque<(Term, Places)>,
 }
 
-/// Where a word stands in all types, names and parameters; bytes.
+/// Byte positions of a word in all types, names and parameters.
 type Places = [Vec<u32>; 3];
 
 impl Searcher {
-    /// The methods that match, one bit each.
-    pub fn search(&mut self, catalogue: &Catalogue, query: &Query) -> Bits {
+    /// Returns the matching methods as bits.
+    pub fn search(&mut self, catalogue: &Catalogue, query: &Query) -> BitSet {
         if self.edition != catalogue.modules_edition() {
             *self = Searcher { edition: catalogue.modules_edition(), ..Searcher::default() };
         }
-        let mut all: Option<Bits> = None;
+        let mut all: Option<BitSet> = None;
         for term in query.terms() {
             let these = self.term(catalogue, term);
             match &mut all {
@@ -44,10 +44,10 @@ impl Searcher {
                 None => all = Some(these.clone()),
             }
         }
-        all.unwrap_or_else(|| Bits::all(catalogue.len()))
+        all.unwrap_or_else(|| BitSet::all(catalogue.len()))
     }
 
-    fn term(&mut self, catalogue: &Catalogue, term: &Term) -> &Bits {
+    fn term(&mut self, catalogue: &Catalogue, term: &Term) -> &BitSet {
         let known = self.found.iter().position(|(known, _)| known == term);
         let entry = match known.and_then(|place| self.found.remove(place)) {
             Some(entry) => entry,
@@ -58,7 +58,7 @@ impl Searcher {
         &self.found[0].1
     }
 
-    fn matches(&mut self, catalogue: &Catalogue, term: &Term) -> Bits {
+    fn matches(&mut self, catalogue: &Catalogue, term: &Term) -> BitSet {
         let shorter = |(known, _): &&(Term, Places)| {
             known.exact_case == term.exact_case && term.text.starts_with(&known.text)
         };
@@ -67,8 +67,8 @@ impl Searcher {
         let once = self.once.get_or_insert_with(|| catalogue.once());
         let Catalogue { type_text, names, signatures, .. } = catalogue;
         let [types, names, parameters] = [(0, type_text), (1, names), (2, signatures)]
-            .map(|(part, arena)| Part::of(arena, term, earlier.map(|(known, all)| (known, &all[part]))));
-        let mut found = Bits::none(catalogue.len());
+            .map(|(part, arena)| NamePart::of(arena, term, earlier.map(|(known, all)| (known, &all[part]))));
+        let mut found = BitSet::none(catalogue.len());
         for owner in once.types_of(&types.strings) {
             if let Some(one) = catalogue.types.get(owner as usize) {
                 found.set_range(one.methods.clone(), true);
@@ -89,37 +89,37 @@ impl Searcher {
         found
     }
 
-    /// Bytes it occupies, about.
+    /// Returns the approximate memory used in bytes.
     pub fn bytes(&self) -> usize {
         let places = self.placed.iter().flat_map(|(_, places)| places).map(|places| places.capacity() * 4);
         self.found.iter().map(|(_, bits)| bits.len() / 8).chain(places).sum()
     }
 }
 
-/// What a word is in of one part of the names.
-struct Part {
-    /// Where it stands; not known where the strings were.
+/// The hits of a word in one part of the names.
+struct NamePart {
+    /// The places; unknown if the strings came from bits.
     places: Option<Vec<u32>>,
-    /// The strings that hold it as a whole.
-    strings: Bits,
+    /// The strings that contain the whole word.
+    strings: BitSet,
 }
 
-impl Part {
-    /// `earlier`: how long a word is with which this one begins, and where that stands.
-    fn of(arena: &Arena, term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> Part {
+impl NamePart {
+    /// `earlier`: the length and the places of a word that this one starts with.
+    fn of(arena: &Arena, term: &Term, earlier: Option<(usize, &Vec<u32>)>) -> NamePart {
         if let Some(strings) = arena.short(term) {
-            return Part { places: None, strings };
+            return NamePart { places: None, strings };
         }
         let places = match earlier {
             Some((known, places)) => arena.still_at(places, known, term),
             None => arena.places(term),
         };
-        Part { strings: arena.strings_at(&places), places: Some(places) }
+        NamePart { strings: arena.strings_at(&places), places: Some(places) }
     }
 }
 
-/// Adds the methods in whose name a word stands across the borders of the parts.
-fn across_borders(catalogue: &Catalogue, once: &Once, term: &Term, found: &mut Bits) {
+/// Adds the methods with a word across part boundaries.
+fn across_borders(catalogue: &Catalogue, once: &UniqueModules, term: &Term, found: &mut BitSet) {
     let (text, exact) = (term.text.as_str(), term.exact_case);
     let Catalogue { type_text, names, signatures, .. } = catalogue;
     for (name, parameters) in splits(text, '(', 0) {
@@ -141,23 +141,23 @@ fn across_borders(catalogue: &Catalogue, once: &Once, term: &Term, found: &mut B
     }
 }
 
-/// The ways to cut a text before (0) or behind (1) a letter so that something is left on both sides.
+/// Returns the ways to split a text before (0) or after (1) a letter so that neither side is empty.
 fn splits(text: &str, letter: char, behind: usize) -> impl Iterator<Item = (&str, &str)> {
     let cuts = text.match_indices(letter).map(move |(at, _)| text.split_at(at + behind));
     cuts.filter(|(left, right)| !left.is_empty() && !right.is_empty())
 }
 
-/// Marks methods of these types with one of these names and, if given, one of these parameters.
+/// Sets the methods of these types that have one of these names and, if given, one of these parameters.
 fn in_types(
     catalogue: &Catalogue,
     types: &[u32],
-    (names, signatures): (&Bits, Option<&Bits>),
-    found: &mut Bits,
+    (names, signatures): (&BitSet, Option<&BitSet>),
+    found: &mut BitSet,
 ) {
     if names.count() == 0 || signatures.is_some_and(|these| these.count() == 0) {
         return;
     }
-    let holds = |of: &[u32], these: &Bits, method: u32| {
+    let holds = |of: &[u32], these: &BitSet, method: u32| {
         of.get(method as usize).is_some_and(|place| these.get(*place))
     };
     for one in types.iter().filter_map(|owner| catalogue.types.get(*owner as usize)) {
@@ -171,10 +171,10 @@ fn in_types(
     }
 }
 
-/// Looking through all strings of an arena at once, by `memmem`; one bit each.
+/// Searches all strings of an arena at once with `memmem`; results have one bit per string.
 impl Arena {
-    /// The strings that hold a word of one letter or two, where that is known.
-    fn short(&self, term: &Term) -> Option<Bits> {
+    /// Returns the strings with a word of one or two letters, if the bits know.
+    fn short(&self, term: &Term) -> Option<BitSet> {
         match *term.text.as_bytes() {
             [letter] => self.with_letter(letter, term.exact_case),
             [one, other] => self.with_pair([one, other], term.exact_case),
@@ -182,11 +182,11 @@ impl Arena {
         }
     }
 
-    /// Every place where a word stands, overlapping ones too.
+    /// Returns every place of a word, including overlapping ones.
     fn places(&self, term: &Term) -> Vec<u32> {
         let text = self.whole(term.exact_case);
         if let [one, two, three] = *term.text.as_bytes() {
-            return dense::places(text, [one, two, three]);
+            return substring_search::places(text, [one, two, three]);
         }
         let finder = memchr::memmem::Finder::new(&term.text);
         let mut places = Vec::new();
@@ -198,7 +198,7 @@ impl Arena {
         places
     }
 
-    /// Those of the places of a word's first `known` bytes where all of it stands.
+    /// Filters the places of a word's first `known` bytes to those of the whole word.
     fn still_at(&self, places: &[u32], known: usize, term: &Term) -> Vec<u32> {
         let (whole, rest) =
             (self.whole(term.exact_case), term.text.as_bytes().get(known..).unwrap_or_default());
@@ -209,27 +209,27 @@ impl Arena {
         places.iter().copied().filter(stands).collect()
     }
 
-    /// The strings at these places.
-    fn strings_at(&self, places: &[u32]) -> Bits {
-        let mut found = Bits::none(self.len());
+    /// Returns the strings at these places.
+    fn strings_at(&self, places: &[u32]) -> BitSet {
+        let mut found = BitSet::none(self.len());
         for place in places {
             found.set(self.index_at(*place as usize) as u32, true);
         }
         found
     }
 
-    /// The strings that end so; the text is not empty.
-    fn ending(&self, text: &str, exact: bool) -> Bits {
-        let (mut found, ended) = (Bits::none(self.len()), [text.as_bytes(), b"\n"].concat());
+    /// Returns the strings that end with a text, which must not be empty.
+    fn ending(&self, text: &str, exact: bool) -> BitSet {
+        let (mut found, ended) = (BitSet::none(self.len()), [text.as_bytes(), b"\n"].concat());
         for place in memchr::memmem::find_iter(self.whole(exact), &ended) {
             found.set(self.index_at(place) as u32, true);
         }
         found
     }
 
-    /// The strings that begin so.
-    fn beginning(&self, text: &str, exact: bool) -> Bits {
-        let mut found = Bits::none(self.len());
+    /// Returns the strings that start with a text.
+    fn beginning(&self, text: &str, exact: bool) -> BitSet {
+        let mut found = BitSet::none(self.len());
         let begun = [b"\n", text.as_bytes()].concat();
         for place in memchr::memmem::find_iter(self.whole(exact), &begun) {
             found.set(self.index_at(place) as u32 + 1, true);
@@ -238,9 +238,9 @@ impl Arena {
         found
     }
 
-    /// The strings that are this.
-    fn equal(&self, text: &str, exact: bool) -> Bits {
-        let mut found = Bits::none(self.len());
+    /// Returns the strings that equal a text.
+    fn equal(&self, text: &str, exact: bool) -> BitSet {
+        let mut found = BitSet::none(self.len());
         let ended = [text.as_bytes(), b"\n"].concat();
         for place in memchr::memmem::find_iter(self.whole(exact), &ended) {
             let index = self.index_at(place);

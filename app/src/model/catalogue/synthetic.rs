@@ -1,4 +1,4 @@
-//! A made-up catalogue of any size, always the same, for measurements and tests.
+//! A deterministic synthetic catalogue of any size, for benchmarks and tests.
 
 use super::builder::{Batch, Builder, NameOrder};
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
@@ -27,21 +27,21 @@ const PARAMS: [&str; 8] = [
     "(long, ref int)",
 ];
 
-/// Methods of one type.
+/// Methods per type.
 const PER_TYPE: usize = 10;
-/// Of so many methods one has no body.
+/// One in this many methods has no body.
 const BODYLESS: usize = 12;
 
-/// Numbers that look like chance and are the same each time (a linear congruential generator, Knuth's constants).
-pub struct Chance(u64);
+/// A deterministic pseudo-random sequence (a linear congruential generator with Knuth's constants).
+pub struct PseudoRandom(u64);
 
-impl Chance {
-    /// A sequence.
-    pub fn new(seed: u64) -> Chance {
-        Chance(seed)
+impl PseudoRandom {
+    /// Starts a sequence.
+    pub fn new(seed: u64) -> PseudoRandom {
+        PseudoRandom(seed)
     }
 
-    /// The next number below `bound` (which is not 0).
+    /// Returns the next number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) % bound.max(1) as u64) as usize
@@ -52,25 +52,25 @@ impl Chance {
     }
 }
 
-/// Makes modules one by one, so that whoever takes them in needs no room for all: a third are framework modules.
-pub struct Modules {
-    chance: Chance,
+/// Makes modules one at a time, so that the consumer needs no memory for all. A third are framework modules.
+pub struct SyntheticModules {
+    chance: PseudoRandom,
     modules: usize,
     methods: usize,
     next: usize,
 }
 
-impl Modules {
-    /// `modules` modules with `methods` methods in all.
-    pub fn new(modules: usize, methods: usize) -> Modules {
-        Modules { chance: Chance::new(7), modules, methods, next: 0 }
+impl SyntheticModules {
+    /// `modules` modules with `methods` methods in total.
+    pub fn new(modules: usize, methods: usize) -> SyntheticModules {
+        SyntheticModules { chance: PseudoRandom::new(7), modules, methods, next: 0 }
     }
 }
 
-impl Iterator for Modules {
+impl Iterator for SyntheticModules {
     type Item = (ModuleRow, Vec<MethodPage>);
 
-    /// A module as an agent describes it, and the pages of its methods as an agent sends them.
+    /// Returns a module as an agent describes it, and its pages of methods as an agent sends them.
     fn next(&mut self) -> Option<Self::Item> {
         let (index, chance) = (self.next, &mut self.chance);
         if index == self.modules {
@@ -127,14 +127,14 @@ impl Iterator for Modules {
     }
 }
 
-/// [`Modules`] as the batches that a worker makes of them, and the order of their types.
+/// Returns [`SyntheticModules`] as the batches that a worker makes of them, and the order of their types.
 pub fn batches(modules: usize, methods: usize) -> (Vec<Batch>, NameOrder) {
     let mut builder = Builder::default();
     let mut batches = Vec::with_capacity(modules);
-    for (row, pages) in Modules::new(modules, methods) {
+    for (row, pages) in SyntheticModules::new(modules, methods) {
         builder.set_modules(&[row]);
         for page in &pages {
-            // Pages made here are whole.
+            // Pages made here are never torn.
             batches.extend(builder.push(page).unwrap_or_default());
         }
         batches.extend(builder.finish());

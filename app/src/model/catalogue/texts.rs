@@ -1,44 +1,34 @@
-//! Names of types, and names and parameters of methods, which copies of a file have in common: they stand there once, however many
-//! processes or AppDomains loaded it, and are looked through once.
+//! Names of types, methods and parameters, shared by the copies of a file: they are stored and searched once,
+//! however many processes or AppDomains loaded the file.
 
 use super::arena::Arena;
-use super::bits::Bits;
+use super::bit_set::BitSet;
 use super::builder::Batch;
+use super::text_ranges::Texts;
 use super::{Catalogue, Module};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where a module's texts stand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Texts {
-    /// Among the types' texts: one for each of the module's types, in their order.
-    pub types: Range<u32>,
-    /// Among the names.
-    pub names: Range<u32>,
-    /// Among the signatures.
-    pub signatures: Range<u32>,
-}
-
-/// A catalogue without what repeats an earlier module, file and all: what is true of a method there is true of it in each copy.
+/// A catalogue without repeated modules: search results for the first copy apply to all others.
 #[derive(Debug, Default)]
-pub(super) struct Once {
-    /// Where the texts of types stand that are looked at, each range with the first of these types.
+pub(super) struct UniqueModules {
+    /// The ranges of type texts to search, each with the first of its types.
     types: Vec<(Range<u32>, u32)>,
-    /// The methods that are, in ranges that do not touch.
+    /// The methods to search, in disjoint ranges.
     pub methods: Vec<Range<u32>>,
-    /// The methods of modules that are not looked at, each with the first method of what it is a copy of.
+    /// The methods of the repeated modules, each range with the first method of the original.
     repeats: Vec<(Range<u32>, u32)>,
 }
 
-impl Once {
-    /// The types whose texts are among these.
-    pub fn types_of<'a>(&'a self, texts: &'a Bits) -> impl Iterator<Item = u32> + 'a {
+impl UniqueModules {
+    /// Returns the types with these texts.
+    pub fn types_of<'a>(&'a self, texts: &'a BitSet) -> impl Iterator<Item = u32> + 'a {
         let parts = self.types.iter();
         parts.flat_map(|(part, first)| texts.iter_in(part.clone()).map(move |at| at - part.start + first))
     }
 
-    /// Sets, for each copy, what is set for the methods of which it is one.
-    pub fn spread(&self, found: &mut Bits) {
+    /// Copies the bits of the original methods to each copy.
+    pub fn spread(&self, found: &mut BitSet) {
         if self.repeats.is_empty() {
             return;
         }
@@ -49,7 +39,7 @@ impl Once {
     }
 }
 
-/// Appends a range, to the last one where it goes on there.
+/// Appends a range, extending the last one if they are adjacent.
 fn append(ranges: &mut Vec<Range<u32>>, range: &Range<u32>) {
     match ranges.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,
@@ -58,12 +48,12 @@ fn append(ranges: &mut Vec<Range<u32>>, range: &Range<u32>) {
 }
 
 impl Catalogue {
-    /// Every file once.
-    pub(super) fn once(&self) -> Once {
-        let (mut once, mut known) = (Once::default(), HashMap::<_, &Module>::new());
+    /// Returns every file once.
+    pub(super) fn once(&self) -> UniqueModules {
+        let (mut once, mut known) = (UniqueModules::default(), HashMap::<_, &Module>::new());
         for module in &self.modules {
             let Texts { types, names, signatures } = &module.texts;
-            // Of one not all may have been read: it is no copy, and stands for none.
+            // A module that was not read completely is no copy and represents none.
             let read = [types, names, signatures, &(0..module.methods.len() as u32)].map(Range::clone);
             let first = *known.entry(read).or_insert(module);
             if first.methods.start < module.methods.start && module.is_copy_of(first) {
@@ -76,7 +66,7 @@ impl Catalogue {
         once
     }
 
-    /// Where the texts of a module that comes stand: where those of a copy of it do, or at the end, where they are put.
+    /// Returns the texts of a new module: those of a copy, or new ones appended at the end.
     pub(super) fn take_texts(&mut self, batch: &mut Batch) -> Texts {
         let same = self.by_name.get(&batch.module.name).into_iter().flatten();
         let mut same = same.filter_map(|index| self.modules.get(*index as usize));
@@ -86,7 +76,7 @@ impl Catalogue {
         let put = |to: &mut Arena, texts: &mut Arena| {
             let start = to.len() as u32;
             match start {
-                // The core library, the largest there is, comes first mostly.
+                // The core library, the largest module, usually comes first.
                 0 => *to = std::mem::take(texts),
                 _ => to.append(texts),
             }

@@ -1,10 +1,10 @@
-//! A catalogue of several processes: each is a domain of it, and what they have of the same file are copies. Nothing is
-//! read anew for it: modules are taken over as they stand in the processes' own catalogues.
+//! A catalogue of several processes: each process is a domain, and modules of the same file are copies.
+//! Modules are copied from the processes' own catalogues without reading anything again.
 
 use super::builder::NameOrder;
 use super::{Catalogue, Module};
 use crate::model::ids::{ModuleIx, TypeIx};
-use crate::model::methodset::MethodSet;
+use crate::model::method_set::MethodSet;
 use crate::model::query::fold;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::ModuleKey;
@@ -12,84 +12,85 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 impl Catalogue {
-    /// From now on its domains are processes.
+    /// Makes domains stand for processes.
     pub fn span_processes(&mut self) {
-        self.spans = true;
+        self.spans_processes = true;
         self.merged = true;
     }
 
-    /// Whether its domains are processes.
+    /// Returns whether domains stand for processes.
     pub fn spans_processes(&self) -> bool {
-        self.spans
+        self.spans_processes
     }
 
-    /// Notes why nothing of a domain can be turned, or that it can be.
-    pub fn set_beyond(&mut self, domain: u64, why: Option<String>) {
+    /// Sets why a domain cannot be changed, or that it can.
+    pub fn set_unavailable_reason(&mut self, domain: u64, why: Option<String>) {
         let changed = match why {
-            Some(why) => self.beyond.insert(domain, why.clone()) != Some(why),
-            None => self.beyond.remove(&domain).is_some(),
+            Some(why) => self.unavailable.insert(domain, why.clone()) != Some(why),
+            None => self.unavailable.remove(&domain).is_some(),
         };
         self.edition += u64::from(changed);
     }
 
-    /// Why nothing of a module can be turned, where that is so: its process is out of reach.
-    pub fn beyond(&self, module: &Module) -> Option<&str> {
-        if self.beyond.is_empty() {
+    /// Returns why a module cannot be changed: its process is unavailable.
+    pub fn unavailable_reason(&self, module: &Module) -> Option<&str> {
+        if self.unavailable.is_empty() {
             return None;
         }
-        module.domains.first().and_then(|domain| self.beyond.get(domain)).map(String::as_str)
+        module.domains.first().and_then(|domain| self.unavailable.get(domain)).map(String::as_str)
     }
 
-    /// Domains of which something can be turned.
-    pub fn domains_in_reach(&self) -> usize {
-        self.domains_now().filter(|domain| !self.beyond.contains_key(&domain.id)).count()
+    /// Returns the number of domains that can be changed.
+    pub fn available_domains(&self) -> usize {
+        self.domains_now().filter(|domain| !self.unavailable.contains_key(&domain.id)).count()
     }
 
-    /// Notes whether a domain is over: its process has ended, and only its last numbers are left.
-    pub fn set_over(&mut self, domain: u64, over: bool) {
-        let changed = if over { self.over.insert(domain) } else { self.over.remove(&domain) };
+    /// Sets whether a domain's process has ended, so that only its last numbers are left.
+    pub fn set_process_ended(&mut self, domain: u64, over: bool) {
+        let changed = if over { self.ended.insert(domain) } else { self.ended.remove(&domain) };
         self.edition += u64::from(changed);
     }
 
-    /// Whether a module's domain is over.
-    pub fn is_over(&self, module: &Module) -> bool {
-        !self.over.is_empty() && module.domains.first().is_some_and(|domain| self.over.contains(domain))
+    /// Returns whether a module's process has ended.
+    pub fn process_ended(&self, module: &Module) -> bool {
+        !self.ended.is_empty() && module.domains.first().is_some_and(|domain| self.ended.contains(domain))
     }
 
-    /// Whether a module has no rows any more: each process has rows of its own, and this one's has ended, so that nobody turns
-    /// them.
+    /// Returns whether a module has no rows any more: each process has its own rows, and this module's
+    /// process has ended, so that nobody can change them.
     pub fn has_lost_rows(&self, module: &Module) -> bool {
-        self.interleaves() && self.is_over(module)
+        self.interleaves() && self.process_ended(module)
     }
 
-    /// Those of some methods that are in domains that are not over.
-    pub fn not_over(&self, methods: &MethodSet) -> MethodSet {
+    /// Returns those methods whose processes have not ended.
+    pub fn in_running_processes(&self, methods: &MethodSet) -> MethodSet {
         let mut there = methods.clone();
-        let over = self.modules.iter().filter(|module| self.is_over(module));
+        let over = self.modules.iter().filter(|module| self.process_ended(module));
         over.for_each(|module| there.remove(module.methods.clone()));
         there
     }
 
-    /// Domains that are not over.
-    pub fn domains_there(&self) -> usize {
-        self.domains_now().filter(|domain| !self.over.contains(&domain.id)).count()
+    /// Returns the number of domains whose processes have not ended.
+    pub fn running_domains(&self) -> usize {
+        self.domains_now().filter(|domain| !self.ended.contains(&domain.id)).count()
     }
 
-    /// Whether exactly these are its domains now: one that is gone keeps its place while it has modules.
+    /// Returns whether exactly these are the current domains. A domain that is gone keeps its index while it
+    /// has modules.
     pub fn has_domains_now(&self, mut ids: impl ExactSizeIterator<Item = u64>) -> bool {
-        ids.len() == self.current.len() && ids.all(|id| self.current.contains(&id))
+        ids.len() == self.current_domains.len() && ids.all(|id| self.current_domains.contains(&id))
     }
 
     fn domains_now(&self) -> impl Iterator<Item = &DomainRow> {
-        self.domains.iter().filter(|domain| self.current.contains(&domain.id))
+        self.domains.iter().filter(|domain| self.current_domains.contains(&domain.id))
     }
 
-    /// Whether processes have a row each for a method, which then stand beside each other.
+    /// Returns whether each process has its own row for a method, beside those of the others.
     pub fn interleaves(&self) -> bool {
-        self.spans && !self.merged
+        self.spans_processes && !self.merged
     }
 
-    /// Whether two types are copies of each other.
+    /// Returns whether two types are copies of each other.
     pub fn is_same_type(&self, one: TypeIx, other: TypeIx) -> bool {
         let of = |owner: TypeIx| self.module(self.module_of_type(owner));
         of(one).zip(of(other)).is_some_and(|(mine, theirs)| {
@@ -99,7 +100,7 @@ impl Catalogue {
         })
     }
 
-    /// What tells a module's process from the others, short: its pid where all are called the same.
+    /// Returns a short name of a module's process: its pid if all processes have the same name.
     pub fn short_place(&self, module: &Module) -> &str {
         let parts = |name: &'_ str| {
             name.strip_suffix(')').and_then(|name| name.rsplit_once(" (")).map(|(name, _)| name.len())
@@ -116,23 +117,23 @@ impl Catalogue {
         }
     }
 
-    /// Where the module of a key is.
+    /// Returns the index of the module with a key.
     pub fn index_of(&self, key: ModuleKey) -> Option<ModuleIx> {
         self.by_key.get(&key).map(|index| ModuleIx(*index))
     }
 
-    /// The module of a key.
+    /// Returns the module with a key.
     pub fn by_key(&self, key: ModuleKey) -> Option<&Module> {
         self.modules.get(*self.by_key.get(&key)? as usize)
     }
 
-    /// The order of names when modules of `parts` were taken over, each under the key that its map says. Only types that
-    /// no part before has are compared by name; copies stand beside each other.
+    /// Returns the name order after modules of `parts` were imported, each under the key in its map. Only
+    /// types that no earlier part has are compared by name; copies are adjacent.
     pub fn order_of_parts<'a>(
         &self,
         parts: impl Iterator<Item = (&'a Catalogue, &'a HashMap<ModuleKey, ModuleKey>)>,
     ) -> NameOrder {
-        // Of each module that is the first of its file: itself and its copies.
+        // For each module that is the first of its file: itself and its copies.
         let mut copies: Vec<Vec<u32>> = vec![Vec::new(); self.modules.len()];
         for (index, module) in (0..).map(ModuleIx).zip(&self.modules) {
             let same = copies.get_mut(self.lead_of_any(index).0 as usize);
@@ -140,7 +141,7 @@ impl Catalogue {
         }
         let mut leads: Vec<u32> = Vec::new();
         for (part, keys) in parts {
-            // Where the types of each of its modules are here, for those that are the first of their files.
+            // Map the types of the part's modules that are the first of their files.
             let ours = |theirs: &Module| {
                 let index = *self.by_key.get(keys.get(&theirs.key)?)? as usize;
                 let is_first = copies.get(index).is_some_and(|same| !same.is_empty());
@@ -168,13 +169,13 @@ impl Catalogue {
         NameOrder { types }
     }
 
-    /// Whether there is a module of the same file already.
+    /// Returns whether a module of the same file is already here.
     pub fn has_file(&self, module: &Module) -> bool {
         let same = self.by_name.get(&module.name).into_iter().flatten();
         same.filter_map(|index| self.modules.get(*index as usize)).any(|other| other.is_copy_of(module))
     }
 
-    /// The first module of the same file, loaded or not.
+    /// Returns the first module of the same file, loaded or not.
     fn lead_of_any(&self, index: ModuleIx) -> ModuleIx {
         let Some(one) = self.module(index) else { return index };
         let same = self.by_name.get(&one.name).map_or(&[][..], Vec::as_slice).iter().copied().map(ModuleIx);
@@ -199,7 +200,7 @@ impl Catalogue {
         merged
     }
 
-    /// As the builder orders types: by namespace, then by the rest, capitals or not.
+    /// Compares as the builder does: by namespace, then by the rest, ignoring case.
     fn compare_names(&self, one: TypeIx, other: TypeIx) -> Ordering {
         let parts = |owner: TypeIx| {
             let name = self.type_name(owner);

@@ -1,226 +1,279 @@
-//! Several processes looked at together: merged into one more connection, which has no agent of its own. Its catalogue
-//! takes over what the others have loaded (each process is a domain of it, so that the same method of several is one row
-//! like any other that has copies), its rows are theirs, and what is turned in it is turned in each of them.
+//! Several processes watched together. The fleet's method table imports the processes' modules. Each process is a
+//! domain of its catalogue, so that the same method in several processes is one row, like any method with several
+//! copies. Its rows are the processes' rows, and a change of it is a change in each process.
 
+mod auto_join;
+mod carried_selection;
+mod changes;
 mod column;
-mod follow;
-mod hear;
-mod leave;
-mod picked;
+mod import;
+mod levels;
+mod member_column;
+mod member_import;
+mod member_removal;
+mod newcomers;
 pub mod plan;
-mod take;
-mod turning;
-mod went;
+mod removal;
+mod reply_aggregation;
+mod requests;
+mod selection_mapping;
+mod transition_summary;
+mod transitions;
 
-pub use follow::{Follow, Join, NEWCOMER};
-pub use hear::Untaken;
-pub use turning::Errand;
+pub use auto_join::{AutoJoin, Join, NEWCOMER};
+pub use changes::ChangeRequest;
+pub use levels::FleetLevels;
+pub use requests::PartialRefusal;
 
-use super::connection::{Connection, Status};
-use super::ids::{ConnectionId, FLEET, Ticket};
-use super::log::Log;
-use super::turns::Turn;
-use super::update::{Now, Retry};
+use super::changes::DialChange;
+use super::connection::{Connection, Connections, Status};
+use super::ids::{ConnectionId, Ticket};
+use super::log::{LogKind, Log};
+use super::method_set::MethodSet;
+use super::method_table::{Arrivals, MethodTable};
+use super::ids::SubjectId;
+use super::update::{Now, RefusedRequest, Retry};
+use carried_selection::CarriedSelection;
+use column::Column;
+use import::Import;
+use removal::Removal;
+use transitions::TransitionSummary;
+use crate::text::words;
 use redial_protocol::catalogue::DomainRow;
-use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::level::Level;
+use requests::FleetRequests;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-/// Processes that can be looked at together: each takes two threads and two of an agent's sixteen sessions.
+/// The most processes that can be watched together: each takes two threads and two of an agent's sixteen sessions.
 pub const MOST_PROCESSES: usize = 64;
-/// Methods that all of them together may have: what is filtered and sorted within a frame.
+/// The most methods that all of them together may have: as many as a frame can filter and sort.
 pub const MOST_METHODS: usize = 2_000_000;
 
-/// Every connection there is, by its id.
-pub type Connections = BTreeMap<ConnectionId, Connection>;
-
-/// Several processes looked at together.
-#[derive(Debug, Default)]
+/// Several processes watched together.
+#[derive(Debug)]
 pub struct Fleet {
+    /// The methods of all of them.
+    pub table: MethodTable,
+    title: String,
+    status: Status,
+    levels: FleetLevels,
     members: Vec<Member>,
-    last_slot: u64,
-    last_module: u64,
-    last_row: u32,
-    /// The member whose rows are taken over first.
-    first_for_rows: usize,
-    /// There are numbers that sums and orders do not heed yet, and when they heeded some last, on `Now::mono`'s clock.
-    uncounted: bool,
-    counted_at: Option<Duration>,
-    /// Modules were taken over in the last frame.
-    took: bool,
-    /// A gesture is answered: what the processes told can wait for the next frame.
-    pub(super) takes_nothing: bool,
-    /// Modules were taken over, and their types have no place among the others yet.
-    unordered: bool,
-    leaving: leave::Leaving,
-    /// Where each module of the merged catalogue is from.
+    import: Import,
+    removal: Removal,
+    /// The process and the module behind each module of the table.
     origins: HashMap<ModuleKey, (ConnectionId, ModuleKey)>,
-    /// Turns that are not answered everywhere.
-    sent: Vec<hear::Sent>,
-    /// Of turns that were done, what they are in each process.
-    made: BTreeMap<Ticket, Vec<(ConnectionId, Ticket)>>,
-    went: went::Went,
-    carried: Option<picked::Carried>,
+    requests: FleetRequests,
+    transitions: TransitionSummary,
+    carried: Option<CarriedSelection>,
     /// Processes that start later.
-    pub follow: Follow,
+    pub auto_join: AutoJoin,
 }
 
-/// One of them.
+/// One process of a fleet.
 #[derive(Debug)]
 pub struct Member {
     /// Its connection.
     pub connection: ConnectionId,
-    /// Its place among the domains of the merged catalogue: never reused.
+    /// The id of its domain in the fleet's catalogue; never reused.
     slot: u64,
     title: String,
-    /// Modules taken over, with what each is called in the merged catalogue.
+    /// The imported modules, with their keys in the fleet's catalogue.
     modules: HashMap<ModuleKey, ModuleKey>,
-    /// Edition and numbering of the catalogue that was looked at last.
-    seen: Option<(u64, u64)>,
+    /// Edition and numbering of its catalogue when all of it was imported.
+    imported: Option<(u64, u64)>,
     rows: HashMap<RowId, RowId>,
-    /// Rows that changed and were not taken over yet.
+    /// Rows that changed and were not imported yet.
     changed: VecDeque<RowId>,
-    /// Rows whose module was not taken over yet.
+    /// Rows whose module was not imported yet.
     unplaced: Vec<RowId>,
-    answers: bool,
-    /// It joined by itself, and what was turned before has not been turned there yet.
+    is_live: bool,
+    /// It joined by itself, and earlier changes have not been made there yet.
     is_new: bool,
-    /// Turns that were made after it was chosen and before it answered for the first time.
-    owed: Vec<Ticket>,
-    /// Why not all its methods are in the merged list.
+    /// Changes made after it was chosen and before its first answer.
+    missed: Vec<Ticket>,
+    /// Why not all its methods are in the fleet's table.
     pub left_out: Option<String>,
-    /// What rows of the merged list are in it.
-    column: column::Column,
+    /// Maps rows of the fleet's table to its own.
+    column: Column,
 }
 
-/// What a frame leaves to be done.
+/// Work that a frame leaves.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// There is more to take over: another frame is wanted.
+    /// There is more to import, so another frame is wanted.
     pub more: bool,
-    /// When there will be, on `Now::mono`'s clock.
+    /// When there will be more, on the clock of `Now::mono`.
     pub due: Option<Duration>,
-    /// Turns to be sent to processes that joined.
-    pub turns: Vec<Turn>,
+    /// Changes to send to processes that joined.
+    pub turns: Vec<DialChange>,
+}
+
+impl Default for Fleet {
+    fn default() -> Fleet {
+        let mut table = MethodTable::default();
+        table.catalogue.span_processes();
+        Fleet {
+            table,
+            title: String::new(),
+            status: Status::Connecting,
+            levels: FleetLevels::default(),
+            members: Vec::new(),
+            import: Import::default(),
+            removal: Removal::default(),
+            origins: HashMap::new(),
+            requests: FleetRequests::default(),
+            transitions: TransitionSummary::default(),
+            carried: None,
+            auto_join: AutoJoin::default(),
+        }
+    }
 }
 
 impl Fleet {
-    /// The merged connection as it begins.
-    pub fn merged() -> Connection {
-        let mut all = Connection::new(FLEET, ProcessKey { pid: 0, start: 0 }, "");
-        all.catalogue.span_processes();
-        all
+    /// The number of processes in words: `3 processes`.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
-    /// The processes, in the order they were chosen.
+    /// The state of the connections: live while one of them is.
+    pub fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// The levels that the agents offer.
+    pub fn levels(&self) -> &FleetLevels {
+        &self.levels
+    }
+
+    /// Changes that some processes refused.
+    pub fn partial_refusals(&self) -> &[PartialRefusal] {
+        &self.requests.partial_refusals
+    }
+
+    /// The last refusal because another controller has control.
+    pub fn last_refusal(&self) -> Option<&(Ticket, RefusedRequest)> {
+        self.requests.refusal.as_ref()
+    }
+
+    /// Checks whether methods can be turned to a level in any process.
+    ///
+    /// # Errors
+    /// Why not, as a sentence.
+    pub fn check(&self, methods: &MethodSet, level: Level) -> Result<(), String> {
+        self.table.check(methods, level, self.status.obstacle(), self.levels.offered())
+    }
+
+    /// The processes, in the order in which they were chosen.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Makes these the members: those that are new are taken over bit by bit, and what others leave behind is forgotten.
+    /// Makes these the members. New ones are imported bit by bit; methods of the others are removed.
     pub fn set_members(&mut self, wanted: &[ConnectionId], connections: &mut Connections) {
         let leaving = |member: &mut Member| !wanted.contains(&member.connection);
         let left: Vec<Member> = self.members.extract_if(.., leaving).collect();
-        for member in &left {
-            if let Some(connection) = connections.get_mut(&member.connection) {
-                connection.is_one_of_many = false;
-                drop(connection.take_went());
-                connection.live.unwatch();
-            }
-        }
+        left.iter().for_each(|member| member.release(connections));
         for id in wanted {
             let Some(connection) = connections.get_mut(id) else { continue };
             if self.members.iter().any(|member| member.connection == *id) {
                 continue;
             }
-            connection.is_one_of_many = true;
-            connection.live.watch();
-            self.last_slot += 1;
-            self.members.push(Member::new(*id, self.last_slot));
+            connection.in_fleet = true;
+            connection.table.live.watch();
+            let slot = self.import.next_slot();
+            self.members.push(Member::new(*id, slot));
         }
-        self.went.forget(&left);
-        let Some(all) = connections.get_mut(&FLEET) else { return };
-        self.leave_behind(all, left.iter().flat_map(|member| member.modules.values().copied()).collect());
+        self.transitions.forget(&left.iter().map(|member| member.connection).collect::<Vec<_>>());
+        self.begin_removal(left.iter().flat_map(|member| member.modules.values().copied()).collect());
     }
 
     /// Marks a process as one that joined by itself.
-    pub fn is_new(&mut self, connection: ConnectionId) {
+    pub fn mark_new(&mut self, connection: ConnectionId) {
         if let Some(member) = self.members.iter_mut().find(|member| member.connection == connection) {
             member.is_new = true;
         }
     }
 
-    /// Lets go of all of them.
-    pub fn dissolve(&mut self, connections: &mut Connections) {
-        connections.remove(&FLEET);
-        self.set_members(&[], connections);
+    /// Releases all members.
+    pub fn dissolve(self, connections: &mut Connections) {
+        self.members.iter().for_each(|member| member.release(connections));
     }
 
-    /// Brings the merged connection up to date; once a frame.
-    pub fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Settled {
-        let Some(mut all) = connections.remove(&FLEET) else { return Settled::default() };
-        self.stand(&mut all, connections);
-        let more = if self.takes_nothing {
-            (all.modules_are_new, all.numbers_are_new) = (false, false);
-            true
-        } else if self.leave(&mut all, connections) {
-            true
+    /// Suspends the import, so that the next [`Fleet::settle`] answers a gesture fast; or resumes it.
+    pub(super) fn suspend_import(&mut self, suspend: bool) {
+        self.import.is_suspended = suspend;
+    }
+
+    /// Imports new modules and rows as far as a frame has time for them, and takes in the processes' answers. Call it
+    /// once a frame.
+    pub(super) fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Settled {
+        self.update_status(connections);
+        let (more, arrivals) = if self.import.is_suspended {
+            (true, Arrivals::None)
+        } else if let Some(arrivals) = self.remove_some(connections) {
+            (true, arrivals)
         } else {
-            let modules = self.take_modules(&mut all, connections);
-            self.put_down(&mut all, connections);
-            self.take_rows(&mut all, connections, now) || modules
+            let modules = self.import_modules(connections);
+            self.put_down(connections);
+            let rows = self.import_rows(connections, now);
+            let arrivals = match (modules.is_shown_later, rows.has_new_sums) {
+                (true, _) => Arrivals::Modules,
+                (false, true) => Arrivals::Numbers,
+                (false, false) => Arrivals::None,
+            };
+            // Rows are ordered by new numbers in the next frame.
+            (modules.more || rows.more || rows.has_new_sums, arrivals)
         };
+        self.import.arrivals = arrivals;
         for member in &self.members {
             if let Some(connection) = connections.get_mut(&member.connection) {
                 connection.settle_dials(now);
             }
         }
-        self.hear(&mut all, connections, log, now);
-        self.tell_went(connections, log, now);
-        let turns = self.greet(&mut all, connections, log, now);
-        all.offered_in.retain(|slot, _| self.members.iter().any(|member| member.slot == *slot));
-        // What is put in order by numbers is, a frame later.
-        let order = all.numbers_are_new;
-        connections.insert(FLEET, all);
-        let due = self.sums_due().into_iter().chain(self.went.due()).min();
-        Settled { more: more || order, due, turns }
+        self.take_replies(connections, log, now);
+        self.log_transitions(connections, log, now);
+        let turns = self.greet(connections, log, now);
+        self.levels.retain(|slot| self.members.iter().any(|member| member.slot == slot));
+        let due = self.import.sums_due().into_iter().chain(self.transitions.due()).min();
+        Settled { more, due, turns }
     }
 
-    /// How the connections are: the merged one is live while one of them is.
-    fn stand(&mut self, all: &mut Connection, connections: &Connections) {
-        let (mut live, mut waiting, mut levels) = (0u32, false, Vec::new());
-        let mut facts: Option<&AgentFacts> = None;
-        let (mut renamed, mut there) = (false, 0);
+    /// Brings the table up to date. Call it once a frame, after [`Fleet::settle`].
+    pub(super) fn settle_table(&mut self, now: Now) {
+        self.table.settle(self.import.arrivals, now);
+    }
+
+    fn update_status(&mut self, connections: &Connections) {
+        let (mut live, mut waiting, mut running) = (0u32, false, 0);
+        let (mut renamed, mut levels) = (false, Vec::new());
+        let catalogue = &mut self.table.catalogue;
         for member in &mut self.members {
             let Some(connection) = connections.get(&member.connection) else { continue };
-            let why = out_of_reach(&connection.status);
-            there += usize::from(!has_ended(&connection.status));
-            member.stale_if(why.is_none());
-            all.catalogue.set_beyond(member.slot, why);
-            all.catalogue.set_over(member.slot, has_ended(&connection.status));
+            let status = &connection.session.status;
+            let why = out_of_reach(status);
+            running += usize::from(!has_ended(status));
+            member.set_live(why.is_none());
+            catalogue.set_unavailable_reason(member.slot, why);
+            catalogue.set_process_ended(member.slot, has_ended(status));
             let title = connection.title();
             renamed |= title != member.title;
             member.title = title;
-            waiting |= matches!(connection.status, Status::Connecting | Status::Attaching);
-            if connection.status == Status::Live {
+            waiting |= matches!(status, Status::Connecting | Status::Attaching);
+            if *status == Status::Live {
                 live += 1;
                 levels.extend(connection.offered());
-                if all.offered_in.get(&member.slot).is_none_or(|known| known != connection.offered()) {
-                    all.offered_in.insert(member.slot, connection.offered().to_vec());
-                }
-                facts = facts.or(connection.facts.as_deref());
+                self.levels.set(member.slot, connection.offered());
             }
         }
-        levels.sort_unstable();
-        levels.dedup();
-        if let Some(facts) = facts.filter(|_| all.offered() != levels.as_slice()) {
-            all.facts = Some(Box::new(AgentFacts { levels, holder: None, ..facts.clone() }));
+        if live > 0 {
+            self.levels.set_all(levels);
         }
-        // Those that are over keep their place until their modules are taken out.
+        // Ended processes keep their domain until their modules are removed.
         let slots = self.members.iter().map(|member| member.slot);
-        if renamed || self.leaving.is_empty() && !all.catalogue.has_domains_now(slots) {
-            self.name_domains(all, connections);
+        if renamed || self.removal.is_empty() && !catalogue.has_domains_now(slots) {
+            self.name_domains(connections);
         }
         let status = match (live, waiting) {
             (1.., _) => Status::Live,
@@ -234,24 +287,51 @@ impl Fleet {
                 Status::Lost { why, retry: Retry::Asked, since: Duration::ZERO }
             }
         };
-        if all.status != status {
-            all.status = status;
+        if self.status != status {
+            self.status = status;
         }
-        all.name = turning::processes(there);
+        self.title = words::processes(running);
     }
 
-    fn name_domains(&self, all: &mut Connection, connections: &Connections) {
+    fn name_domains(&mut self, connections: &Connections) {
         let domain =
             |member: &Member| DomainRow { id: member.slot, name: member.title.clone(), shared: false };
-        let methods = self.members.iter().filter_map(|member| connections.get(&member.connection));
-        let expected = methods.map(|connection| connection.catalogue.expected()).sum();
-        all.catalogue.set_domains(self.members.iter().map(domain).collect(), expected);
+        let theirs = self.members.iter().filter_map(|member| connections.get(&member.connection));
+        let expected = theirs.map(|connection| connection.table.catalogue.expected()).sum();
+        self.table.catalogue.set_domains(self.members.iter().map(domain).collect(), expected);
     }
 
-    /// What one of them is called.
+    /// The title of a member.
     pub fn title_of(&self, connection: ConnectionId) -> &str {
         let member = self.members.iter().find(|member| member.connection == connection);
         member.map_or("", |member| &member.title)
+    }
+
+    /// The process that a module of the table is from.
+    pub fn owner(&self, module: ModuleKey) -> Option<ConnectionId> {
+        self.origins.get(&module).map(|(connection, _)| *connection)
+    }
+
+    /// Maps methods of the table to those of one process.
+    pub fn part_of(&self, theirs: &Connection, methods: &MethodSet) -> MethodSet {
+        let mut part = MethodSet::default();
+        for ours in self.table.catalogue.modules() {
+            let Some((connection, key)) = self.origins.get(&ours.key) else { continue };
+            if *connection != theirs.id || !methods.touches(&ours.methods) {
+                continue;
+            }
+            let Some(module) = theirs.table.catalogue.by_key(*key) else { continue };
+            let shift = |at: u32| at - ours.methods.start + module.methods.start;
+            for range in methods.within(&ours.methods) {
+                part.insert(shift(range.start)..shift(range.end));
+            }
+        }
+        part
+    }
+
+    /// Adds a line about the fleet to the log.
+    fn log_line(log: &mut Log, now: Now, kind: LogKind, text: impl Into<String>) {
+        log.add(now, Some(SubjectId::Fleet), kind, text);
     }
 }
 
@@ -262,28 +342,37 @@ impl Member {
             slot,
             title: String::new(),
             modules: HashMap::new(),
-            seen: None,
+            imported: None,
             rows: HashMap::new(),
             changed: VecDeque::new(),
             unplaced: Vec::new(),
-            answers: false,
+            is_live: false,
             is_new: false,
-            owed: Vec::new(),
+            missed: Vec::new(),
             left_out: None,
-            column: column::Column::default(),
+            column: Column::default(),
         }
     }
 
-    /// What its rows say depends on whether it answers: they are all taken over anew when that changes.
-    fn stale_if(&mut self, answers: bool) {
-        if self.answers != answers {
-            self.answers = answers;
+    /// Lets its connection log for itself again.
+    fn release(&self, connections: &mut Connections) {
+        if let Some(connection) = connections.get_mut(&self.connection) {
+            connection.in_fleet = false;
+            drop(connection.take_finished_transitions());
+            connection.table.live.unwatch();
+        }
+    }
+
+    /// Notes whether its agent answers. All its rows are imported again when that changes, for they show it.
+    fn set_live(&mut self, is_live: bool) {
+        if self.is_live != is_live {
+            self.is_live = is_live;
             self.changed.extend(self.rows.keys());
         }
     }
 }
 
-/// Why nothing of a process can be turned; None: it can.
+/// Why no dial of a process can be turned. None if they can.
 pub fn out_of_reach(status: &Status) -> Option<String> {
     match status {
         Status::Live => None,
@@ -294,7 +383,7 @@ pub fn out_of_reach(status: &Status) -> Option<String> {
     }
 }
 
-/// Whether a process has ended: only its last numbers are left.
+/// Whether a process has ended, so that only its last numbers are left.
 pub fn has_ended(status: &Status) -> bool {
     status.retry() == Some(Retry::Never)
 }

@@ -1,36 +1,33 @@
-//! What a turn would do in several processes: each agent is asked, and what they say is added up.
+//! The plan of a change in several processes: the sum of the plans of each agent.
 
-use super::{Connections, Fleet};
-use crate::model::connection::Targets;
-use crate::model::ids::{ConnectionId, FLEET, Ticket};
-use crate::model::orders::Reach;
+use super::Fleet;
+use crate::model::connection::Connections;
+use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::method_table::Targets;
+use crate::model::orders::ChangeScope;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::report::PlanReport;
 
-/// What to ask an agent, or why it cannot be asked.
-pub type Asked = (ConnectionId, Result<(Ticket, Vec<Order>), String>);
+/// A request for an agent's plan, or why there can be none.
+pub type PlanRequest = (ConnectionId, Result<(Ticket, Vec<Order>), String>);
 
 impl Fleet {
-    /// Asks every process that a turn concerns: what to send to each.
-    pub fn ask_plans(&self, connections: &mut Connections, targets: &Targets, level: Level) -> Vec<Asked> {
-        let Some(all) = connections.remove(&FLEET) else { return Vec::new() };
-        let reach = if targets.reach == Reach::Everywhere { Reach::Everywhere } else { Reach::Copies };
-        let mut asked = Vec::new();
-        for (id, methods) in self.part_wanted(&all, connections, targets, false) {
+    /// Prepares to ask every process that a change concerns for its plan: returns the requests to send.
+    pub fn ask_plans(&self, connections: &mut Connections, targets: &Targets, level: Level) -> Vec<PlanRequest> {
+        let reach = if targets.reach == ChangeScope::Everywhere { ChangeScope::Everywhere } else { ChangeScope::Copies };
+        let mut requests = Vec::new();
+        for (id, methods) in self.parts_of(connections, targets, false) {
             if let Some(theirs) = connections.get_mut(&id) {
-                asked.push((
-                    id,
-                    theirs.ask_plan(&Targets { methods, reach, options: targets.options }, level),
-                ));
+                let targets = Targets { methods, reach, options: targets.options };
+                requests.push((id, theirs.ask_plan(&targets, level)));
             }
         }
-        connections.insert(FLEET, all);
-        asked
+        requests
     }
 }
 
-/// All of it together. Processes are turned at the same time: it takes as long as the slowest.
+/// Adds plans up. Processes change at the same time, so the expected time is that of the slowest.
 pub fn sum<'a>(plans: impl IntoIterator<Item = &'a PlanReport>) -> PlanReport {
     let mut sum = PlanReport::default();
     for plan in plans {
@@ -64,7 +61,7 @@ mod tests {
     use redial_protocol::reason::Reason;
 
     #[test]
-    fn numbers_are_sums_and_times_are_those_of_the_slowest() {
+    fn adds_numbers_and_keeps_the_longest_time() {
         let plan = |scale: u64, reason: Reason| PlanReport {
             matched: 10 * scale,
             to_request: 7 * scale,

@@ -1,40 +1,41 @@
-//! A histogram as bars, few enough to be drawn and read; where it was marked, what came after beside what was before.
+//! A histogram as bars, few enough to draw and read. With a mark, shows calls since the mark beside those
+//! before it.
 
-use crate::output::times::{between, share};
-use crate::output::words;
+use crate::text::times::{between, share};
+use crate::text::words;
 use redial_protocol::histogram::{BUCKETS_PER_OCTAVE, RowHistogram, lower_ticks};
 use std::collections::BTreeMap;
 
-/// The percentiles that are told: so many of a thousand calls.
+/// The reported percentiles, in per mille.
 const PER_MILLE: [u64; 3] = [500, 900, 990];
-/// What they are called.
+/// Their names.
 pub const NAMES: [&str; 3] = ["p50", "p90", "p99"];
-/// Bars that are read out at most.
+/// The maximum number of bars that are read out.
 const READ_OUT: u32 = 12;
 
-/// Bars, and what is told with them. *Calls* are those since the mark, or all where there is none.
+/// Bars and their totals. *Calls* are those since the mark, or all calls without one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
     /// Ascending; only those with calls.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<ChartBar>,
     /// Calls in all bars.
     pub calls: u64,
-    /// The same before the mark; None: there is none.
+    /// Calls before the mark; `None` without a mark.
     pub before: Option<u64>,
-    /// Calls that ended and are in no bar.
+    /// Finished calls that are in no bar.
     pub missing: u64,
-    /// Durations that 500, 900 and 990 of a thousand calls did not pass, nanoseconds.
+    /// Upper bounds of the fastest 500, 900 and 990 of 1,000 calls, in nanoseconds.
     pub lines: [Option<f64>; 3],
     /// The same before the mark.
     pub lines_before: [Option<f64>; 3],
 }
 
-/// Calls of about the same duration.
+/// Calls of similar duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bar {
-    /// From this duration on, nanoseconds.
+pub struct ChartBar {
+    /// Inclusive lower bound, nanoseconds.
     pub from_ns: f64,
-    /// Below this one.
+    /// Exclusive upper bound, nanoseconds.
     pub to_ns: f64,
     /// Calls.
     pub calls: u64,
@@ -42,13 +43,13 @@ pub struct Bar {
     pub before: u64,
 }
 
-/// Calls in a bucket: since the mark, and before it.
-type Counts = BTreeMap<u32, [u64; 2]>;
+/// Calls in a bucket: since the mark and before it.
+type BucketCounts = BTreeMap<u32, [u64; 2]>;
 
 impl Chart {
-    /// At most `most` bars of a histogram, and at least one; where it was marked, of what came since.
+    /// Converts a histogram into at most `most` bars, and at least one; with a mark, of the calls since then.
     pub fn of(now: &RowHistogram, mark: Option<&RowHistogram>, most: u32) -> Chart {
-        let mut counts = Counts::new();
+        let mut counts = BucketCounts::new();
         now.counts().for_each(|(bucket, calls)| counts.entry(bucket.into()).or_default()[0] = calls);
         for (bucket, calls) in mark.into_iter().flat_map(RowHistogram::counts) {
             let both = counts.entry(bucket.into()).or_default();
@@ -56,7 +57,7 @@ impl Chart {
         }
         let sum = |which: usize| counts.values().fold(0_u64, |sum, both| sum.saturating_add(both[which]));
         let (calls, before) = (sum(0), mark.map(|_| sum(1)));
-        // Buckets are read after the number of calls, so that a few more may be in them.
+        // Buckets are read after the number of calls, so they may contain a few more.
         let lack = |one: &RowHistogram| {
             one.times
                 .exits
@@ -72,8 +73,8 @@ impl Chart {
         }
     }
 
-    /// What a bar says: `12,345 calls took 1.00–1.10 ms (3.1 %)`.
-    pub fn says(&self, bar: &Bar) -> String {
+    /// Describes a bar: `12,345 calls took 1.00–1.10 ms (3.1 %)`.
+    pub fn describe(&self, bar: &ChartBar) -> String {
         let took = between(bar.from_ns.round() as u64, bar.to_ns.round() as u64);
         let part = share(bar.calls, self.calls);
         let calls = words::count(bar.calls, "call", "calls");
@@ -86,13 +87,13 @@ impl Chart {
         }
     }
 
-    /// Calls and percentiles in words: `1,000 calls: p50 1.20 ms, p90 …`; those since the mark.
+    /// Describes calls and percentiles, since the mark if there is one: `1,000 calls: p50 1.20 ms, p90 …`.
     pub fn summary(&self) -> String {
         let since = if self.before.is_some() { " since the mark" } else { "" };
         summary(self.calls, since, &self.lines)
     }
 
-    /// The same before the mark.
+    /// Describes calls and percentiles before the mark.
     pub fn summary_before(&self) -> Option<String> {
         self.before.map(|calls| summary(calls, " before it", &self.lines_before))
     }
@@ -100,14 +101,14 @@ impl Chart {
 
 fn summary(calls: u64, since: &str, lines: &[Option<f64>; 3]) -> String {
     let known = NAMES.iter().zip(lines).filter_map(|(name, ns)| Some((name, (*ns)?)));
-    let told: Vec<String> =
+    let parts: Vec<String> =
         known.map(|(name, ns)| format!("{name} {}", words::duration(ns.round() as u64))).collect();
     let calls = words::count(calls, "call", "calls");
-    if told.is_empty() { format!("{calls}{since}") } else { format!("{calls}{since}: {}", told.join(", ")) }
+    if parts.is_empty() { format!("{calls}{since}") } else { format!("{calls}{since}: {}", parts.join(", ")) }
 }
 
-/// Buckets of a bar: a power of two, so that bars and octaves meet.
-fn width(counts: &Counts, most: u32) -> u32 {
+/// Returns the buckets per bar: a power of two, so that bars and octaves align.
+fn width(counts: &BucketCounts, most: u32) -> u32 {
     let (first, last) = match (counts.first_key_value(), counts.last_key_value()) {
         (Some((first, _)), Some((last, _))) => (*first, *last),
         _ => return 1,
@@ -116,14 +117,14 @@ fn width(counts: &Counts, most: u32) -> u32 {
     widths.find(|width| last / width - first / width < most).unwrap_or(1 << 16)
 }
 
-fn bars(histogram: &RowHistogram, counts: &Counts, width: u32) -> Vec<Bar> {
+fn bars(histogram: &RowHistogram, counts: &BucketCounts, width: u32) -> Vec<ChartBar> {
     let mut bars: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
     for (bucket, [calls, before]) in counts {
         let bar = bars.entry(bucket / width).or_default();
         *bar = [bar[0].saturating_add(*calls), bar[1].saturating_add(*before)];
     }
     let with_calls = bars.into_iter().filter(|(_, both)| *both != [0, 0]);
-    let bar = |(number, [calls, before]): (u32, [u64; 2])| Bar {
+    let bar = |(number, [calls, before]): (u32, [u64; 2])| ChartBar {
         from_ns: histogram.lower_ns(number * width),
         to_ns: histogram.lower_ns((number + 1) * width),
         calls,
@@ -132,15 +133,15 @@ fn bars(histogram: &RowHistogram, counts: &Counts, width: u32) -> Vec<Bar> {
     with_calls.map(bar).collect()
 }
 
-/// The middle of the bucket in which the call is that so many of a thousand are not longer than, nanoseconds.
-fn quantile(histogram: &RowHistogram, counts: &Counts, which: usize, per_mille: u64) -> Option<f64> {
+/// Returns the middle of the bucket that contains the percentile, in nanoseconds.
+fn quantile(histogram: &RowHistogram, counts: &BucketCounts, which: usize, per_mille: u64) -> Option<f64> {
     let all: u128 = counts.values().map(|both| u128::from(both[which])).sum();
     let rank = (all * u128::from(per_mille)).div_ceil(1000).max(1);
     let mut seen = 0;
     for (bucket, both) in counts {
         seen += u128::from(both[which]);
         if seen >= rank {
-            // As the agent takes and rounds it: buckets of one tick are exact.
+            // Rounded like the agent does; buckets of one tick are exact.
             let ticks = lower_ticks(*bucket) + (lower_ticks(bucket + 1) - lower_ticks(*bucket)) / 2;
             let longest = histogram.times.max_ns;
             let middle = (ticks as f64 * histogram.tick_fs as f64 / 1e6).floor();
@@ -150,14 +151,14 @@ fn quantile(histogram: &RowHistogram, counts: &Counts, which: usize, per_mille: 
     None
 }
 
-impl Bar {
-    /// Its width on a logarithmic axis, octaves. What begins at nothing is as wide as an octave.
+impl ChartBar {
+    /// Returns its width on a logarithmic axis in octaves. A bar that starts at 0 is one octave wide.
     pub fn octaves(&self) -> f64 {
         if self.from_ns > 0.0 { (self.to_ns / self.from_ns).log2().max(1.0 / 4096.0) } else { 1.0 }
     }
 }
 
-/// A dozen bars at most, as wide as octaves or more: what is read out, not drawn.
+/// Returns at most a dozen bars, each at least an octave wide, for reading out.
 pub fn coarse(now: &RowHistogram, mark: Option<&RowHistogram>) -> Chart {
     let per_octave = u32::from(BUCKETS_PER_OCTAVE);
     let octaves = now.counts().last().map_or(0, |(last, _)| u32::from(last) / per_octave)
@@ -171,14 +172,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_have_all_calls_and_meet_where_octaves_do() {
+    fn bars_contain_all_calls_and_align_with_octaves() {
         // 64 to 127 ns in buckets of 2 ns, 128 to 255 ns in buckets of 4.
         let now = histogram(0, &[(64, 1), (65, 2), (95, 3), (96, 10), (127, 4)]);
         let fine = Chart::of(&now, None, 64);
         assert_eq!(fine.bars.len(), 5);
         assert_eq!((fine.bars[1].from_ns, fine.bars[1].to_ns, fine.bars[1].calls), (66.0, 68.0, 2));
         let octaves = Chart::of(&now, None, 2);
-        let of = |bar: &Bar| (bar.from_ns, bar.to_ns, bar.calls);
+        let of = |bar: &ChartBar| (bar.from_ns, bar.to_ns, bar.calls);
         assert_eq!(octaves.bars.iter().map(of).collect::<Vec<_>>(), [(64.0, 128.0, 6), (128.0, 256.0, 14)]);
         assert_eq!(octaves.bars[1].octaves(), 1.0);
         for most in [1, 2, 3, 7, 60, 10_000] {
@@ -186,11 +187,11 @@ mod tests {
             assert!(chart.bars.len() <= most as usize, "{most}");
             assert_eq!((chart.bars.iter().map(|bar| bar.calls).sum::<u64>(), chart.calls), (20, 20));
         }
-        assert_eq!(octaves.says(&octaves.bars[0]), "6 calls took 64–128 ns (30.0 %)");
+        assert_eq!(octaves.describe(&octaves.bars[0]), "6 calls took 64–128 ns (30.0 %)");
     }
 
     #[test]
-    fn since_a_mark_only_the_difference_is_drawn() {
+    fn with_a_mark_bars_show_the_difference() {
         let before = histogram(0, &[(64, 100), (65, 50)]);
         let now = histogram(0, &[(64, 100), (65, 51), (320, 9)]);
         let chart = Chart::of(&now, Some(&before), 1_000);
@@ -198,7 +199,7 @@ mod tests {
         let both: Vec<(u64, u64)> = chart.bars.iter().map(|bar| (bar.calls, bar.before)).collect();
         assert_eq!(both, [(0, 100), (1, 50), (9, 0)]);
         assert_eq!(
-            chart.says(&chart.bars[1]),
+            chart.describe(&chart.bars[1]),
             "1 call since the mark took 66–68 ns (10.0 %); before it 50 (33.3 %)"
         );
         assert_eq!(chart.lines_before.map(|line| line.is_some()), [true; 3]);
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_a_bucket_are_told() {
+    fn reports_calls_without_a_bucket() {
         let mut now = histogram(0, &[(64, 5)]);
         now.times.exits = 8;
         assert_eq!(Chart::of(&now, None, 10).missing, 3);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_out_is_short() {
+    fn coarse_charts_are_short() {
         let wide: Vec<(u16, u64)> = (0..40).map(|octave| (octave * 32, 1)).collect();
         let chart = coarse(&histogram(0, &wide), None);
         assert!(!chart.bars.is_empty() && chart.bars.len() <= 12 && chart.calls == 40);

@@ -1,61 +1,61 @@
-//! Rows taken over from another process's, as they change there.
+//! Copies rows from another process's table and keeps them up to date.
 
 use super::{Live, LiveRow, times};
 use crate::model::catalogue::Catalogue;
-use crate::model::catalogue::bits::Bits;
+use crate::model::catalogue::bit_set::BitSet;
 use crate::model::series::{LENGTH, Series};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 
-/// What a row taken over is here.
+/// A copied row's identity here.
 #[derive(Clone, Copy, Debug)]
-pub struct As<'a> {
-    /// Its number here.
+pub struct MirrorTarget<'a> {
+    /// Its id here.
     pub id: RowId,
-    /// The copy it is here.
+    /// Its copy key here.
     pub copy: CopyKey,
-    /// What its process is called.
+    /// The name of its process.
     pub place: &'a str,
-    /// Whether its process answers: else nothing of it is wanted or runs, as far as anybody knows.
+    /// Whether its process answers; otherwise its wanted and actual levels are unknown.
     pub answers: bool,
-    /// The newest tick of the sparklines where it comes from.
+    /// The newest tick of the sparklines at the source.
     pub tick: u64,
 }
 
 impl Live {
-    /// From now on it is noted which rows change, for [`Live::take_changed`]: every row to begin with.
+    /// Starts recording changed rows for [`Live::take_changed`], beginning with all rows.
     pub fn watch(&mut self) {
-        self.changed = Some(Bits::default());
+        self.changed = Some(BitSet::default());
         let rows: Vec<RowId> = self.rows.iter().map(|row| row.id).collect();
-        rows.into_iter().for_each(|id| self.note_changed(id));
+        rows.into_iter().for_each(|id| self.record_changed(id));
     }
 
-    /// No longer.
+    /// Stops recording changed rows.
     pub fn unwatch(&mut self) {
         self.changed = None;
     }
 
-    /// Rows that changed since this was asked last, each once.
+    /// Returns the rows that changed since the last call, each once.
     pub fn take_changed(&mut self) -> Vec<RowId> {
         let Some(changed) = &mut self.changed else { return Vec::new() };
         std::mem::take(changed).iter_in(0..u32::MAX).map(RowId).collect()
     }
 
-    pub(super) fn note_changed(&mut self, id: RowId) {
+    pub(super) fn record_changed(&mut self, id: RowId) {
         if let Some(changed) = &mut self.changed {
             if changed.len() <= id.0 as usize {
-                // In steps, for rows come one by one.
+                // In steps, because rows arrive one by one.
                 changed.grow((id.0 as usize + 1).next_multiple_of(4096));
             }
             changed.set(id.0, true);
         }
     }
 
-    /// Takes a row over; whether its numbers are others than before. [`Live::pass`] says what time it is.
-    pub fn mirror(&mut self, from: &LiveRow, to: As<'_>, catalogue: &Catalogue) -> bool {
-        let As { id, copy, place, answers, tick } = to;
-        let (wanted, state) = if answers { (from.wanted, from.state) } else { (Level::Off, State::Off) };
+    /// Copies a row; returns whether its numbers changed. [`Live::pass`] sets the time.
+    pub fn mirror(&mut self, from: &LiveRow, to: MirrorTarget<'_>, catalogue: &Catalogue) -> bool {
+        let MirrorTarget { id, copy, place, answers, tick } = to;
+        let (wanted, state) = if answers { (from.wanted, from.state) } else { (Level::Off, CopyState::Off) };
         let now = self.tick();
         if self.row(id).is_none() {
             let fresh =
@@ -83,31 +83,32 @@ impl Live {
             mine.instances.clone_from(&from.instances);
         }
         (mine.calls, mine.rate, mine.last_rate) = (from.calls, rate, from.last_rate);
-        // Of calls in a process that does not answer nobody knows whether they are under way.
+        // If a process does not answer, nobody knows which calls are still in flight.
         let theirs = from.times.as_deref().map(|theirs| if answers { *theirs } else { theirs.at_rest() });
         let other_times = times::mirror(&mut mine.times, theirs);
         let counted = |rate: &f32| mine.counts() || *rate > 0.0;
         match rate.filter(|rate| other_numbers && counted(rate)) {
-            Some(rate) => mine.note_rate(now, rate),
-            None if mine.goes_on() => mine.note_counting(now),
-            // The clock here goes ahead of the process's folds: the tick that has just begun was not counted to its end.
-            None => mine.note_counting(now.saturating_sub(1)),
+            Some(rate) => mine.record_rate(now, rate),
+            None if mine.is_sampled() => mine.record_counting(now),
+            // The clock here runs ahead of the process's snapshots: the tick that has just begun is not yet
+            // complete.
+            None => mine.record_counting(now.saturating_sub(1)),
         }
         self.timed |= from.times.is_some();
-        self.note_timed(wanted);
+        self.record_timed(wanted);
         if other_state {
             self.mark(id, true);
         }
         other_numbers || other_times
     }
 
-    /// The time, milliseconds: as a fold of the counters says it. `counted`: numbers changed.
+    /// Sets the time in milliseconds, as a counter snapshot does. `counted`: whether numbers changed.
     pub fn pass(&mut self, ms: u64, counted: bool) {
-        self.folded_to = Some(ms);
+        self.snapshot_ms = Some(ms);
         self.folds += u64::from(counted);
     }
 
-    /// The rates of several rows together, over the last minute; not a number where none of them was counted yet.
+    /// Returns the summed rates of several rows over the last minute; NaN where none was counted yet.
     pub fn rates_of<'a>(&self, rows: impl Iterator<Item = &'a LiveRow>) -> [f32; LENGTH] {
         let mut sums = [f32::NAN; LENGTH];
         for series in rows.filter_map(|row| row.series.as_ref()) {
@@ -121,7 +122,7 @@ impl Live {
     }
 }
 
-/// The sparkline as it stands at `tick` there, as one that stands so at `now` here.
+/// Converts a sparkline as of `tick` at the source to one as of `now` here.
 fn shifted(from: &LiveRow, tick: u64, now: u64) -> Option<Series> {
     let there = from.series.as_ref()?.at(tick);
     let places = (0..LENGTH as u64).map(|place| (now + 1 + place).checked_sub(LENGTH as u64));

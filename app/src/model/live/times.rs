@@ -1,15 +1,14 @@
-//! How long calls of rows take.
+//! Durations of the calls of rows.
 
 use super::Live;
-use crate::output::times::TimeColumn;
 use redial_protocol::level::Level;
 use redial_protocol::times::Times;
 
 impl Live {
-    /// Takes a page of times in.
+    /// Applies a page of times.
     pub fn take_times(&mut self, times: Vec<Times>) {
         self.updates += 1;
-        // Numbers changed, as with a fold.
+        // Numbers change, as with a snapshot.
         self.folds += 1;
         for one in times {
             let Some(row) = self.row_mut(one.row) else { continue };
@@ -18,21 +17,21 @@ impl Live {
                 None => row.times = Some(Box::new(one)),
             }
             self.timed = true;
-            self.note_changed(one.row);
+            self.record_changed(one.row);
         }
     }
 
-    /// Whether some row is or was timed.
+    /// Returns whether any row is or was timed.
     pub fn is_timed(&self) -> bool {
         self.timed
     }
 
-    pub(super) fn note_timed(&mut self, wanted: Level) {
+    pub(super) fn record_timed(&mut self, wanted: Level) {
         self.timed |= wanted >= Level::Time;
     }
 }
 
-/// Takes the times of a row over from another process's; whether they are others than before.
+/// Copies the times of another process's row; returns whether they changed.
 pub(super) fn mirror(mine: &mut Option<Box<Times>>, theirs: Option<Times>) -> bool {
     match (mine, theirs) {
         (Some(mine), Some(theirs)) => std::mem::replace(&mut **mine, theirs) != theirs,
@@ -41,33 +40,6 @@ pub(super) fn mirror(mine: &mut Option<Box<Times>>, theirs: Option<Times>) -> bo
             true
         }
         (_, None) => false,
-    }
-}
-
-/// Adds the times of a row to those of others. Percentiles do not add up: a sum has them while all its calls are one row's.
-pub fn add(sum: &mut Option<Times>, one: &Times) {
-    let Some(sum) = sum else {
-        *sum = Some(*one);
-        return;
-    };
-    sum.percentiles = match (sum.exits, one.exits) {
-        (_, 0) => sum.percentiles,
-        (0, _) => one.percentiles,
-        _ => None,
-    };
-    sum.exits = sum.exits.saturating_add(one.exits);
-    sum.completions = match (sum.completions, one.completions) {
-        (Some(mine), Some(theirs)) => Some(mine.plus(theirs)),
-        (mine, theirs) => mine.or(theirs),
-    };
-    for (column, mine, theirs) in [
-        (TimeColumn::InFlight, &mut sum.in_flight, one.in_flight),
-        (TimeColumn::Exceptions, &mut sum.exceptions, one.exceptions),
-        (TimeColumn::Total, &mut sum.total_ns, one.total_ns),
-        (TimeColumn::Own, &mut sum.self_ns, one.self_ns),
-        (TimeColumn::Max, &mut sum.max_ns, one.max_ns),
-    ] {
-        *mine = column.together(*mine, theirs);
     }
 }
 
@@ -80,7 +52,7 @@ mod tests {
     use redial_protocol::ids::RowId;
 
     #[test]
-    fn times_are_entered_where_there_is_a_row_and_add_up_but_for_percentiles() {
+    fn times_add_up_except_for_percentiles() {
         let catalogue = small();
         let mut live = live(&catalogue, &[0, 1], |_| 1);
         assert!(!live.is_timed());
@@ -103,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn that_a_dial_is_at_time_is_enough_to_have_columns() {
+    fn a_dial_at_time_is_enough_for_columns() {
         let mut live = live(&small(), &[0], |_| 1);
-        live.note_timed(Level::Count);
+        live.record_timed(Level::Count);
         assert!(!live.is_timed());
-        live.note_timed(Level::Time);
+        live.record_timed(Level::Time);
         assert!(live.is_timed());
         live.clear();
-        assert!(!live.is_timed(), "another process is looked at");
+        assert!(!live.is_timed(), "it is another process now");
     }
 }

@@ -1,11 +1,12 @@
-//! `status --agent`.
+//! `status --agent` as JSON.
 
-use super::{ControlJson, CostBudgetJson, OptionsJson, hex};
+use super::budget::CostBudgetJson;
+use super::fields::{ControlJson, OptionsJson, hex};
 use crate::link::discover::user_name;
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, AuditEntry, Budget};
-use redial_protocol::order::{Stand, StandingOrder};
+use redial_protocol::message::{AgentStatus, AuditEntry, ResourceUsage};
+use redial_protocol::order::{Lifetime, StandingOrder};
 use serde::Serialize;
 
 /// `status --agent`.
@@ -15,9 +16,9 @@ pub struct AgentJson<'a> {
     control: Option<ControlJson>,
     kept: u64,
     held: u64,
-    /// The orders that stand, oldest first; of two that mean the same copy the later one wins.
+    /// The standing orders, oldest first. If two match the same copy, the later one wins.
     orders: Vec<OrderJson<'a>>,
-    /// Changes that `undo` can take back.
+    /// The number of changes that `undo` can revert.
     undoable: u32,
     memory: u64,
     budgets: Vec<BudgetJson<'a>>,
@@ -26,11 +27,11 @@ pub struct AgentJson<'a> {
     guard_trips: u64,
     audit: Vec<AuditJson<'a>>,
     remains: &'a [String],
-    /// What a call costs at each level.
+    /// The cost of a call at each level.
     costs: Vec<CostJson>,
-    /// What dials may cost, and do.
+    /// The overhead budget and the current cost.
     cost_budget: CostBudgetJson<'a>,
-    /// What a timed call costs more where its caller is counted; null where callers cannot be told.
+    /// The extra cost of a timed call if its caller is counted; null where callers cannot be counted.
     callers_ns: Option<f64>,
 }
 
@@ -51,9 +52,9 @@ struct OrderJson<'a> {
     options: OptionsJson,
     /// `held` or `kept`.
     stand: &'static str,
-    /// Milliseconds it still stands; null: until it is turned off, or its session ends.
+    /// The remaining lifetime in milliseconds; null if it lasts until it is turned off or its session ends.
     remaining_ms: Option<u64>,
-    /// As the agent knows it: a number on Unix, a SID on Windows.
+    /// The user's number on Unix, SID on Windows.
     user: &'a str,
     user_name: String,
     by: ControlJson,
@@ -66,12 +67,12 @@ struct BudgetJson<'a> {
     limit: u64,
 }
 
-/// Who turned what, and when.
+/// A change, with its author and time.
 #[derive(Debug, Serialize)]
 pub struct AuditJson<'a> {
     /// Unix time, milliseconds.
     t: u64,
-    /// As the agent knows it: a number on Unix, a SID on Windows.
+    /// The user's number on Unix, SID on Windows.
     user: &'a str,
     user_name: String,
     program: &'a str,
@@ -87,7 +88,7 @@ impl<'a> From<&'a AuditEntry> for AuditJson<'a> {
 
 impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
     fn from(standing: &'a StandingOrder) -> Self {
-        let StandingOrder { order, stand, user, by } = standing;
+        let StandingOrder { order, lifetime, user, by } = standing;
         OrderJson {
             pattern: &order.pattern,
             level: order.level,
@@ -95,10 +96,10 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
             copy: order.copy.map(hex),
             all_domains: order.all_domains,
             options: OptionsJson::from(&order.options),
-            stand: if *stand == Stand::Held { "held" } else { "kept" },
-            remaining_ms: match stand {
-                Stand::KeptFor { ms } => Some(*ms),
-                Stand::Held | Stand::Kept => None,
+            stand: if *lifetime == Lifetime::Held { "held" } else { "kept" },
+            remaining_ms: match lifetime {
+                Lifetime::KeptFor { ms } => Some(*ms),
+                Lifetime::Held | Lifetime::Kept => None,
             },
             user,
             user_name: user_name(user),
@@ -108,10 +109,10 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
 }
 
 impl<'a> AgentJson<'a> {
-    /// The object for process `pid`.
+    /// Makes the object for process `pid`.
     pub fn new(pid: u32, status: &'a AgentStatus, orders: &'a [StandingOrder], undoable: u32) -> Self {
         let budget =
-            |budget: &'a Budget| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+            |budget: &'a ResourceUsage| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
         let cost = |cost: &Cost| CostJson { level: cost.level, ns: cost.picoseconds as f64 / 1e3 };
         AgentJson {
             pid,

@@ -1,24 +1,24 @@
-//! The budget for what dials may cost.
+//! The overhead budget as JSON.
 
-use redial_protocol::cost::{CostBudget, Share, SteppedDown};
+use redial_protocol::cost::{CostBudget, Share, BudgetStep};
 use redial_protocol::level::Level;
 use serde::Serialize;
 
-/// What dials may cost, and do; shares are percent of one processor.
+/// The budget and the current cost, in percent of one processor.
 #[derive(Debug, Serialize)]
 pub struct CostBudgetJson<'a> {
-    /// Null: as much as they do.
+    /// Null without a budget.
     budget_percent: Option<f64>,
-    /// Null: nobody looks, or no dial is on.
+    /// Null if no controller is connected or no dial is on.
     cost_percent: Option<f64>,
-    /// Methods that it stepped down, and nobody turned since.
+    /// The number of methods that the budget stepped down and nobody changed since.
     stepped_down: u64,
-    /// Methods that it leaves alone, because they were turned up again.
+    /// The number of methods that the budget ignores because they were raised again.
     left_alone: u64,
     left_alone_cost_percent: f64,
-    /// Why it cannot be kept.
+    /// Why the budget cannot be kept.
     problem: Option<&'a str>,
-    /// What it did last.
+    /// The last step of the budget.
     last: Option<SteppedJson>,
 }
 
@@ -26,17 +26,17 @@ pub struct CostBudgetJson<'a> {
 struct SteppedJson {
     change: u64,
     methods: u64,
-    /// What all dials cost before.
+    /// The cost of all dials before the step.
     cost_percent: f64,
     budget_percent: f64,
-    /// Of the costliest of them.
+    /// The new level of the costliest method.
     costliest_to: Level,
     costliest_cost_percent: f64,
 }
 
 impl<'a> From<&'a CostBudget> for CostBudgetJson<'a> {
     fn from(budget: &'a CostBudget) -> Self {
-        let last = |last: &SteppedDown| SteppedJson {
+        let last = |last: &BudgetStep| SteppedJson {
             change: last.change,
             methods: last.copies,
             cost_percent: last.cost.percent(),
@@ -65,7 +65,7 @@ pub struct BudgetJson<'a> {
 }
 
 impl<'a> BudgetJson<'a> {
-    /// The object for process `pid`.
+    /// Makes the object for process `pid`.
     pub fn new(pid: u32, budget: &'a CostBudget) -> Self {
         BudgetJson { pid, budget: budget.into() }
     }

@@ -1,14 +1,14 @@
-//! `status --callers`.
+//! `status --callers` as JSON.
 
-use super::{module_id, token};
-use crate::model::dials::Dial;
-use crate::output::callers;
-use redial_protocol::callers::{Caller, RowCallers, Who};
+use super::fields::{module_id, token};
+use crate::model::dials::DialledCopy;
+use crate::text::callers;
+use redial_protocol::callers::{Caller, RowCallers, CallOrigin};
 use redial_protocol::level::Level;
-use redial_protocol::state::State;
+use redial_protocol::state::CopyState;
 use serde::Serialize;
 
-/// Who calls one method.
+/// The callers of one method.
 #[derive(Debug, Serialize)]
 pub struct CallersJson<'a> {
     pid: u32,
@@ -19,12 +19,12 @@ pub struct CallersJson<'a> {
     token: String,
     domain: &'a str,
     wanted: Level,
-    state: State,
+    state: CopyState,
     /// Whether callers are counted now.
     callers: bool,
-    /// Calls while they were: the sum of those below and of `others`.
+    /// The calls while callers were counted: the sum of `called_by` and `others`.
     calls: u64,
-    /// Most calls first.
+    /// Sorted by descending calls.
     called_by: Vec<CallerJson<'a>>,
     others: u64,
 }
@@ -33,24 +33,24 @@ pub struct CallersJson<'a> {
 struct CallerJson<'a> {
     /// `method`, `dynamic`, `native` or `gone`.
     kind: &'static str,
-    /// Null where there is none.
+    /// Null if the caller has no name.
     method: Option<&'a str>,
     signature: Option<&'a str>,
     module: Option<&'a str>,
     module_id: Option<String>,
     token: Option<String>,
-    /// Places in its code.
+    /// The number of call sites.
     sites: u32,
     calls: u64,
-    /// Of all these calls, from 0 to 1.
+    /// The share of all counted calls, from 0 to 1.
     share: f64,
 }
 
 impl<'a> CallersJson<'a> {
-    /// The object for a row of process `pid`.
-    pub fn new(pid: u32, dial: &'a Dial, told: &'a RowCallers) -> Self {
+    /// Makes the object for a row of process `pid`.
+    pub fn new(pid: u32, dial: &'a DialledCopy, counted: &'a RowCallers) -> Self {
         let row = &dial.row;
-        let calls = told.calls();
+        let calls = counted.calls();
         CallersJson {
             pid,
             method: &row.method,
@@ -63,15 +63,15 @@ impl<'a> CallersJson<'a> {
             state: row.state,
             callers: row.options.callers,
             calls,
-            called_by: told.callers.iter().map(|caller| CallerJson::new(caller, calls)).collect(),
-            others: told.others,
+            called_by: counted.callers.iter().map(|caller| CallerJson::new(caller, calls)).collect(),
+            others: counted.others,
         }
     }
 }
 
 impl<'a> CallerJson<'a> {
     fn new(caller: &'a Caller, all: u64) -> Self {
-        let Caller { who, sites, calls } = caller;
+        let Caller { origin: who, sites, calls } = caller;
         let share = callers::share(*calls, all) / 100.0;
         let of_kind = CallerJson {
             kind: callers::kind(who),
@@ -85,7 +85,7 @@ impl<'a> CallerJson<'a> {
             share: (share * 1e6).round() / 1e6,
         };
         match who {
-            Who::Method { copy, module, method, signature } => CallerJson {
+            CallOrigin::Method { copy, module, method, signature } => CallerJson {
                 method: Some(method),
                 signature: Some(signature),
                 module: Some(module),
@@ -93,10 +93,10 @@ impl<'a> CallerJson<'a> {
                 token: Some(token(copy.token.0)),
                 ..of_kind
             },
-            Who::Dynamic { name } => {
+            CallOrigin::Dynamic { name } => {
                 CallerJson { method: Some(name.as_str()).filter(|name| !name.is_empty()), ..of_kind }
             }
-            Who::Native | Who::Gone => of_kind,
+            CallOrigin::Native | CallOrigin::Gone => of_kind,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `il` as JSON.
 
-use super::{module_id, token};
+use super::fields::{module_id, token};
 use redial_protocol::ids::CopyKey;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use serde::Serialize;
@@ -49,17 +49,17 @@ struct InstructionJson<'a> {
     inserted: bool,
 }
 
-/// The word for a body's source.
+/// Returns the JSON value for a body's source.
 fn source_word(source: IlSource) -> &'static str {
     match source {
         IlSource::Original => "original",
-        IlSource::HandedOver => "handed-over",
-        IlSource::WouldBe => "would-be",
+        IlSource::Installed => "handed-over",
+        IlSource::Preview => "would-be",
     }
 }
 
 impl<'a> IlJson<'a> {
-    /// Of process `pid`: the method of `names` (assembly, method, parameters), its body and its lines.
+    /// Makes the object for a method of process `pid`. `names` are its assembly, method and parameters.
     pub fn new(
         pid: u32,
         copy: CopyKey,
@@ -136,7 +136,7 @@ mod tests {
             token: MethodToken(0x0600_0012),
         };
         let body = IlBody {
-            source: IlSource::HandedOver,
+            source: IlSource::Installed,
             max_stack: 3,
             init_locals: true,
             local_sig: 0x1100_0001,

@@ -1,6 +1,6 @@
-//! `modules`.
+//! `modules` as JSON.
 
-use super::{hex, module_id};
+use super::fields::{hex, module_id};
 use crate::model::iis::IisName;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use serde::Serialize;
@@ -19,9 +19,9 @@ struct DomainJson<'a> {
     id: String,
     name: &'a str,
     shared: bool,
-    /// Of an AppDomain of IIS: the number of its site.
+    /// The site number of an IIS AppDomain.
     site: Option<u32>,
-    /// Of an AppDomain of IIS: the path of its application, `/` at the root.
+    /// The application path of an IIS AppDomain; `/` at the root.
     application: Option<&'a str>,
 }
 
@@ -29,7 +29,7 @@ struct DomainJson<'a> {
 struct ModuleJson<'a> {
     pid: u32,
     id: String,
-    /// Tells the lives of one id apart.
+    /// Distinguishes modules that had the same id at different times.
     generation: u32,
     name: &'a str,
     path: Option<&'a str>,
@@ -42,7 +42,7 @@ struct ModuleJson<'a> {
 }
 
 impl<'a> ModulesJson<'a> {
-    /// The object for process `pid`.
+    /// Makes the object for process `pid`.
     pub fn new(pid: u32, domains: &'a [DomainRow], modules: &'a [ModuleRow]) -> Self {
         let domain = |row: &'a DomainRow| {
             let iis = IisName::read(&row.name);

@@ -1,37 +1,37 @@
-//! Clicks on a row, and its menu by the other mouse button, on its knob as beside it.
+//! Clicks on a row, and its context menu on the knob and beside it.
 
-use super::{Face, Row};
-use crate::commands::{Command, Form};
-use crate::model::connection::Targets;
+use super::{KnobState, RowView};
+use crate::commands::{UiCommand, CopyFormat};
+use crate::model::method_table::Targets;
 use crate::model::ids::Node;
-use crate::model::selection::Mode;
-use crate::output::words;
-use crate::ui::knob_levels;
+use crate::model::selection::SelectionMode;
+use crate::text::words;
+use crate::ui::{capitalized, knob_levels};
 use eframe::egui::{self, Popup, Response, Ui};
 
-impl Row<'_> {
-    /// Selects it, or what is from here to there. The other button selects it alone, unless it is selected already.
-    pub(super) fn clicks(&self, ui: &Ui, knob: Option<&Response>, commands: &mut Vec<Command>) {
-        let asked = self.response.secondary_clicked() || knob.is_some_and(Response::secondary_clicked);
+impl RowView<'_> {
+    /// Selects the row or a range. A secondary click selects the row only if it is not selected yet.
+    pub(super) fn clicks(&self, ui: &Ui, knob: Option<&Response>, commands: &mut Vec<UiCommand>) {
+        let menu_requested = self.response.secondary_clicked() || knob.is_some_and(Response::secondary_clicked);
         if self.response.clicked() {
             let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
-                (true, _) => Mode::Extend,
-                (false, true) => Mode::Toggle,
-                (false, false) => Mode::Replace,
+                (true, _) => SelectionMode::Extend,
+                (false, true) => SelectionMode::Toggle,
+                (false, false) => SelectionMode::Replace,
             });
-            commands.push(Command::Pick(self.line.row, mode));
-        } else if asked && !self.selected {
-            commands.push(Command::Pick(self.line.row, Mode::Replace));
+            commands.push(UiCommand::Pick(self.line.row, mode));
+        } else if menu_requested && !self.selected {
+            commands.push(UiCommand::Pick(self.line.row, SelectionMode::Replace));
         }
     }
 
-    /// The menu, while it is open: of several selected rows it is for all.
+    /// Shows the open context menu; it applies to all selected rows.
     pub(super) fn menus(
         &self,
         ui: &Ui,
         knob: Option<&Response>,
-        face: (&Face, &str),
-        commands: &mut Vec<Command>,
+        face: (&KnobState, &str),
+        commands: &mut Vec<UiCommand>,
     ) {
         for on in [Some(&self.response), knob].into_iter().flatten() {
             if on.secondary_clicked() || Popup::is_any_open(ui.ctx()) {
@@ -40,45 +40,45 @@ impl Row<'_> {
         }
     }
 
-    fn menu(&self, ui: &mut Ui, (face, name): (&Face, &str), commands: &mut Vec<Command>) {
+    fn menu(&self, ui: &mut Ui, (face, name): (&KnobState, &str), commands: &mut Vec<UiCommand>) {
         let targets = match self.selected {
-            true => self.connection.turned_by_selection(),
-            false => self.connection.turned_by(self.node),
+            true => self.table.turned_by_selection(),
+            false => self.table.turned_by(self.node),
         };
         let title = self.title(name, &targets);
         ui.add(egui::Label::new(egui::RichText::new(&title).small()).truncate());
-        // Of several rows the one under the pointer says little.
+        // For several rows, the state of all counts, not of the one under the pointer.
         let several = (targets.methods.len() > 1).then(|| {
-            let group = self.connection.group_of_set(&targets.methods);
-            Face::of_group(&group).seen(self.connection.obstacle().is_none())
+            let group = self.table.group_of_set(&targets.methods);
+            KnobState::of_group(&group).seen(self.subject.obstacle().is_none())
         });
         let face = several.as_ref().unwrap_or(face);
-        match face.enabled(self.connection) {
+        match face.enabled(self.subject) {
             Err(why) => {
-                ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.weak(why));
+                ui.with_layout(egui::Layout::top_down(egui::Align::Min), |ui| ui.weak(capitalized(why)));
             }
             Ok(()) => {
-                let knob = face.knob(self.connection, &title);
+                let knob = face.knob(self.subject, &title);
                 if let Some(level) = knob_levels::entries(ui, &knob) {
-                    commands.push(Command::Turn { targets, level });
+                    commands.push(UiCommand::Turn { targets, level });
                 }
             }
         }
         ui.separator();
-        let copy = Command::Copy(Form::Text);
+        let copy = UiCommand::Copy(CopyFormat::Text);
         if ui.button(copy.name()).clicked() {
             commands.push(copy);
             ui.close();
         }
     }
 
-    /// What the menu is for.
+    /// Returns the menu's title.
     fn title(&self, name: &str, targets: &Targets) -> String {
-        let selection = &self.connection.selection;
+        let selection = &self.table.selection;
         let alone = selection.len() == 1 && selection.contains(self.node);
         match self.node {
             _ if self.selected && !alone => {
-                words::count(self.connection.targets().len(), "selected method", "selected methods")
+                words::count(self.table.targets().len(), "selected method", "selected methods")
             }
             Node::Method(_) => name.to_owned(),
             _ => format!("{name}: {}", words::methods(targets.methods.len())),

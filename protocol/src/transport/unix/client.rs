@@ -1,4 +1,4 @@
-//! The controller's end: finding a process's socket and making sure that it is that process's.
+//! The controller's end: finds a process's socket and verifies its server.
 
 use super::folder::{Folder, FolderError};
 use super::own_uid;
@@ -14,15 +14,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an agent may leave its queue of connections full.
+/// Time for which an agent's connection queue may be full.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What became of one place where the socket could be.
+/// Result of trying one folder.
 enum Attempt {
     Connected(Stream, Peer),
-    /// Nothing there, or nothing usable: what to tell.
+    /// Nothing usable there; describes what was tried.
     Nothing(String),
-    /// Someone else's server.
+    /// Another process serves the socket.
     Wrong(String),
     NotAllowed(String),
     Failed(io::Error),
@@ -33,7 +33,7 @@ pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
     let name = endpoint::socket_name(process::key_of(pid).map_err(|error| from_process(pid, error))?);
     if own_uid() != 0 && own_uid() != owner.uid {
         let why = format!(
-            "it runs as uid {}, this program as uid {}; only that user and root may",
+            "it runs as uid {}, this program as uid {}; only that user and root may connect",
             owner.uid,
             own_uid()
         );
@@ -42,12 +42,12 @@ pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
     try_places(pid, owner.uid, &name, &places(pid, owner.uid))
 }
 
-/// Every folder in which the process may have put its socket.
+/// Returns every folder in which the process may have created its socket.
 fn places(pid: u32, uid: u32) -> Vec<endpoint::Folder> {
     let environment = process::environment_of(&pid.to_string());
     let lookup = |name: &str| environment.get(OsStr::new(name)).cloned();
     let inner = endpoint::client_folders(process::inner_uid(pid, uid), lookup);
-    // Its own view of the file system first: in a container the same paths mean other folders.
+    // Its own view of the file system comes first: in a container the same paths are other folders.
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let mut places = Vec::new();
     if has_other_root(&root) {
@@ -57,11 +57,11 @@ fn places(pid: u32, uid: u32) -> Vec<endpoint::Folder> {
     places
 }
 
-/// Whether a process's root is another than ours (and may be looked into).
+/// Returns whether a process has another root than this one (and it is accessible).
 fn has_other_root(root: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |path: &Path| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino()));
-    // Another mount namespace can have the same root and another /tmp (systemd's PrivateTmp).
+    // Another mount namespace can have the same root but another /tmp (systemd's PrivateTmp).
     let mounts = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt"));
     let process = root.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or_default();
     match (identity(root), identity(Path::new("/")), mounts(process), mounts("self")) {
@@ -73,7 +73,7 @@ fn has_other_root(root: &Path) -> bool {
     }
 }
 
-/// Tries the places in turn; the most telling of the failures is returned.
+/// Tries the folders in turn. Returns the most specific of the failures.
 pub(super) fn try_places(
     pid: u32,
     uid: u32,
@@ -81,23 +81,23 @@ pub(super) fn try_places(
     places: &[endpoint::Folder],
 ) -> Result<(Stream, Peer), ConnectError> {
     let mut looked_in = Vec::new();
-    let mut telling: Option<ConnectError> = None;
+    let mut most_specific: Option<ConnectError> = None;
     for place in places {
         let error = match try_place(pid, uid, name, place) {
             Attempt::Connected(stream, peer) => return Ok((stream, peer)),
-            Attempt::Nothing(what) => {
-                looked_in.push(what);
+            Attempt::Nothing(tried) => {
+                looked_in.push(tried);
                 continue;
             }
             Attempt::Wrong(why) => ConnectError::WrongServer { pid, why },
             Attempt::NotAllowed(why) => ConnectError::NotAllowed { pid, why },
             Attempt::Failed(source) => ConnectError::Io { pid, source },
         };
-        if rank(&error) > telling.as_ref().map_or(0, rank) {
-            telling = Some(error);
+        if rank(&error) > most_specific.as_ref().map_or(0, rank) {
+            most_specific = Some(error);
         }
     }
-    Err(telling.unwrap_or(ConnectError::NoAgent { pid, looked_in }))
+    Err(most_specific.unwrap_or(ConnectError::NoAgent { pid, looked_in }))
 }
 
 fn rank(error: &ConnectError) -> u8 {
@@ -121,19 +121,19 @@ fn try_place(pid: u32, uid: u32, name: &str, place: &endpoint::Folder) -> Attemp
         Ok(Some(_)) => {}
         Ok(None) => return Attempt::Nothing(path.display().to_string()),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Attempt::NotAllowed(format!("{} may not be looked into", folder.path().display()));
+            return Attempt::NotAllowed(format!("{} cannot be read by this user", folder.path().display()));
         }
         Err(error) => return Attempt::Failed(error),
     }
     let stream = match connect_within(&folder.entry(name), PATIENCE) {
         Ok(stream) => stream,
         Err(error) => match error.kind() {
-            // Left behind by a process that was killed and whose pid and start time came again.
+            // A killed process left the socket behind, and another has the same pid and start time.
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
                 return Attempt::Nothing(format!("{}, where nobody listens", path.display()));
             }
             io::ErrorKind::PermissionDenied => {
-                return Attempt::NotAllowed(format!("{} may not be opened", path.display()));
+                return Attempt::NotAllowed(format!("{} cannot be opened by this user", path.display()));
             }
             _ => return Attempt::Failed(error),
         },
@@ -148,8 +148,8 @@ fn try_place(pid: u32, uid: u32, name: &str, place: &endpoint::Folder) -> Attemp
     }
 }
 
-/// A server must be the process asked for, under its owner; or under root, which it may have been when it began
-/// to listen (a daemon that drops its rights).
+/// Checks that the server is the requested process and runs under its owner. Root is accepted too: a daemon
+/// that drops its rights may have begun to listen as root.
 fn check_server(server: Credentials, pid: u32, uid: u32) -> Result<(), String> {
     match server.pid {
         None => return Err("a process that cannot be seen from here".to_owned()),
@@ -162,7 +162,7 @@ fn check_server(server: Credentials, pid: u32, uid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// A blocking connect waits without end for a server that does not accept, so it is tried without blocking.
+/// Connects without blocking, because a blocking connect waits forever for a server that does not accept.
 fn connect_within(path: &Path, patience: Duration) -> io::Result<uds_local_socket::Stream> {
     let deadline = Instant::now() + patience;
     loop {
@@ -177,8 +177,8 @@ fn connect_within(path: &Path, patience: Duration) -> io::Result<uds_local_socke
             Err(error) => return Err(error),
         }
         if Instant::now() >= deadline {
-            let what = "its agent does not accept connections (is the process stopped?)";
-            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+            let message = "its agent does not accept connections (is the process stopped?)";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
         std::thread::sleep(Duration::from_millis(10));
     }

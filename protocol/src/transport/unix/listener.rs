@@ -1,4 +1,4 @@
-//! The agent's end: making the socket file, admitting peers, taking the file away.
+//! The agent's end: creates the socket file, admits peers, and removes the file.
 
 use super::folder::{Folder, Inode};
 use super::own_uid;
@@ -20,7 +20,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Entries of the folder looked at for sockets that dead processes left behind.
+/// Maximum number of folder entries checked for sockets of dead processes.
 const MAX_SWEEP: usize = 256;
 
 #[derive(Debug)]
@@ -29,14 +29,14 @@ pub(crate) struct Listener {
     folder: Folder,
     name: String,
     inode: Inode,
-    /// A forked child has a copy of the listener and must not take its parent's file away.
-    maker: u32,
+    /// Process that created the listener. A forked child has a copy and must not remove its parent's file.
+    creator: u32,
     closed: AtomicBool,
 }
 
 impl Listener {
     pub(crate) fn bind(me: ProcessKey) -> Result<Listener, BindError> {
-        // As it was started, which is what a client can read too; std::env would race with the host's setenv.
+        // The environment at start-up, which a client can read too; std::env would race with the host's setenv.
         let environment = process::environment_of("self");
         let places = endpoint::host_folders(own_uid(), |name| environment.get(OsStr::new(name)).cloned());
         Listener::bind_in(&places, me)
@@ -55,7 +55,7 @@ impl Listener {
                 ));
                 continue;
             }
-            match Folder::open_or_make(place, own_uid()) {
+            match Folder::open_or_create(place, own_uid()) {
                 Ok(folder) => return Listener::bind_at(folder, name),
                 Err(error) => refusals.push(error.to_string()),
             }
@@ -74,25 +74,25 @@ impl Listener {
             .reclaim_name(false)
             .create_sync_as::<uds_local_socket::Listener>()
             .map_err(failed)?;
-        // Bound by its path; that it is where we meant shows through the folder's descriptor.
-        let facts = folder.stat(&name).map_err(failed)?.ok_or_else(|| BindError::Squatted {
+        // The socket was bound by path; the folder's descriptor shows whether it is in the right place.
+        let metadata = folder.stat(&name).map_err(failed)?.ok_or_else(|| BindError::Squatted {
             name: path.display().to_string(),
-            why: "its folder was exchanged while the socket was being made".to_owned(),
+            why: "its folder was exchanged while the socket was being created".to_owned(),
         })?;
-        if !facts.file_type().is_socket() || facts.uid() != own_uid() {
-            let why = "something else took its name while it was being made".to_owned();
+        if !metadata.file_type().is_socket() || metadata.uid() != own_uid() {
+            let why = "something else took its name while it was being created".to_owned();
             return Err(BindError::Squatted { name: path.display().to_string(), why });
         }
         let listener = Listener {
             socket,
-            inode: Inode::of(&facts),
+            inode: Inode::of(&metadata),
             folder,
             name,
-            maker: std::process::id(),
+            creator: std::process::id(),
             closed: AtomicBool::new(false),
         };
-        if facts.mode() & 0o7777 != 0o600 {
-            // The umask took bits away.
+        if metadata.mode() & 0o7777 != 0o600 {
+            // The umask cleared bits.
             fs::set_permissions(listener.folder.entry(&listener.name), Permissions::from_mode(0o600))
                 .map_err(|source| BindError::Io { name: listener.name(), source })?;
         }
@@ -113,8 +113,8 @@ impl Listener {
     }
 
     pub(crate) fn unlink(&self) {
-        if std::process::id() == self.maker {
-            // What cannot be removed stays; a later agent of this user sweeps it.
+        if std::process::id() == self.creator {
+            // A later agent of this user sweeps a file that cannot be removed.
             let _ = self.folder.remove(&self.name, self.inode);
         }
     }
@@ -122,7 +122,7 @@ impl Listener {
     pub(crate) fn close(&self) {
         self.unlink();
         self.closed.store(true, Ordering::Release);
-        // shutdown(2) wakes accept(2), which then fails with EINVAL. std has it on streams only.
+        // shutdown(2) wakes accept(2), which then fails with EINVAL. std offers it only for streams.
         if let Ok(copy) = self.socket.inner().try_clone() {
             let _ = UnixStream::from(OwnedFd::from(copy)).shutdown(Shutdown::Both);
         }
@@ -139,43 +139,43 @@ impl Drop for Listener {
     }
 }
 
-/// Makes way for the name, which holds pid and start time: what is there is of this process, or of one before
-/// the last boot, or someone's trap.
+/// Frees the name, which contains pid and start time. An existing file belongs to this process, to one before
+/// the last boot, or is a trap.
 fn clear_stale(folder: &Folder, name: &str) -> Result<(), BindError> {
     let shown = folder.path().join(name).display().to_string();
     let failed = |source| BindError::Io { name: shown.clone(), source };
-    let Some(facts) = folder.stat(name).map_err(failed)? else { return Ok(()) };
-    if !facts.file_type().is_socket() {
+    let Some(metadata) = folder.stat(name).map_err(failed)? else { return Ok(()) };
+    if !metadata.file_type().is_socket() {
         return Err(BindError::Squatted { name: shown, why: "it is not a socket".to_owned() });
     }
-    if facts.uid() != own_uid() {
-        let why = format!("it belongs to uid {}, not to uid {}", facts.uid(), own_uid());
+    if metadata.uid() != own_uid() {
+        let why = format!("it belongs to uid {}, not to uid {}", metadata.uid(), own_uid());
         return Err(BindError::Squatted { name: shown, why });
     }
     if !is_deserted(folder, name) {
         return Err(BindError::Served { name: shown });
     }
-    folder.remove(name, Inode::of(&facts)).map_err(failed)
+    folder.remove(name, Inode::of(&metadata)).map_err(failed)
 }
 
-/// Removes sockets of dead processes (those killed could not), within bounds.
+/// Removes sockets of dead processes (a killed process cannot), within bounds.
 fn sweep(folder: &Folder, own: &str) {
     for name in folder.names(MAX_SWEEP) {
         let Some(owner) = endpoint::socket_owner(&name).filter(|_| name != own) else { continue };
-        // Alive, or not to be told. (From another pid namespace it looks dead, so the socket is asked as well.)
+        // Alive or unknown. (A process in another pid namespace looks dead, so the socket is checked too.)
         if !matches!(process::key_of(owner.pid), Ok(key) if key != owner)
             && !matches!(process::key_of(owner.pid), Err(process::ProcessError::NoSuchProcess { .. }))
         {
             continue;
         }
-        let Ok(Some(facts)) = folder.stat(&name) else { continue };
-        if facts.file_type().is_socket() && facts.uid() == own_uid() && is_deserted(folder, &name) {
-            let _ = folder.remove(&name, Inode::of(&facts));
+        let Ok(Some(metadata)) = folder.stat(&name) else { continue };
+        if metadata.file_type().is_socket() && metadata.uid() == own_uid() && is_deserted(folder, &name) {
+            let _ = folder.remove(&name, Inode::of(&metadata));
         }
     }
 }
 
-/// Whether nobody listens on a socket file.
+/// Returns whether nobody listens on a socket file.
 fn is_deserted(folder: &Folder, name: &str) -> bool {
     matches!(UnixStream::connect(folder.entry(name)), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }

@@ -1,4 +1,4 @@
-//! A connected socket, its two directions and its closing.
+//! A connected socket, its two directions, and closing it.
 
 use crate::transport::Peer;
 use interprocess::os::unix::uds_local_socket;
@@ -21,35 +21,38 @@ pub(crate) struct WriteHalf(Arc<UnixStream>);
 #[derive(Clone, Debug)]
 pub(crate) struct Closer(Arc<UnixStream>);
 
-/// The peer as the system recorded it: of a client when it connected, of a server when it began to listen.
+/// The peer as the system recorded it: a client when it connected, a server when it began to listen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credentials {
-    /// As seen from here; None when it cannot be seen from here.
+    /// Pid as seen from here; None if it is not visible from here.
     pub(crate) pid: Option<u32>,
-    /// As seen from here.
+    /// Uid as seen from here.
     pub(crate) uid: u32,
 }
 
 impl Credentials {
-    /// SO_PEERCRED (socket(7)). Not interprocess's `peer_creds`: for it a peer outside our pid namespace, whose pid
-    /// is given as 0, has hung up.
+    /// Reads SO_PEERCRED (socket(7)). The `peer_creds` of interprocess does not fit: it treats a peer outside
+    /// our pid namespace, whose pid is given as 0, as disconnected.
     pub(crate) fn of(stream: &impl AsRawFd) -> io::Result<Credentials> {
         let nobody = libc::uid_t::MAX;
-        let mut found = libc::ucred { pid: 0, uid: nobody, gid: nobody };
+        let mut credentials = libc::ucred { pid: 0, uid: nobody, gid: nobody };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-        // SAFETY: the descriptor is open as long as `stream`; the structure is ours and of the length given.
+        // SAFETY: the descriptor is open as long as `stream`; the structure is ours and has the given length.
         let code = unsafe {
-            let out = (&raw mut found).cast();
+            let out = (&raw mut credentials).cast();
             libc::getsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, out, &mut length)
         };
         if code != 0 {
             return Err(io::Error::last_os_error());
         }
-        // What an unconnected socket answers.
-        if found.uid == nobody {
+        // The answer for an unconnected socket.
+        if credentials.uid == nobody {
             return Err(io::ErrorKind::NotConnected.into());
         }
-        Ok(Credentials { pid: u32::try_from(found.pid).ok().filter(|pid| *pid != 0), uid: found.uid })
+        Ok(Credentials {
+            pid: u32::try_from(credentials.pid).ok().filter(|pid| *pid != 0),
+            uid: credentials.uid,
+        })
     }
 
     pub(crate) fn peer(self) -> Peer {
@@ -73,11 +76,11 @@ impl ReadHalf {
         loop {
             return match (&*self.0).read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // What SO_RCVTIMEO answers; the same word as on Windows.
+                // SO_RCVTIMEO reports this; map it to the same kind as on Windows.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     Err(io::ErrorKind::TimedOut.into())
                 }
-                // The peer closed with bytes of ours unread: its end all the same.
+                // The peer closed before reading all our bytes; the connection ended all the same.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(0),
                 other => other,
             };
@@ -92,8 +95,9 @@ impl ReadHalf {
 impl WriteHalf {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            // MSG_NOSIGNAL: a SIGPIPE would be the host's to handle, and kill it where it does not.
-            // SAFETY: the descriptor is open as long as self; the buffer is readable for its length (send(2)).
+            // MSG_NOSIGNAL: otherwise the host would receive SIGPIPE, which kills it unless it handles the
+            // signal. SAFETY: the descriptor is open as long as self; the buffer is readable for its length
+            // (send(2)).
             let sent = unsafe {
                 libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL)
             };
@@ -112,7 +116,7 @@ impl WriteHalf {
 
 impl Closer {
     pub(crate) fn close(&self) {
-        // The only failure is that the connection has ended already.
+        // Fails only if the connection has already ended.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }

@@ -1,4 +1,4 @@
-//! Traps set for both ends, each in a folder of its own.
+//! Attacks on both ends, each in its own folder.
 
 use super::client::try_places;
 use super::listener::Listener;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A fresh folder 0700 that goes away with the test.
+/// A new folder with mode 0700, removed after the test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -35,8 +35,8 @@ impl Scratch {
         Folder { parent: self.0.clone(), name: name.to_owned() }
     }
 
-    /// The folder as an agent makes it.
-    fn made(&self) -> PathBuf {
+    /// Creates the folder as an agent does.
+    fn create(&self) -> PathBuf {
         let path = self.place().path();
         fs::create_dir(&path).unwrap();
         set_mode(&path, 0o700);
@@ -58,7 +58,7 @@ fn me() -> ProcessKey {
     process::own_key().unwrap()
 }
 
-/// Whether the tests may give files away; says so if not.
+/// Returns whether the tests may change file owners; prints a message if not.
 fn is_root(what: &str) -> bool {
     let root = own_uid() == 0;
     if !root {
@@ -73,13 +73,13 @@ fn check_refused(places: &[Folder], expected: &str) {
     assert!(error.contains(expected), "{error}");
 }
 
-/// Binds in the only place there is; the guard closes it.
+/// Binds in the only folder; dropping the listener closes it.
 fn bind(scratch: &Scratch) -> Listener {
     Listener::bind_in(&[scratch.place()], me()).unwrap()
 }
 
 #[test]
-fn an_open_folder_is_refused_and_the_next_one_taken() {
+fn skips_folders_that_others_can_open() {
     let (open, good) = (Scratch::new(), Scratch::new());
     for mode in [0o777, 0o755, 0o1700, 0o500] {
         let path = open.place_named(&format!("{mode:o}")).path();
@@ -94,7 +94,7 @@ fn an_open_folder_is_refused_and_the_next_one_taken() {
 }
 
 #[test]
-fn links_and_files_in_the_folders_place_are_refused() {
+fn refuses_links_and_files_instead_of_folders() {
     let scratch = Scratch::new();
     let elsewhere = scratch.0.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -108,7 +108,7 @@ fn links_and_files_in_the_folders_place_are_refused() {
 }
 
 #[test]
-fn a_parent_in_which_others_write_is_refused_unless_it_is_sticky() {
+fn refuses_writable_parents_that_are_not_sticky() {
     let scratch = Scratch::new();
     for mode in [0o777, 0o770] {
         set_mode(&scratch.0, mode);
@@ -119,19 +119,19 @@ fn a_parent_in_which_others_write_is_refused_unless_it_is_sticky() {
 }
 
 #[test]
-fn folders_of_other_users_are_refused() {
+fn refuses_folders_of_other_users() {
     if !is_root("folders of other users are refused") {
         return;
     }
     let scratch = Scratch::new();
-    chown(scratch.made(), Some(12345), None).unwrap();
+    chown(scratch.create(), Some(12345), None).unwrap();
     check_refused(&[scratch.place()], "it belongs to uid 12345, not to uid 0");
     chown(&scratch.0, Some(12345), None).unwrap();
     check_refused(&[scratch.place()], "it belongs to uid 12345, neither to uid 0 nor to root");
 }
 
 #[test]
-fn a_path_too_long_for_a_socket_is_skipped() {
+fn skips_paths_too_long_for_a_socket() {
     let (scratch, long) = (Scratch::new(), Scratch::new());
     let place = long.place_named(&"x".repeat(100));
     check_refused(std::slice::from_ref(&place), "a socket's path has at most 103");
@@ -140,22 +140,22 @@ fn a_path_too_long_for_a_socket_is_skipped() {
 }
 
 #[test]
-fn a_deserted_socket_of_our_name_is_replaced_and_a_served_one_is_not() {
+fn replaces_only_sockets_that_nobody_serves() {
     let scratch = Scratch::new();
-    let path = scratch.made().join(endpoint::socket_name(me()));
+    let path = scratch.create().join(endpoint::socket_name(me()));
     drop(UnixListener::bind(&path).unwrap());
     let listener = bind(&scratch);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o600);
-    let again = Listener::bind_in(&[scratch.place()], me());
-    assert!(matches!(again, Err(BindError::Served { .. })), "{again:?}");
+    let second = Listener::bind_in(&[scratch.place()], me());
+    assert!(matches!(second, Err(BindError::Served { .. })), "{second:?}");
     drop(listener);
     assert!(!path.exists());
 }
 
 #[test]
-fn what_is_not_our_socket_is_neither_replaced_nor_removed() {
+fn foreign_files_are_neither_replaced_nor_removed() {
     let scratch = Scratch::new();
-    let path = scratch.made().join(endpoint::socket_name(me()));
+    let path = scratch.create().join(endpoint::socket_name(me()));
     let check = |expected: &str| {
         let error = Listener::bind_in(&[scratch.place()], me()).unwrap_err();
         assert!(matches!(error, BindError::Squatted { .. }), "{error}");
@@ -176,11 +176,11 @@ fn what_is_not_our_socket_is_neither_replaced_nor_removed() {
 }
 
 #[test]
-fn only_our_own_inode_is_removed() {
+fn removes_only_its_own_inode() {
     let scratch = Scratch::new();
     let listener = bind(&scratch);
     let path = PathBuf::from(listener.name());
-    // Kept, so that its inode number is not given to the next file.
+    // Kept, so that the next file does not get its inode number.
     fs::rename(&path, scratch.0.join("ours")).unwrap();
     fs::write(&path, "someone else's").unwrap();
     listener.unlink();
@@ -189,9 +189,9 @@ fn only_our_own_inode_is_removed() {
 }
 
 #[test]
-fn sockets_of_dead_processes_are_swept_and_nothing_else() {
+fn sweeps_only_sockets_of_dead_processes() {
     let scratch = Scratch::new();
-    let folder = scratch.made();
+    let folder = scratch.create();
     let mut child = sleeper();
     let alive = process::key_of(child.id()).unwrap();
     let dead =
@@ -199,17 +199,18 @@ fn sockets_of_dead_processes_are_swept_and_nothing_else() {
     for key in dead.iter().chain([&alive]) {
         drop(UnixListener::bind(folder.join(endpoint::socket_name(*key))).unwrap());
     }
-    // As of a process in another pid namespace that shares the folder: its pid means nothing here, but it serves.
+    // Like a process in another pid namespace that shares the folder: its pid means nothing here, but it serves
+    // the socket.
     let elsewhere = folder.join(endpoint::socket_name(ProcessKey { pid: u32::MAX, start: 2 }));
     let served = UnixListener::bind(&elsewhere).unwrap();
     fs::write(folder.join("4294967295-3.sock"), "").unwrap();
     drop(UnixListener::bind(folder.join("007-1.sock")).unwrap());
     let listener = bind(&scratch);
-    let mut left: Vec<String> = fs::read_dir(&folder)
+    let mut remaining: Vec<String> = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    left.sort();
+    remaining.sort();
     let mut expected = vec![
         "007-1.sock".to_owned(),
         "4294967295-2.sock".to_owned(),
@@ -218,13 +219,13 @@ fn sockets_of_dead_processes_are_swept_and_nothing_else() {
         endpoint::socket_name(me()),
     ];
     expected.sort();
-    assert_eq!(left, expected);
+    assert_eq!(remaining, expected);
     drop((listener, served));
     end(&mut child);
 }
 
 #[test]
-fn no_child_inherits_the_endpoint() {
+fn children_do_not_inherit_the_endpoint() {
     let scratch = Scratch::new();
     let _listener = bind(&scratch);
     let output = Command::new("ls").args(["-l", "/proc/self/fd"]).stdin(Stdio::null()).output().unwrap();
@@ -234,7 +235,7 @@ fn no_child_inherits_the_endpoint() {
     assert!(!listing.contains("socket:"), "{listing}");
 }
 
-/// A process that is not an agent.
+/// Starts a process that is not an agent.
 fn sleeper() -> Child {
     Command::new("sleep").arg("600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
 }
@@ -245,17 +246,17 @@ fn end(child: &mut Child) {
 }
 
 #[test]
-fn a_server_that_is_another_process_is_refused() {
+fn refuses_a_server_in_another_process() {
     let scratch = Scratch::new();
     let mut child = sleeper();
     let name = endpoint::socket_name(process::key_of(child.id()).unwrap());
-    let squatter = UnixListener::bind(scratch.made().join(&name)).unwrap();
+    let squatter = UnixListener::bind(scratch.create().join(&name)).unwrap();
     let error = try_places(child.id(), own_uid(), &name, &[scratch.place()]).unwrap_err();
     assert!(matches!(error, ConnectError::WrongServer { .. }), "{error}");
     let expected = format!("is served by process {}", std::process::id());
     assert!(error.to_string().ends_with(&expected), "{error}");
     drop(squatter);
-    // Deserted, it is no agent.
+    // A socket that nobody serves is no agent.
     let error = try_places(child.id(), own_uid(), &name, &[scratch.place()]).unwrap_err();
     assert!(matches!(error, ConnectError::NoAgent { .. }), "{error}");
     assert!(error.to_string().contains("where nobody listens"), "{error}");
@@ -263,9 +264,9 @@ fn a_server_that_is_another_process_is_refused() {
 }
 
 #[test]
-fn the_right_server_is_found_behind_wrong_places() {
+fn finds_the_right_server_after_wrong_folders() {
     let (open, missing, good) = (Scratch::new(), Scratch::new(), Scratch::new());
-    set_mode(&open.made(), 0o777);
+    set_mode(&open.create(), 0o777);
     let listener = bind(&good);
     let name = endpoint::socket_name(me());
     let wrong = [open.place(), missing.place()];
@@ -276,7 +277,7 @@ fn the_right_server_is_found_behind_wrong_places() {
     let places = [wrong.as_slice(), &[good.place()]].concat();
     let (_, peer) = try_places(std::process::id(), own_uid(), &name, &places).unwrap();
     assert_eq!(peer.pid, Some(std::process::id()));
-    // Of another owner than the process's, the same folder is not trusted.
+    // The same folder is not trusted for a process with another owner.
     let error = try_places(std::process::id(), own_uid() + 1, &name, &[good.place()]).unwrap_err();
     assert!(error.to_string().contains("it belongs to uid"), "{error}");
     drop(listener);

@@ -1,4 +1,4 @@
-//! The controller's end: opening a process's pipe and making sure that it is that process's.
+//! The controller's end: opens a process's pipe and verifies its server.
 
 use super::stream::Stream;
 use crate::endpoint;
@@ -17,11 +17,11 @@ use windows_sys::Win32::Security::OWNER_SECURITY_INFORMATION;
 use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_OVERLAPPED, SECURITY_IDENTIFICATION};
 use windows_sys::Win32::System::Pipes::{GetNamedPipeServerProcessId, WaitNamedPipeW};
 
-/// How long an agent may leave every instance of its pipe taken.
+/// Time for which all instances of an agent's pipe may be taken.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
-    let (key, owner) = identify(pid).map_err(|error| from_process(pid, error))?;
+    let (key, owner) = identify_process(pid).map_err(|error| from_process(pid, error))?;
     let name = endpoint::pipe_name(key);
     let handle = open(&name).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => ConnectError::NoAgent { pid, looked_in: vec![name.clone()] },
@@ -45,8 +45,9 @@ pub(crate) fn connect(pid: u32) -> Result<(Stream, Peer), ConnectError> {
     Ok((Stream::new(handle).map_err(failed)?, peer))
 }
 
-/// Who the process is. An elevated administrator may look at anyone's, but has to ask for it.
-fn identify(pid: u32) -> Result<(ProcessKey, Owner), ProcessError> {
+/// Returns the identity of the process. An elevated administrator may inspect every process, but has to enable
+/// the privilege first.
+fn identify_process(pid: u32) -> Result<(ProcessKey, Owner), ProcessError> {
     let ask = || Ok((process::key_of(pid)?, process::owner_of(pid)?));
     match ask() {
         Err(ProcessError::NotAllowed { .. }) if process::enable_debug_privilege() => ask(),
@@ -54,7 +55,7 @@ fn identify(pid: u32) -> Result<(ProcessKey, Owner), ProcessError> {
     }
 }
 
-/// Opens the pipe so that its server can learn who we are but not act as us.
+/// Opens the pipe so that its server can identify_process us but not act as us.
 fn open(name: &str) -> io::Result<OwnedHandle> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -70,12 +71,12 @@ fn open(name: &str) -> io::Result<OwnedHandle> {
                 return Err(error);
             }
             Err(_) if Instant::now() >= deadline => {
-                let what = "its agent does not accept connections (is the process stopped?)";
-                return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+                let message = "its agent does not accept connections (is the process stopped?)";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
             }
             Err(_) => {
                 let wide = U16CString::from_str(name).map_err(io::Error::other)?;
-                // SAFETY: a NUL-terminated name. Whether it became free shows when it is opened.
+                // SAFETY: a NUL-terminated name. The next open shows whether an instance became free.
                 unsafe { WaitNamedPipeW(wide.as_ptr(), 100) };
             }
         }
@@ -84,19 +85,20 @@ fn open(name: &str) -> io::Result<OwnedHandle> {
 
 fn server_of(handle: &OwnedHandle) -> io::Result<u32> {
     let mut pid = 0;
-    // SAFETY: the handle is an open pipe's; the out-parameter is ours.
+    // SAFETY: the handle belongs to an open pipe; the out-parameter is ours.
     if unsafe { GetNamedPipeServerProcessId(handle.as_raw_handle(), &mut pid) } == 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(pid)
 }
 
-/// The SID of the pipe's owner, which its maker can only set to itself (or, as an administrator, to that group).
+/// Returns the SID of the pipe's owner. Its creator can only set it to itself (or, as an administrator, to that
+/// group).
 fn owner_of_pipe(handle: &OwnedHandle) -> io::Result<String> {
     let mut owner = std::ptr::null_mut();
     let mut descriptor = std::ptr::null_mut();
-    // SAFETY: the handle was opened for reading, which includes READ_CONTROL; on success the owner points into the
-    // descriptor, which is ours and freed with LocalFree once the owner has been copied.
+    // SAFETY: the handle was opened for reading, which includes READ_CONTROL; on success the owner points into
+    // the descriptor, which is ours and is freed with LocalFree after the owner has been copied.
     unsafe {
         let code = GetSecurityInfo(
             handle.as_raw_handle(),

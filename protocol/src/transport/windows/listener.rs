@@ -19,7 +19,7 @@ use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 use windows_sys::Win32::Storage::FileSystem::SECURITY_ANONYMOUS;
 use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, WaitNamedPipeW};
 
-/// Bytes the system is asked to buffer in each direction.
+/// Requested buffer size in each direction, bytes.
 const BUFFER: u32 = 64 << 10;
 
 #[derive(Debug)]
@@ -35,12 +35,13 @@ impl Listener {
         let failed = |source| BindError::Io { name: name.clone(), source };
         let owner = process::owner_of(me.pid).map_err(|error| failed(io::Error::other(error)))?;
         let security = security(&owner.sid).map_err(failed)?;
-        // The flag below refuses a name that exists; Wine 8 ignores it, and would share the name.
+        // The flag below refuses an existing name; Wine 8 ignores it and would share the name.
         if exists(&name).map_err(failed)? {
             return Err(taken(&name));
         }
-        // interprocess creates the first instance with FILE_FLAG_FIRST_PIPE_INSTANCE, and all of them with
-        // PIPE_REJECT_REMOTE_CLIENTS and not inheritable, by default; the latter two are said here all the same.
+        // By default, interprocess creates the first instance with FILE_FLAG_FIRST_PIPE_INSTANCE, and all of
+        // them not inheritable and with PIPE_REJECT_REMOTE_CLIENTS. The latter two are explicit here all the
+        // same.
         let pipe = PipeListenerOptions::new()
             .path(name.as_str())
             .accept_remote(false)
@@ -59,7 +60,7 @@ impl Listener {
         }
         let accepted = self.pipe.accept();
         if self.closed.load(Ordering::Acquire) {
-            // Another thread may wait: each wakes the next.
+            // Another thread may be waiting; each wakes the next.
             self.wake();
             return Err(AcceptError::Closed);
         }
@@ -68,7 +69,7 @@ impl Listener {
         Ok((Stream::new(handle).map_err(AcceptError::Io)?, peer))
     }
 
-    /// A pipe's name lives as long as its listener.
+    /// Does nothing: a pipe's name lives as long as its listener.
     pub(crate) fn unlink(&self) {}
 
     pub(crate) fn close(&self) {
@@ -80,8 +81,8 @@ impl Listener {
         self.name.clone()
     }
 
-    /// Connects once, so that a waiting accept returns. When the pipe is busy there is a connection to accept
-    /// already.
+    /// Connects once, so that a waiting accept returns. If the pipe is busy, there already is a connection to
+    /// accept.
     fn wake(&self) {
         let _ =
             OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_ANONYMOUS).open(&self.name);
@@ -93,8 +94,8 @@ fn into_handle(stream: DuplexPipeStream<Bytes>) -> Result<OwnedHandle, AcceptErr
         .map_err(|_| AcceptError::Io(io::Error::other("the pipe's handle is shared")))
 }
 
-/// Owned by the host's user, whom a client can check; open to that user, SYSTEM and Administrators. (A token that is
-/// not elevated holds Administrators for denying only.)
+/// Returns a descriptor owned by the host's user, which a client can check, and open to that user, SYSTEM and
+/// Administrators. (A token that is not elevated has Administrators for denying only.)
 fn security(user: &str) -> io::Result<SecurityDescriptor> {
     let text = format!("O:{user}D:P(A;;GA;;;{user})(A;;GA;;;SY)(A;;GA;;;BA)");
     SecurityDescriptor::deserialize(&U16CString::from_str(text).map_err(io::Error::other)?)
@@ -102,12 +103,12 @@ fn security(user: &str) -> io::Result<SecurityDescriptor> {
 
 fn exists(name: &str) -> io::Result<bool> {
     let wide = U16CString::from_str(name).map_err(io::Error::other)?;
-    // SAFETY: a NUL-terminated name. One millisecond, because 0 would mean the server's own default.
+    // SAFETY: a NUL-terminated name. One millisecond, because 0 would mean the server's default.
     let free_instance = unsafe { WaitNamedPipeW(wide.as_ptr(), 1) != 0 };
     Ok(free_instance || io::Error::last_os_error().kind() != io::ErrorKind::NotFound)
 }
 
-/// A name that exists already is refused to the first-instance flag with ERROR_ACCESS_DENIED (or as busy).
+/// Maps the error for a taken name: the first-instance flag fails with ERROR_ACCESS_DENIED (or as busy).
 fn refused(name: &str, source: io::Error) -> BindError {
     match source.raw_os_error().map(|code| code as u32) {
         Some(ERROR_ACCESS_DENIED | ERROR_PIPE_BUSY) => taken(name),
@@ -116,15 +117,15 @@ fn refused(name: &str, source: io::Error) -> BindError {
 }
 
 fn taken(name: &str) -> BindError {
-    BindError::Squatted { name: name.to_owned(), why: "another pipe has this name already".to_owned() }
+    BindError::Squatted { name: name.to_owned(), why: "another pipe already has this name".to_owned() }
 }
 
-/// Best effort: for the audit, not for admission, which is the pipe's access list's.
+/// Returns the peer on a best-effort basis. It serves the audit; the pipe's access list decides on admission.
 fn peer_of(handle: &OwnedHandle) -> Peer {
     let mut pid = 0;
-    // SAFETY: the handle is a connected pipe's server end; the out-parameter is ours.
-    let told = unsafe { GetNamedPipeClientProcessId(handle.as_raw_handle(), &mut pid) != 0 };
-    let pid = told.then_some(pid);
+    // SAFETY: the handle is the server end of a connected pipe; the out-parameter is ours.
+    let known = unsafe { GetNamedPipeClientProcessId(handle.as_raw_handle(), &mut pid) != 0 };
+    let pid = known.then_some(pid);
     let owner = pid.and_then(|pid| process::owner_of(pid).ok());
     Peer { pid, user: owner.map_or_else(|| "unknown".to_owned(), |owner| owner.sid) }
 }

@@ -1,4 +1,4 @@
-//! Traps set for both ends. Who may open a pipe is the system's to enforce, and Wine does not.
+//! Attacks on both ends. The access list of a pipe is not tested, because Wine does not enforce it.
 
 use super::client::connect;
 use super::listener::Listener;
@@ -14,8 +14,8 @@ fn squat(process: ProcessKey) -> PipeListener<Bytes, Bytes> {
 }
 
 #[test]
-fn a_server_that_is_another_process_is_refused() {
-    // Waits for its input, which ends with the test.
+fn refuses_a_server_in_another_process() {
+    // Waits for input, which ends with the test.
     let mut child = Command::new("cmd").args(["/c", "pause"]).stdin(Stdio::piped()).spawn().unwrap();
     let squatter = squat(process::key_of(child.id()).unwrap());
     let error = connect(child.id()).unwrap_err();
@@ -29,9 +29,9 @@ fn a_server_that_is_another_process_is_refused() {
 }
 
 #[test]
-fn a_squatted_name_is_refused_and_nothing_is_served() {
+fn refuses_a_squatted_name() {
     let me = process::own_key().unwrap();
-    // Not this process's own name, so that this test and that of the endpoint can run at once.
+    // Another name than this process's own, so that this test can run beside the one of the endpoint.
     let other = ProcessKey { start: me.start + 1, ..me };
     let squatter = squat(other);
     let error = Listener::bind(other).unwrap_err();
@@ -41,7 +41,7 @@ fn a_squatted_name_is_refused_and_nothing_is_served() {
 }
 
 #[test]
-fn processes_are_told_by_their_creation_time_and_owner() {
+fn identifies_processes_by_creation_time_and_owner() {
     let me = process::own_key().unwrap();
     assert_eq!(me.pid, std::process::id());
     assert!(me.start > 0);
@@ -54,7 +54,7 @@ fn processes_are_told_by_their_creation_time_and_owner() {
 }
 
 #[test]
-fn an_ended_process_is_none_even_while_somebody_holds_its_handle() {
+fn an_ended_process_with_an_open_handle_is_gone() {
     let mut child = Command::new("cmd").args(["/c", "exit 3"]).spawn().unwrap();
     child.wait().unwrap();
     let gone = process::key_of(child.id());
@@ -62,8 +62,8 @@ fn an_ended_process_is_none_even_while_somebody_holds_its_handle() {
 }
 
 #[test]
-fn the_debug_privilege_is_enabled_or_not_held() {
-    // Either way twice the same, and this process can still be looked at.
+fn enabling_the_debug_privilege_is_idempotent() {
+    // Both calls return the same, and this process can still be inspected.
     assert_eq!(process::enable_debug_privilege(), process::enable_debug_privilege());
     assert!(process::owner_of(std::process::id()).is_ok());
 }

@@ -1,4 +1,4 @@
-//! The domains made so far, and calls into them.
+//! The AppDomains created so far, and calls into them.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ pub enum Entry {
     Parse,
     /// Adds to a static.
     Bump,
-    /// Which domain it runs in.
+    /// Returns the id of the current domain.
     Where,
 }
 
 impl Entry {
     const ALL: [Self; 6] = [Self::Add, Self::Same, Self::Size, Self::Parse, Self::Bump, Self::Where];
 
-    /// Those that count calls, with the method they call, as patterns name it.
+    /// The entries that count calls, each with the pattern of the method that it calls.
     pub const COUNTED: [(Self, &str); 4] = [
         (Self::Add, "domains!Domains.Work.Add"),
         (Self::Same, "domains!Domains.Work.Same<T>"),
@@ -37,7 +37,7 @@ impl Entry {
         (Self::Parse, "System.Private.CoreLib!System.Version.ParseVersion"),
     ];
 
-    /// As a command names it.
+    /// Parses an entry from its name in a command.
     pub fn named(kind: &str) -> Result<Self> {
         let is = |entry: &&Self| entry.method().eq_ignore_ascii_case(kind);
         Self::ALL.iter().find(is).copied().with_context(|| format!("there is no kind {kind}"))
@@ -55,7 +55,7 @@ impl Entry {
     }
 }
 
-/// A domain with the library in it.
+/// An AppDomain that has loaded the library.
 struct Domain {
     name: String,
     id: u32,
@@ -75,10 +75,10 @@ pub struct Domains {
 }
 
 impl Domains {
-    /// Starts the runtime of `framework`; `program` is the assembly that each domain loads.
+    /// Starts the runtime of `framework`. Each domain loads the assembly `program`.
     ///
     /// # Errors
-    /// A sentence when a file is missing, or with what the runtime answered.
+    /// When a file is missing or the runtime fails.
     pub fn start(framework: &Path, program: &Path) -> Result<Self> {
         ensure!(program.is_file(), "{} is not a file", program.display());
         let library = Library::load(&framework.join("libcoreclr.so"))?;
@@ -97,10 +97,11 @@ impl Domains {
         Ok(Self { library, first_host, properties, assembly, domains: Vec::new() })
     }
 
-    /// Makes a domain and loads the program into it, but runs none of its methods. Answers the domain's number.
+    /// Creates a domain, loads the program into it without running any of its methods, and returns the domain's
+    /// id.
     ///
     /// # Errors
-    /// When there is one of that name, or with what the runtime answered.
+    /// When a domain of that name exists or the runtime fails.
     pub fn create(&mut self, name: &str) -> Result<u32> {
         ensure!(self.find(name).is_err(), "there is a domain {name}");
         let (object, host, id) = if self.domains.is_empty() {
@@ -124,15 +125,15 @@ impl Domains {
         Ok(id)
     }
 
-    /// The domains' names, in order of creation.
+    /// Returns the names of the domains in order of creation.
     pub fn names(&self) -> Vec<String> {
         self.domains.iter().map(|domain| domain.name.clone()).collect()
     }
 
-    /// Calls an entry inside a domain; what it answered.
+    /// Calls an entry inside a domain and returns its result.
     ///
     /// # Errors
-    /// When there is no such domain, or the entry says that a result was wrong.
+    /// When the domain does not exist, or the entry reports a wrong result.
     pub fn call(&mut self, name: &str, entry: Entry, argument: i32) -> Result<i32> {
         let domain = self.find(name)?;
         let delegate = domain.delegates[entry as usize];
@@ -151,7 +152,7 @@ impl Domains {
     /// Shuts the runtime down.
     ///
     /// # Errors
-    /// With what the runtime answered.
+    /// When the runtime reports a failure.
     pub fn stop(&mut self) -> Result<()> {
         for domain in self.domains.iter().skip(1) {
             domain.host.stop()?;
@@ -168,7 +169,7 @@ impl Domains {
     }
 }
 
-/// Every assembly of the framework, as the runtime's property wants them.
+/// Returns the paths of all framework assemblies as a runtime property value.
 fn assemblies(framework: &Path) -> Result<String> {
     let mut paths = Vec::new();
     let files =

@@ -1,4 +1,4 @@
-//! The public hosting interface of CoreCLR 2.1: `ICLRRuntimeHost4` of `mscoree.h`, as far as it is used here.
+//! The part of CoreCLR 2.1's public hosting interface that the host uses: `ICLRRuntimeHost4` of `mscoree.h`.
 
 use std::ffi::c_void;
 
@@ -10,18 +10,19 @@ pub const HOST_ID: [u8; 16] =
 /// The runtime's own authentication key for `Authenticate` (a constant of `mscoree.idl`).
 const KEY: u64 = 0x01C6_CA6F_9402_5800;
 /// `APPDOMAIN_ENABLE_PLATFORM_SPECIFIC_APPS`, `APPDOMAIN_ENABLE_PINVOKE_AND_CLASSIC_COMINTEROP`,
-/// `APPDOMAIN_ENABLE_ASSEMBLY_LOADFILE`, `APPDOMAIN_DISABLE_TRANSPARENCY_ENFORCEMENT`: what `coreclr_initialize` sets.
+/// `APPDOMAIN_ENABLE_ASSEMBLY_LOADFILE` and `APPDOMAIN_DISABLE_TRANSPARENCY_ENFORCEMENT`, which
+/// `coreclr_initialize` sets too.
 const DOMAIN_FLAGS: u32 = 0x40 | 0x10 | 0x80 | 0x100;
 
 /// `GetCLRRuntimeHost` of `libcoreclr.so`.
 pub type GetHost = unsafe extern "C" fn(interface: *const [u8; 16], host: *mut *mut c_void) -> i32;
-/// A `static int METHOD(int)` of managed code, entered from native code.
+/// A managed `static int METHOD(int)`, called from native code.
 pub type Delegate = unsafe extern "C" fn(i32) -> i32;
-/// A function whose signature does not matter because it is never called.
+/// A function that is never called, so its signature does not matter.
 type Unused = *const c_void;
 type Wide = *const u16;
 
-/// The interface's methods in order.
+/// The interface's methods in vtable order.
 #[repr(C)]
 struct Methods {
     query_interface: Unused,
@@ -36,7 +37,7 @@ struct Methods {
     get_current_app_domain_id: Unused,
     execute_application: Unused,
     execute_in_default_app_domain: Unused,
-    #[allow(clippy::type_complexity)] // as the interface has it
+    #[allow(clippy::type_complexity)] // signature of the interface
     create_app_domain_with_manager: unsafe extern "C" fn(
         *mut c_void,
         Wide,
@@ -57,44 +58,46 @@ struct Methods {
     unload_app_domain_2: unsafe extern "C" fn(*mut c_void, u32, i32, *mut i32) -> i32,
 }
 
-/// A host object; each makes at most one domain. Never released: they live as long as the process.
+/// A host object. Each one creates at most one domain. Host objects are never released; they live as long as
+/// the process.
 #[derive(Clone, Copy)]
 pub struct Host(*mut c_void);
 
 impl Host {
-    /// A new host object, authenticated.
+    /// Creates and authenticates a host object.
     ///
     /// # Safety
-    /// `get` is `GetCLRRuntimeHost` of a runtime whose platform layer is initialised.
+    /// `get` is `GetCLRRuntimeHost` of a runtime with an initialised platform layer.
     pub unsafe fn new(get: GetHost) -> Result<Self> {
         let mut object = std::ptr::null_mut();
-        // SAFETY: both pointers are to live values of the types the function takes.
+        // SAFETY: both pointers refer to live values of the types that the function expects.
         check("GetCLRRuntimeHost", unsafe { get(&HOST_ID, &mut object) })?;
         if object.is_null() {
             bail!("GetCLRRuntimeHost gave no object");
         }
         let host = Self(object);
-        // SAFETY: the object is an ICLRRuntimeHost4, which the id asked for.
+        // SAFETY: the object implements ICLRRuntimeHost4, the requested interface.
         check("Authenticate", unsafe { (host.methods().authenticate)(object, KEY) })?;
         Ok(host)
     }
 
     fn methods(&self) -> &Methods {
-        // SAFETY: a COM object begins with a pointer to its methods, which live as long as the library.
+        // SAFETY: a COM object starts with a pointer to its methods, which live as long as the library.
         unsafe { &**self.0.cast::<*const Methods>() }
     }
 
-    /// Starts the runtime, or counts one more start of it.
+    /// Starts the runtime, or increments its start count.
     pub fn start(&self, first: bool) -> Result<()> {
         if first {
-            // SAFETY: a live ICLRRuntimeHost4; 0 is the workstation collector, nothing concurrent.
+            // SAFETY: a live ICLRRuntimeHost4; 0 selects the non-concurrent workstation collector.
             check("SetStartupFlags", unsafe { (self.methods().set_startup_flags)(self.0, 0) })?;
         }
         // SAFETY: a live ICLRRuntimeHost4.
         check("Start", unsafe { (self.methods().start)(self.0) })
     }
 
-    /// `CreateAppDomainWithManager` without a manager: names the default domain. Answers its number.
+    /// Calls `CreateAppDomainWithManager` without a manager, which names the default domain. Returns the
+    /// domain's id.
     pub fn create_domain(&self, name: &str, properties: &[(&str, String)]) -> Result<u32> {
         let name = wide(name);
         let keys: Vec<_> = properties.iter().map(|(key, _)| wide(key)).collect();
@@ -102,7 +105,8 @@ impl Host {
         let key_pointers: Vec<Wide> = keys.iter().map(|key| key.as_ptr()).collect();
         let value_pointers: Vec<Wide> = values.iter().map(|value| value.as_ptr()).collect();
         let mut id = 0;
-        // SAFETY: zero-ended strings and arrays of the given length, all alive during the call, which copies them.
+        // SAFETY: the null-terminated strings and the arrays of the given length live during the call, which
+        // copies them.
         let result = unsafe {
             (self.methods().create_app_domain_with_manager)(
                 self.0,
@@ -119,11 +123,11 @@ impl Host {
         check("CreateAppDomainWithManager", result).map(|()| id)
     }
 
-    /// A native entry to `static int METHOD(int)` in the domain that this host object made.
+    /// Returns a native entry point of `static int METHOD(int)` in the domain of this host object.
     pub fn delegate(&self, domain: u32, assembly: &str, class: &str, method: &str) -> Result<Delegate> {
         let (assembly, class, name) = (wide(assembly), wide(class), wide(method));
         let mut delegate = None;
-        // SAFETY: zero-ended strings, alive during the call; a place for the answer.
+        // SAFETY: the null-terminated strings live during the call, and the result has a place.
         let result = unsafe {
             (self.methods().create_delegate)(
                 self.0,
@@ -138,7 +142,7 @@ impl Host {
         delegate.ok_or_else(|| anyhow::anyhow!("CreateDelegate for {method} gave none"))
     }
 
-    /// Ends the default domain, which shuts the runtime down.
+    /// Unloads the default domain, which shuts the runtime down.
     pub fn unload_default(&self, domain: u32) -> Result<()> {
         let mut code = 0;
         // SAFETY: a live ICLRRuntimeHost4 and a place for the exit code.
@@ -147,7 +151,7 @@ impl Host {
         })
     }
 
-    /// Takes one start back.
+    /// Decrements the runtime's start count.
     pub fn stop(&self) -> Result<()> {
         // SAFETY: a live ICLRRuntimeHost4 that was started.
         check("Stop", unsafe { (self.methods().stop)(self.0) })
@@ -161,7 +165,7 @@ fn check(what: &str, result: i32) -> Result<()> {
     Ok(())
 }
 
-/// UTF-16 with a zero at its end.
+/// Returns null-terminated UTF-16.
 fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }

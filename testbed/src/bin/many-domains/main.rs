@@ -1,23 +1,23 @@
-//! A host of several real AppDomains in one .NET Core 2.1.30 process, for tests: **an unsupported configuration of a
-//! real runtime**. The public hosting interface makes one domain only; further ones are made with private functions
-//! of that very build of `libcoreclr.so` (see `private.rs`), and any other build is refused.
+//! A test host with several real AppDomains in one .NET Core 2.1.30 process: **an unsupported configuration of
+//! a real runtime**. The public hosting interface creates only one domain. Private functions of one particular
+//! build of `libcoreclr.so` create the others (see `private.rs`); the host refuses any other build.
 //!
 //! ```text
 //! many-domains FRAMEWORK LIBRARY     FRAMEWORK: folder of libcoreclr.so; LIBRARY: domains.dll (programs/domains.cs)
 //! ```
-//! then commands, one a line (names of domains have no spaces):
+//! The host then reads commands, one per line (domain names contain no spaces):
 //! ```text
-//! create NAME        -> created NAME ID          a domain with that name; the first is the default domain, renamed
+//! create NAME        -> created NAME ID          a domain of that name; the first one is the default domain, renamed
 //! call NAME KIND N   -> called NAME KIND TOTAL   KIND: add, same, size (methods of the library, called N times
 //!                                                there), parse (of the core library); TOTAL: of that domain so far
 //! round N            -> round N                  every kind N times in every domain
 //! bump NAME N        -> bumped NAME TOTAL        adds to a static of that domain
-//! where NAME         -> where NAME ID            the domain that managed code sees itself in
+//! where NAME         -> where NAME ID            the current domain as managed code sees it
 //! truth              -> truth NAME/METHOD CALLS, ..., end
 //! exit
 //! ```
-//! It says `ready PID` first, when the runtime runs and before any domain but the default one is there. A wrong
-//! command is answered `error SENTENCE`. It ends with 0 after `exit` or at the end of its input.
+//! It prints `ready PID` once the runtime runs, when only the default domain exists. It answers a wrong command
+//! with `error SENTENCE`, and ends with code 0 after `exit` or at the end of its input.
 
 #[cfg(target_os = "linux")]
 mod domains;
@@ -73,7 +73,7 @@ mod linux {
         domains.stop()
     }
 
-    /// Carries out one command; the answer may have several lines.
+    /// Executes one command and returns the answer, which may have several lines.
     fn obey(domains: &mut Domains, line: &str) -> Result<String> {
         let words: Vec<&str> = line.split(' ').collect();
         Ok(match words.as_slice() {
@@ -100,7 +100,7 @@ mod linux {
         })
     }
 
-    /// What each domain counted itself.
+    /// Returns the calls that each domain counted itself.
     fn truth(domains: &mut Domains) -> Result<String> {
         let mut lines = String::new();
         for name in domains.names() {

@@ -1,5 +1,5 @@
-//! What `libcoreclr.so` of .NET Core 2.1.30 does not export: found in its symbol table, used with an offset of that
-//! one build, which is checked. This is what makes the configuration an unsupported one.
+//! Private functions and fields of `libcoreclr.so` of .NET Core 2.1.30, found through its symbol table and one
+//! offset. The build id is checked. Their use makes the configuration unsupported.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
@@ -10,7 +10,7 @@ use object::{Object, ObjectSymbol};
 
 use crate::hosting::{Delegate, GetHost};
 
-/// The build id of `libcoreclr.so` 2.1.30 for x86-64; the offset below is this build's.
+/// The build id of `libcoreclr.so` 2.1.30 for x86-64; the offset below belongs to this build.
 const BUILD_ID: [u8; 20] = [
     0x15, 0x1f, 0x13, 0x8a, 0x35, 0xfa, 0xc7, 0x9a, 0x66, 0x5d, 0x2c, 0xcc, 0x70, 0xda, 0xca, 0xf3, 0xba,
     0x91, 0x28, 0x53,
@@ -24,7 +24,7 @@ const INITIALIZE: &str = "PAL_InitializeCoreCLR";
 const CREATE_OBJECT: &str = "_ZN9AppDomain21CreateUnmanagedObjectER23AppDomainCreationHolderIS_E";
 /// `SystemDomain::m_pSystemDomain`.
 const SYSTEM_DOMAIN: &str = "_ZN12SystemDomain15m_pSystemDomainE";
-/// `SetupThreadNoThrow(HRESULT*)`: this thread's `Thread`, made when there is none.
+/// `SetupThreadNoThrow(HRESULT*)`: returns this thread's `Thread`, creating it if needed.
 const SETUP_THREAD: &str = "_Z18SetupThreadNoThrowPi";
 /// `Thread::DoADCallBack(AppDomain*, void (*)(void*), void*, DWORD, BOOL)`: runs a function in another domain.
 const CALL_BACK: &str = "_ZN6Thread12DoADCallBackEP9AppDomainPFvPvES2_ji";
@@ -36,7 +36,7 @@ type CallBack =
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DomainObject(*mut c_void);
 
-/// The runtime's library, loaded for good, with the addresses of what is used of it.
+/// The runtime's library, never unloaded, with the addresses that the host uses.
 pub struct Library {
     /// `GetCLRRuntimeHost`.
     pub get_host: GetHost,
@@ -51,11 +51,11 @@ impl Library {
     /// Loads the library and initialises its platform layer.
     ///
     /// # Errors
-    /// A sentence when it is another build, lacks a symbol or cannot be loaded.
+    /// When the library is another build, lacks a symbol or cannot be loaded.
     pub fn load(path: &Path) -> Result<Self> {
         let addresses = Addresses::read(path)?;
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
-        // SAFETY: the library's initialisers are those of the runtime, made to be loaded by hosts.
+        // SAFETY: the library's initialisers are the runtime's own, designed to be loaded by hosts.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }
             .with_context(|| format!("cannot load {}", path.display()))?;
         // SAFETY: the exported function has this signature.
@@ -64,7 +64,7 @@ impl Library {
         std::mem::forget(library);
         let base = (get_host as usize).wrapping_sub(addresses.of(GET_HOST)?);
         let at = |name| anyhow::Ok(base.wrapping_add(addresses.of(name)?));
-        // SAFETY: addresses of functions of the checked build, with the signatures they have there.
+        // SAFETY: addresses of functions of the checked build, cast to their signatures in that build.
         let loaded = unsafe {
             Self {
                 get_host,
@@ -83,13 +83,13 @@ impl Library {
         };
         let own = std::env::current_exe()?.into_os_string().into_encoded_bytes();
         let own = CString::new(own)?;
-        // SAFETY: a zero-ended path; called once, before anything else of the runtime.
+        // SAFETY: a null-terminated path; this is the first call into the runtime, made once.
         let failed = unsafe { (loaded.initialize)(own.as_ptr()) };
         ensure!(failed == 0, "PAL_InitializeCoreCLR answered {failed}");
         Ok(loaded)
     }
 
-    /// Where the runtime keeps its default domain.
+    /// Returns the runtime's pointer to its default domain.
     fn default_slot(&self) -> Result<*mut *mut c_void> {
         // SAFETY: a static of the loaded library.
         let system = unsafe { *self.system_domain };
@@ -97,7 +97,7 @@ impl Library {
         Ok(system.wrapping_byte_add(DEFAULT_DOMAIN).cast())
     }
 
-    /// The default domain.
+    /// Returns the default domain.
     pub fn default_domain(&self) -> Result<DomainObject> {
         // SAFETY: in the checked build the slot is a field of a live SystemDomain.
         let object = unsafe { *self.default_slot()? };
@@ -105,16 +105,16 @@ impl Library {
         Ok(DomainObject(object))
     }
 
-    /// A new domain object, the runtime's default domain while `body` runs.
+    /// Creates a domain object and makes it the runtime's default domain while `body` runs.
     pub fn with_new_domain<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<(DomainObject, T)> {
-        // The holder's first field is the domain; it lives on because the holder's destructor never runs.
+        // The holder's first field is the domain. It survives because the holder's destructor never runs.
         let mut holder = [0_usize; 8];
-        // SAFETY: the runtime has started; the holder is zeroed, as its constructor leaves it, and large enough.
+        // SAFETY: the runtime has started; the holder is large enough and zeroed, as its constructor leaves it.
         unsafe { (self.create_object)(&mut holder) };
         let object = holder[0] as *mut c_void;
         ensure!(!object.is_null(), "AppDomain::CreateUnmanagedObject made no domain");
         let slot = self.default_slot()?;
-        // SAFETY: the field of a live SystemDomain; no other thread makes domains here.
+        // SAFETY: the field belongs to a live SystemDomain; no other thread creates domains here.
         let before = unsafe { std::ptr::replace(slot, object) };
         let result = body();
         // SAFETY: as above.
@@ -122,37 +122,37 @@ impl Library {
         Ok((DomainObject(object), result?))
     }
 
-    /// Runs a delegate inside a domain that this thread is not in.
+    /// Runs a delegate inside a domain other than this thread's current one.
     pub fn call_in(&self, domain: DomainObject, delegate: Delegate, argument: i32) -> Result<i32> {
         let mut result = 0;
-        // SAFETY: the runtime has started; a place for an HRESULT.
+        // SAFETY: the runtime has started; the HRESULT has a place.
         let thread = unsafe { (self.setup_thread)(&mut result) };
         if thread.is_null() {
             bail!("SetupThreadNoThrow answered 0x{result:08x}");
         }
         let mut entry = Inside { delegate, argument, answer: None };
-        // SAFETY: `inside` gets `entry`, which outlives the call; 1 and 1 are what the runtime's own callers pass.
+        // SAFETY: `inside` gets `entry`, which outlives the call; the runtime's own callers also pass 1 and 1.
         unsafe { (self.call_back)(thread, domain.0, inside, (&raw mut entry).cast(), 1, 1) };
         entry.answer.context("the runtime did not enter the domain")
     }
 }
 
-/// What [`inside`] is to do.
+/// The argument of [`inside`].
 struct Inside {
     delegate: Delegate,
     argument: i32,
     answer: Option<i32>,
 }
 
-/// Runs in the other domain, in preemptive mode, as a delegate's native callers must.
+/// Runs in the other domain, in preemptive mode, as native callers of a delegate must.
 unsafe extern "C" fn inside(entry: *mut c_void) {
     // SAFETY: `call_in` passes its own live value, which nobody else touches meanwhile.
     let entry = unsafe { &mut *entry.cast::<Inside>() };
-    // SAFETY: a delegate of the domain that the runtime has entered; it throws nothing.
+    // SAFETY: the delegate belongs to the domain that the runtime has entered; it throws nothing.
     entry.answer = Some(unsafe { (entry.delegate)(entry.argument) });
 }
 
-/// Addresses in the library's file, by symbol.
+/// Addresses in the library's file by symbol.
 struct Addresses(HashMap<&'static str, usize>);
 
 impl Addresses {

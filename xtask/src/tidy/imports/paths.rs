@@ -68,7 +68,9 @@ impl Visitor<'_> {
                     let name = name.to_string();
                     if colons != 2 || path.is_empty() {
                         self.finish(&mut path);
-                        if matches!(name.as_str(), "crate" | "super" | "self") || self.children.contains(&name) {
+                        if matches!(name.as_str(), "crate" | "super" | "self")
+                            || self.children.contains(&name)
+                        {
                             path.push(name);
                         }
                     } else {

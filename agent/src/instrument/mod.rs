@@ -1,0 +1,13 @@
+//! Instrumented bodies: the IL that calls probe helpers, the metadata tokens that it needs, and the choice between
+//! the forms of such a call. Knows modules and their metadata; must not know dials, rows or sessions.
+#![forbid(unsafe_code)]
+
+pub mod async_completion;
+pub mod call_form;
+pub mod instrumentation;
+pub mod instrumented_body;
+pub mod metadata_room;
+pub mod timed_body;
+pub mod tokens;
+
+pub use instrumentation::Instrumentation;

@@ -1,0 +1,266 @@
+//! Metadata that probes need in a module. The ReJIT thread creates it before it requests bodies: one
+//! StandAloneSig for the call site (with the type for the cheap call), and one for each set of local variables
+//! that is extended.
+#![forbid(unsafe_code)]
+
+use super::call_form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
+use super::metadata_room::{self, HeapRoom};
+use crate::catalogue::{Module, Modules};
+use crate::clr::emit::Emitter;
+use crate::clr::hresult::E_FAIL;
+use crate::clr::metadata::Import;
+use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
+use crate::signature::{Type, append_locals, write_locals};
+use crate::sync::lock;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Mutex, OnceLock};
+
+/// Table number of AssemblyRef (ECMA-335 II.22.5).
+const ASSEMBLY_REF: u32 = 0x23;
+/// Assembly that programs reference for types of the core library.
+const FACADE: &str = "System.Runtime";
+/// Number of variables in the smallest filler: more of one kind than any body has.
+const FILLER: usize = 333;
+
+/// Opens a module's metadata for writing while the module loads, before anybody reads it. Done later, beside
+/// readers, it crashed hosts: a reader sees tables while they are made writable. A module without room
+/// ([`metadata_room`]) is widened as well.
+///
+/// # Errors
+/// If the metadata cannot be extended.
+pub fn open(info: &ProfilerInfo, module: &LoadedModule, tokens: &ModuleTokens) -> Result<(), ClrError> {
+    match open_quietly(info, module, tokens)? {
+        true => info.apply_metadata(module),
+        false => Ok(()),
+    }
+}
+
+/// Like [`open`], but does not notify the runtime (`ApplyMetaData`), which may wait for other threads. Returns
+/// whether that is necessary.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_quietly(
+    info: &ProfilerInfo,
+    module: &LoadedModule,
+    tokens: &ModuleTokens,
+) -> Result<bool, ClrError> {
+    let emitter = info.emitter(module)?;
+    let sizes = info.import(module)?.sizes()?;
+    let left = HeapRoom::of(&sizes);
+    if left.is_none() {
+        // Certainly new, so that it is added; the next addition finds the limit exceeded and widens.
+        let filler = write_locals(&vec![Type::I4; metadata_room::missing(sizes.blobs) + FILLER]);
+        emitter.stand_alone_sig(&filler.unwrap_or_default())?;
+        emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
+    }
+    lock(&tokens.local_sigs).room = left.unwrap_or(HeapRoom::Wide);
+    Ok(left.is_none())
+}
+
+/// Creates the call sites' tokens in `module`, which has been opened, at its first dial. `form` is the best
+/// form of a call here.
+///
+/// # Errors
+/// If the module is gone or its metadata cannot be extended.
+pub fn add_call_sites(
+    info: &ProfilerInfo,
+    modules: &Modules,
+    module: &Module,
+    form: CallForm,
+) -> Result<CallSites, ClrError> {
+    let gone = ClrError { call: "GetModuleMetaData", hresult: E_FAIL };
+    module
+        .while_loaded(|loaded| {
+            let emitter = info.emitter(loaded)?;
+            let suppress = match form {
+                CallForm::Suppressed => suppress_type(info, modules, &info.import(loaded)?, &emitter)?,
+                CallForm::Transition => None,
+            };
+            let form = if suppress.is_some() { CallForm::Suppressed } else { CallForm::Transition };
+            let sites = CallSites {
+                always: emitter.stand_alone_sig(&form.signature(suppress.unwrap_or_default()))?,
+                seldom: emitter.stand_alone_sig(&SELDOM_SIGNATURE)?,
+                form,
+            };
+            info.apply_metadata(loaded)?;
+            Ok(sites)
+        })
+        .unwrap_or(Err(gone))
+}
+
+/// Returns the TypeDef (core library) or TypeRef of the suppressing type; None if the module references no
+/// assembly that has or forwards it. The JIT usually reads only the name of a modifier. But for a call in a
+/// block that it considers rarely run it makes the runtime create a stub, which loads the type: `netstandard`
+/// and `mscorlib` do not forward it, and the call threw.
+fn suppress_type(
+    info: &ProfilerInfo,
+    modules: &Modules,
+    import: &Import,
+    emitter: &Emitter,
+) -> Result<Option<u32>, ClrError> {
+    if let Some(own) = import.find_type_def(SUPPRESS_NAME) {
+        return Ok(Some(own));
+    }
+    let mut scopes = BTreeSet::new();
+    for token in import.type_refs() {
+        match import.type_ref(token)? {
+            (_, name) if name == SUPPRESS_NAME => return Ok(Some(token)),
+            (scope, _) if scope >> 24 == ASSEMBLY_REF => drop(scopes.insert(scope)),
+            _ => {}
+        }
+    }
+    for scope in scopes {
+        let has_it = match import.assembly_ref(scope).as_deref() {
+            Ok("System.Private.CoreLib") => true,
+            Ok(FACADE) => facade_forwards(info, modules),
+            _ => false,
+        };
+        if has_it {
+            return emitter.type_ref(scope, SUPPRESS_NAME).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether the facade forwards the suppressing type. A trimmed one may not; that goes unnoticed if it
+/// loads after the module.
+fn facade_forwards(info: &ProfilerInfo, modules: &Modules) -> bool {
+    let modules = modules.all();
+    let mut facades = modules.iter().filter(|module| module.name == FACADE);
+    facades.all(|facade| facade.with_metadata(info, |import| import.forwards(SUPPRESS_NAME)) != Some(false))
+}
+
+/// Maximum number of signatures created for the counting bodies of one request: the CLR compares each with all
+/// that the module has, about 30 µs in a core library. Bodies beyond it call the helper; those without
+/// variables, the small ones, all share one signature. Timed bodies always get theirs.
+const MAX_NEW_SIGS: usize = 512;
+/// Number of signatures created before a thread that unloads the module gets its turn, which waits for 100 ms:
+/// with 11,000 existing ones, each takes 0.3 ms.
+const PART: usize = 256;
+/// Maximum number of local variables of a body that is extended: the JIT's own limit is 65,535 with its
+/// temporaries.
+const MAX_LOCALS: u32 = 60_000;
+
+/// Tokens that probes need in one module.
+#[derive(Default)]
+pub struct ModuleTokens {
+    /// Tokens of the call sites; set by the ReJIT thread before the first request, or when they turn out to be
+    /// impossible.
+    pub call_sites: OnceLock<Result<CallSites, ClrError>>,
+    /// Local-variable signatures extended by variables of the probe; the ReJIT thread adds to them before
+    /// requests.
+    pub local_sigs: Mutex<LocalSigs>,
+}
+
+/// Key of an extended signature: the StandAloneSig token of the original variables (0 if there are none), and
+/// for a timed body with a result the type of the variable that holds it.
+pub type LocalSigKey = (u32, Option<Type>);
+
+/// Local-variable signatures of a module with variables of the probe at the end.
+#[derive(Debug, Default)]
+pub struct LocalSigs {
+    made: HashMap<LocalSigKey, Option<SigWithLocal>>,
+    /// For each original, one of these that also serves a counting body.
+    counting: HashMap<u32, SigWithLocal>,
+    room: HeapRoom,
+}
+
+/// A signature with the probe's variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SigWithLocal {
+    /// StandAloneSig token.
+    pub token: u32,
+    /// Number of the first variable of the probe, a native integer.
+    pub local: u16,
+}
+
+/// Returns whether a body with this many variables can have one more.
+pub fn takes_local(locals: usize) -> bool {
+    locals < MAX_LOCALS as usize
+}
+
+impl LocalSigs {
+    /// Returns the signature that replaces an original; None if there is none.
+    pub fn get(&self, wanted: &LocalSigKey) -> Option<SigWithLocal> {
+        self.made.get(wanted).copied().flatten()
+    }
+
+    /// Returns the signature for a counting body; it may contain an unused variable for a result.
+    pub fn counting(&self, original: u32) -> Option<SigWithLocal> {
+        self.counting.get(&original).copied()
+    }
+
+    fn add(&mut self, wanted: LocalSigKey, made: Option<SigWithLocal>) {
+        let (original, result) = &wanted;
+        if let Some(made) = made.filter(|_| result.as_ref().is_none_or(means_the_same_everywhere)) {
+            self.counting.entry(*original).or_insert(made);
+        }
+        self.made.insert(wanted, made);
+    }
+}
+
+/// Returns whether a variable of the type can be added to any method: it needs no type parameters and loads no
+/// type that the method could do without.
+fn means_the_same_everywhere(ty: &Type) -> bool {
+    matches!(ty, Type::I4 | Type::I8 | Type::R4 | Type::R8 | Type::I | Type::Object)
+}
+
+/// Creates the missing signatures in `module`: all for timed bodies, at most [`MAX_NEW_SIGS`] for counting
+/// ones.
+pub fn add_local_sigs(
+    info: &ProfilerInfo,
+    module: &Module,
+    tokens: &ModuleTokens,
+    counting: BTreeSet<u32>,
+    timed: HashSet<LocalSigKey>,
+) {
+    let missing: Vec<LocalSigKey> = {
+        let known = lock(&tokens.local_sigs);
+        let unknown = |wanted: &LocalSigKey| !known.made.contains_key(wanted);
+        let counting = counting.into_iter().filter(|original| !known.counting.contains_key(original));
+        let counting = counting.map(|original| (original, None)).filter(unknown);
+        let mut missing: Vec<LocalSigKey> = counting.take(MAX_NEW_SIGS).collect();
+        let counted: HashSet<LocalSigKey> = missing.iter().cloned().collect();
+        let timed = timed.into_iter().filter(|wanted| unknown(wanted) && !counted.contains(wanted));
+        let from = missing.len();
+        missing.extend(timed);
+        // If the room runs out, it does so for the same signatures in every process.
+        if let Some(timed) = missing.get_mut(from..) {
+            timed.sort_by_cached_key(|(original, result)| (*original, format!("{result:?}")));
+        }
+        missing
+    };
+    // A thread that unloads the module waits for at most one part.
+    for part in missing.chunks(PART) {
+        let mut room = lock(&tokens.local_sigs).room;
+        let made =
+            module.while_loaded(|loaded| -> Result<Vec<(LocalSigKey, Option<SigWithLocal>)>, ClrError> {
+                let import = info.import(loaded)?;
+                let emitter = info.emitter(loaded)?;
+                let mut make =
+                    |wanted: &LocalSigKey| (wanted.clone(), with_local(&import, &emitter, wanted, &mut room));
+                let made = part.iter().map(&mut make).collect();
+                info.apply_metadata(loaded)?;
+                Ok(made)
+            });
+        let Some(Ok(made)) = made else { return };
+        let mut known = lock(&tokens.local_sigs);
+        made.into_iter().for_each(|(wanted, made)| known.add(wanted, made));
+        known.room = room;
+    }
+}
+
+fn with_local(
+    import: &Import,
+    emitter: &Emitter,
+    wanted: &LocalSigKey,
+    room: &mut HeapRoom,
+) -> Option<SigWithLocal> {
+    let (original, result) = wanted;
+    let blob = if *original == 0 { Vec::new() } else { import.stand_alone_sig(*original).ok()? };
+    let ours: Vec<Type> = std::iter::once(Type::I).chain(result.clone()).collect();
+    let (blob, local) = append_locals(&blob, &ours).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
+    let token = room.take(&blob).then(|| emitter.stand_alone_sig(&blob).ok()).flatten()?;
+    Some(SigWithLocal { token, local: u16::try_from(local).ok()? })
+}

@@ -1,0 +1,144 @@
+//! Compilations of the ledger's copies: the bodies that the runtime gets, and the results of its compilations.
+#![forbid(unsafe_code)]
+
+use super::row::{OpenCompilation, ThreadMark};
+use super::state::LedgerState;
+use crate::instrument::instrumented_body::Probe;
+use redial_protocol::ids::{InstanceId, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::state::CopyState;
+use std::time::{Duration, Instant};
+use windows_core::HRESULT;
+
+/// The answer to the CLR for a requested version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestedBody {
+    /// This row's body, with its slot's offset in bytes, and its probe.
+    Body(RowId, usize, Probe),
+    /// Nothing: the original IL, recompiled.
+    Original,
+    /// Nothing; the runtime found the copy among inliners, and perhaps no row needs that any more.
+    UnexpectedOriginal,
+}
+
+/// The consequence of a finished compilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing to do.
+    Fine,
+    /// The body does not compile: revert and quarantine the row.
+    Bad(RowId),
+}
+
+impl LedgerState {
+    /// Answers the CLR's request for the body of this copy: a dialled copy, or a recompiled caller.
+    pub fn requested_body(&mut self, module_id: usize, token: u32) -> RequestedBody {
+        let of_row = self.find(module_id, token).and_then(|id| self.row_mut(id));
+        let wanted = of_row.filter(|row| row.wanted > Level::Off && (row.requesting || row.is_on()));
+        let Some((row, slot)) = wanted.and_then(|row| row.slot_offset().map(|slot| (row, slot))) else {
+            return match self.recompiled_callers.is_known_or_add((module_id, token)) {
+                true => RequestedBody::Original,
+                false => RequestedBody::UnexpectedOriginal,
+            };
+        };
+        // Not the first body for this request, and not requested again: the runtime found it among inliners.
+        row.found_by_runtime |= row.body_given && !std::mem::take(&mut row.rerequested);
+        if !row.body_given {
+            row.body_given = true;
+            row.bodies += 1;
+        }
+        RequestedBody::Body(row.id, slot, row.probe())
+    }
+
+    /// `ReJITCompilationStarted`. If a thread starts a version that it still has open, it either never finished it
+    /// or compiles it from within itself (through a resolver of the host); [`LedgerState::stuck_compilations`]
+    /// finds out later.
+    pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) {
+        let Some(row) = self.find(module_id, token).and_then(|row| self.row_mut(row)) else { return };
+        if !row.body_given {
+            return;
+        }
+        row.note_request(id.function_id as usize);
+        let Some(compiled) = row.instance(id) else { return };
+        let thread = this_thread();
+        match compiled.open.iter_mut().find(|open| open.thread == thread) {
+            Some(open) => open.restarted = true,
+            None => compiled.open.push(OpenCompilation { thread, since: Instant::now(), restarted: false }),
+        }
+    }
+
+    /// `ReJITCompilationFinished`.
+    pub fn finished(
+        &mut self,
+        module_id: usize,
+        token: u32,
+        id: InstanceId,
+        status: HRESULT,
+        now: u64,
+    ) -> Verdict {
+        // The CLR keeps versions of recompiled callers, too.
+        self.add_compilation();
+        let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
+        let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
+        let bodies = row.bodies;
+        let Some(compiled) = row.instance(id) else { return Verdict::Fine };
+        let thread = this_thread();
+        compiled.open.retain(|open| open.thread != thread);
+        if status.is_err() {
+            compiled.state = CopyState::Failed;
+            return Verdict::Bad(row_id);
+        }
+        let current = compiled.version == bodies;
+        let was_live = std::mem::replace(&mut compiled.state, CopyState::Off) == CopyState::Live;
+        if current && row.body_given && (row.requesting || row.is_on()) {
+            row.supersede(id, bodies);
+            if row.requesting {
+                row.compiled_early = true;
+            } else if row.state == CopyState::Live && row.live_version == Some(bodies) && !was_live {
+                // One more instance of a copy that is live.
+                self.record_transition(row_id, now);
+            } else {
+                self.go_live(row_id, now);
+            }
+        }
+        Verdict::Fine
+    }
+
+    /// Marks the newest body as live; announces it once per version.
+    pub fn go_live(&mut self, id: RowId, now: u64) {
+        let Some(row) = self.row_mut(id) else { return };
+        if row.state == CopyState::Live && row.live_version == Some(row.bodies) {
+            return;
+        }
+        row.state = CopyState::Live;
+        row.live_version = Some(row.bodies);
+        self.record_transition(id, now);
+    }
+
+    /// Returns instances whose compilation has been open longer than `once`, or started again and open longer than
+    /// `restarted`.
+    pub fn stuck_compilations(&self, restarted: Duration, once: Duration) -> Vec<(RowId, InstanceId)> {
+        let open_too_long =
+            |open: &OpenCompilation| open.since.elapsed() > if open.restarted { restarted } else { once };
+        self.rows()
+            .iter()
+            .filter(|row| row.is_on())
+            .flat_map(|row| row.instances.iter().map(move |compiled| (row.id, compiled)))
+            .filter(|(_, compiled)| compiled.open.iter().any(open_too_long))
+            .map(|(id, compiled)| (id, compiled.id))
+            .collect()
+    }
+
+    /// Forgets the open compilations of an instance that turned out to have code.
+    pub fn close(&mut self, row: RowId, id: InstanceId) {
+        if let Some(compiled) = self.row_mut(row).and_then(|row| row.instance(id)) {
+            compiled.open.clear();
+        }
+    }
+}
+
+/// Returns the address of a thread-local: unique among live threads, without a system call.
+fn this_thread() -> ThreadMark {
+    thread_local!(static MARK: u8 = const { 0 });
+    MARK.try_with(|mark| std::ptr::from_ref(mark).addr()).unwrap_or(0)
+}

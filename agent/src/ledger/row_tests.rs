@@ -1,0 +1,24 @@
+//! Tests the notes of rows.
+
+use super::*;
+use redial_protocol::ids::ModuleKey;
+
+#[test]
+fn missing_times_and_missing_calls_are_two_notes() {
+    let key = ModuleKey { module_id: 1, generation: 1 };
+    let mut row =
+        Row::new(RowId(0), CopyIdentity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
+    let notes = |row: &Row| {
+        let status = row.status(String::new(), 0);
+        let transition = row.snapshot(0).transition(Vec::new());
+        assert_eq!((&status.note, &status.times_note), (&transition.note, &transition.times_note));
+        (status.note, status.times_note)
+    };
+    assert_eq!(notes(&row), (None, None));
+    (row.wanted, row.untimed) = (Level::Time, Some(UntimedReason::NoRoom));
+    let untimed = Some(UntimedReason::NoRoom.sentence().to_owned());
+    assert_eq!(notes(&row), (None, untimed.clone()));
+    row.inlined = Inlined::Yes;
+    let (note, times_note) = notes(&row);
+    assert!(note.is_some_and(|note| note.contains("already inlined")) && times_note == untimed);
+}

@@ -1,0 +1,196 @@
+//! Handles modules that unload: their rows are lost, with their last numbers, and other rows get their slots.
+#![forbid(unsafe_code)]
+
+use super::lock::Ledger;
+use super::slots::{CountedRow, FinalNumbers};
+use super::state::LedgerState;
+use crate::probes::blocks::{self, Slot};
+use crate::probes::completions::Account;
+use crate::probes::condition_setter;
+use crate::probes::histogram::Histogram;
+use crate::probes::timers;
+use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::level::Level;
+use redial_protocol::order::TimeOptions;
+use redial_protocol::reason::Reason;
+use redial_protocol::state::CopyState;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl Ledger {
+    /// Handles the unload of a module: marks its rows as lost, with their last numbers, and frees their slots.
+    pub fn unload(&self, key: ModuleKey) {
+        let (counted, accounts) = {
+            let locked = self.lock();
+            (locked.counted_of(key), locked.accounts_of(key))
+        };
+        accounts.iter().for_each(|account| account.finish());
+        // Its code no longer runs.
+        let last = last_numbers(&counted);
+        let freed = self.change(|locked, now| locked.unload(key, last, now));
+        if freed.is_empty() {
+            return;
+        }
+        freed.iter().for_each(|(slot, _)| condition_setter::set(*slot, TimeOptions::default()));
+        freed.iter().filter(|(_, timed)| *timed).for_each(|(slot, _)| timers::reset(*slot));
+        let slots: Vec<Slot> = freed.iter().map(|(slot, _)| *slot).collect();
+        let mut sums = Vec::new();
+        blocks::sum(&slots, &mut sums);
+        self.lock().slots.give_back(slots.into_iter().zip(sums));
+    }
+}
+
+impl LedgerState {
+    /// Returns the completion counters of a module's rows.
+    fn accounts_of(&self, key: ModuleKey) -> Vec<Arc<Account>> {
+        let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
+        rows.filter_map(|row| row.completes().map(Arc::clone)).collect()
+    }
+
+    /// Returns the counters of a module's rows.
+    fn counted_of(&self, key: ModuleKey) -> Vec<CountedRow> {
+        let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
+        let counted = rows.filter_map(|row| {
+            let (row, slot, start, timed) = (row.id, row.slot?, row.slot_start, row.was_timed);
+            Some(CountedRow { row, slot, start, timed, completion_slot: None })
+        });
+        counted.collect()
+    }
+
+    /// Marks the rows of an unloading module as lost, with these last numbers. Returns the slots they had and
+    /// whether each had times; the slots belong to no row now.
+    fn unload(
+        &mut self,
+        key: ModuleKey,
+        mut last: HashMap<RowId, FinalNumbers>,
+        now: u64,
+    ) -> Vec<(Slot, bool)> {
+        let lost = self.rows_of(key);
+        let mut freed = Vec::new();
+        for id in lost.iter().copied() {
+            let Some(row) = self.row_mut(id) else { continue };
+            if let Some(slot) = row.slot.take() {
+                // A row that got its slot only now was not called.
+                let last = last.remove(&id).unwrap_or_default();
+                (row.final_calls, row.final_times) = (last.calls, last.times);
+                freed.push((slot, row.was_timed));
+            }
+            let run = row.async_slots.take();
+            row.state = CopyState::Lost;
+            (row.wanted, row.options) = (Level::Off, TimeOptions::default());
+            row.live_version = None;
+            row.reason = Some((Reason::Unloaded, 0));
+            row.retire_instances();
+            let token = row.identity.token;
+            self.unlist(key.module_id as usize, token);
+            run.into_iter().for_each(|run| self.slots.free_run(run));
+            self.record_transition(id, now);
+        }
+        self.recompiled_callers.forget(key.module_id as usize);
+        self.slots.forget(&lost);
+        self.retire(key.module_id as usize, lost);
+        freed
+    }
+}
+
+fn last_numbers(counted: &[CountedRow]) -> HashMap<RowId, FinalNumbers> {
+    let slots: Vec<Slot> = counted.iter().map(|one| one.slot).collect();
+    let mut sums = Vec::new();
+    blocks::sum(&slots, &mut sums);
+    let calls = |(one, sum): (&CountedRow, u64)| {
+        (one.row, FinalNumbers { calls: sum.saturating_sub(one.start), times: None })
+    };
+    let mut last: HashMap<RowId, FinalNumbers> = counted.iter().zip(sums).map(calls).collect();
+    let timed: Vec<&CountedRow> = counted.iter().filter(|one| one.timed).collect();
+    let slots: Vec<Slot> = timed.iter().map(|one| one.slot).collect();
+    for (one, taken) in timed.into_iter().zip(timers::slot_times(&slots, &mut Histogram::default())) {
+        if let Some(last) = last.get_mut(&one.row) {
+            last.times = Some(Box::new(taken));
+        }
+    }
+    last
+}
+
+/// Tests, and test ledgers for other modules.
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::catalogue::Module;
+    use crate::ledger::row::CopyIdentity;
+    use crate::probes::missing_data::{self, MissingData};
+    use crate::probes::time_helper;
+    use redial_protocol::level::Level;
+    use redial_protocol::state::CopyState;
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    /// Makes a ledger with slots of its own, if each test uses different numbers.
+    pub fn ledger(first_slot: u32) -> Ledger {
+        let ledger = Ledger::default();
+        ledger.lock().slots.next = first_slot;
+        ledger
+    }
+
+    /// Adds a live row, timed in a slot; returns its module key, row id and slot.
+    pub fn timed(ledger: &Ledger, module_id: u64) -> (ModuleKey, RowId, Slot) {
+        let key = ModuleKey { module_id, generation: module_id as u32 };
+        let identity = CopyIdentity::sample(Arc::new(Module::sample(key, "Sample")), 0x0600_0001);
+        let mut locked = ledger.lock();
+        let id = locked.add_row(identity, None).unwrap();
+        assert!(locked.assign_slot(id));
+        let row = locked.row_mut(id).unwrap();
+        (row.wanted, row.state, row.was_timed) = (Level::Time, CopyState::Live, true);
+        let slot = row.slot.unwrap();
+        locked.note_timed();
+        (key, id, slot)
+    }
+
+    /// Makes this many calls, on a new thread.
+    pub fn calls(slot: Slot, number: u32) {
+        let run = move || (0..number).for_each(|_| time_helper::tests::call(slot.0, &mut 0, || true));
+        std::thread::spawn(run).join().unwrap();
+    }
+
+    #[test]
+    fn unload_keeps_last_numbers_and_frees_the_slot() {
+        let ledger = ledger(140);
+        let (key, row, slot) = timed(&ledger, 1);
+        calls(slot, 3);
+        missing_data::note(slot.0 as usize * 8, MissingData::Buckets);
+        let revision = ledger.lock().slots.revision;
+        ledger.unload(key);
+
+        let status_of =
+            |id| ledger.lock().row(id).map(|row| (row.status(String::new(), 0), row.final_calls)).unwrap();
+        let (status, final_calls) = status_of(row);
+        assert_eq!((status.state, final_calls), (CopyState::Lost, 3));
+        assert!(status.note.is_some_and(|note| note.contains("unloaded")));
+        assert_eq!(status.times_note, MissingData::Buckets.sentence(), "the note about its times stays");
+        let times = *ledger.lock().row(row).and_then(|row| row.final_times.as_deref()).unwrap();
+        assert_eq!(
+            (times.sums.exits, times.percentiles, times.missing_data),
+            (3, None, MissingData::Buckets)
+        );
+        let lost = ledger.lock().slots.lost_since(revision, [row].into_iter());
+        assert_eq!(lost, HashSet::from([row]));
+
+        let (other_key, other, again) = timed(&ledger, 2);
+        assert_eq!((again, ledger.lock().slots.ever()), (slot, 141), "no slot more");
+        calls(again, 2);
+        assert_eq!(timers::sum(again).exits, 2);
+        assert_eq!(status_of(other).0.times_note, None);
+        ledger.unload(other_key);
+        assert_eq!((status_of(other).1, status_of(row).1), (2, 3));
+    }
+
+    #[test]
+    fn row_with_slot_assigned_during_unload_has_no_calls() {
+        let ledger = ledger(150);
+        let (key, row, slot) = timed(&ledger, 1);
+        calls(slot, 5);
+        let freed = ledger.change(|locked, now| locked.unload(key, HashMap::new(), now));
+        assert_eq!(freed, [(slot, true)]);
+        let locked = ledger.lock();
+        assert_eq!(locked.row(row).map(|row| (row.final_calls, row.final_times.is_some())), Some((0, false)));
+    }
+}

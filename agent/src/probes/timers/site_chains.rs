@@ -1,0 +1,220 @@
+//! Call sites of a slot, by thread: a small table of return addresses with the number of calls from each. It is
+//! a chain of arena units with 15 entries each. A hash of the address gives its position in a unit and the few
+//! entries to examine; if others occupy these, the search continues in the next unit. Most methods need one
+//! comparison, and those with the most call sites about a dozen.
+//!
+//! Only the owner writes. Calls without a place are also counted, as *others*.
+
+use super::record::add;
+use crate::probes::address_space::reserve;
+use crate::probes::arena::{self, UnitPurpose};
+use crate::probes::blocks::{MAX_SLOTS, Slot};
+use crate::probes::growable_region::STEP;
+use redial_protocol::limits::MAX_CALL_SITES;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Entries per unit.
+const ENTRIES: usize = 15;
+/// Number of entries in a unit where an address may be.
+const WINDOW: usize = 4;
+
+/// A return address, 0 if unused, and the number of calls from there.
+#[repr(C)]
+pub(super) struct SiteEntry {
+    pub(super) address: AtomicUsize,
+    pub(super) calls: AtomicU64,
+}
+
+#[repr(C)]
+pub(super) struct Unit {
+    /// Calls without an entry; only in the first unit of a chain.
+    pub(super) others: AtomicU64,
+    /// Number of the next unit; 0 if there is none.
+    pub(super) next: AtomicU32,
+    /// Number of used entries in the whole chain; only in its first unit.
+    pub(super) used: AtomicU32,
+    pub(super) entries: [SiteEntry; ENTRIES],
+}
+
+const _: () = assert!(size_of::<Unit>() == arena::UNIT);
+
+/// Calls of threads that have no memory for call sites.
+pub(super) static OTHERS: [AtomicU64; MAX_SLOTS as usize] = [const { AtomicU64::new(0) }; MAX_SLOTS as usize];
+
+/// Number of call sites that were new to a thread.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+
+/// Returns a value that stays the same while no thread sees a new call site.
+pub fn places_seen() -> u64 {
+    SEEN.load(Ordering::Relaxed)
+}
+
+/// Counts a call of which only the slot is known.
+pub fn add_other(slot: Slot) {
+    if let Some(others) = OTHERS.get(slot.0 as usize) {
+        others.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns the search position of an address in the first unit; [`next_place`] returns it for the following
+/// units.
+#[inline(always)]
+fn first_place(address: usize) -> u64 {
+    (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+#[inline(always)]
+fn next_place(place: u64) -> u64 {
+    place.rotate_left(23).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+impl Unit {
+    /// Iterates over the entries where an address may be.
+    #[inline(always)]
+    fn window(&self, place: u64) -> impl Iterator<Item = &SiteEntry> {
+        let first = (((place >> 32) * ENTRIES as u64) >> 32) as usize;
+        (first..first + WINDOW)
+            .filter_map(|at| self.entries.get(if at < ENTRIES { at } else { at - ENTRIES }))
+    }
+
+    pub(super) fn reset(&self) {
+        self.others.store(0, Ordering::Relaxed);
+        self.used.store(0, Ordering::Relaxed);
+        for entry in &self.entries {
+            entry.calls.store(0, Ordering::Relaxed);
+            entry.address.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Starts of a thread's chains: the number of a unit for each slot, 0 if there is none. Allocated with the
+/// first chain.
+#[derive(Default)]
+#[repr(transparent)]
+pub(super) struct Chains {
+    first: AtomicPtr<AtomicU32>,
+}
+
+impl Chains {
+    /// Returns the first unit of the chain of a slot below [`MAX_SLOTS`].
+    #[inline(always)]
+    fn of(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
+        let first = self.first.load(Ordering::Acquire);
+        // SAFETY: the list has MAX_SLOTS entries and is never given back.
+        let number = (!first.is_null()).then(|| unsafe { &*first.byte_add(slot_offset / 2) })?;
+        following(arena, number)
+    }
+
+    /// Like [`Chains::of`], but creates the chain if necessary; None if no memory is left. Only on the owner's
+    /// thread.
+    #[cold]
+    fn of_new(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
+        if self.first.load(Ordering::Relaxed).is_null() {
+            let first = reserve(MAX_SLOTS as usize * size_of::<AtomicU32>())?;
+            self.first.store(first.as_ptr().cast(), Ordering::Release);
+        }
+        let first = self.first.load(Ordering::Relaxed);
+        let entry = |offset: usize| {
+            // SAFETY: as in `of`; the list consists of whole pages.
+            unsafe { &*first.byte_add(offset) }
+        };
+        let offset = slot_offset / 2;
+        if entry(offset).load(Ordering::Relaxed) == 0 {
+            // A page of the list exists once something is written to it.
+            let page = offset / STEP * STEP;
+            let is_empty = |offset: usize| entry(offset).load(Ordering::Relaxed) == 0;
+            let costs =
+                if (page..page + STEP).step_by(size_of::<AtomicU32>()).all(is_empty) { STEP } else { 0 };
+            if !arena::charge(costs) {
+                return None;
+            }
+            if following_or_fresh(arena, entry(offset)).is_none() {
+                arena::discharge(costs);
+            }
+        }
+        following(arena, entry(offset))
+    }
+
+    /// Counts the call site `address`, or 0 if it is unknown. If there is no place for it yet, returns false
+    /// without doing anything.
+    ///
+    /// # Safety
+    /// On the thread that owns the chains; `slot_offset` is that of a slot below [`MAX_SLOTS`].
+    #[inline(always)]
+    pub(super) unsafe fn called_from(&self, arena: NonNull<u8>, slot_offset: usize, address: usize) -> bool {
+        let Some(first) = self.of(arena, slot_offset) else { return false };
+        let (mut unit, mut place) = (first, first_place(address));
+        loop {
+            if let Some(entry) =
+                unit.window(place).find(|entry| entry.address.load(Ordering::Relaxed) == address)
+            {
+                // An empty entry has address 0, and so do calls from unknown sites.
+                add(if address == 0 { &first.others } else { &entry.calls }, 1);
+                return true;
+            }
+            match following(arena, &unit.next) {
+                Some(next) => (unit, place) = (next, next_place(place)),
+                None if first.used.load(Ordering::Relaxed) >= MAX_CALL_SITES as u32 => {
+                    add(&first.others, 1);
+                    return true;
+                }
+                None => return false,
+            }
+        }
+    }
+
+    /// Like [`Chains::called_from`], but creates the place first.
+    ///
+    /// # Safety
+    /// As [`Chains::called_from`].
+    #[cold]
+    pub(super) unsafe fn called_from_new(&self, arena: NonNull<u8>, slot_offset: usize, address: usize) {
+        let Some(first) = self.of_new(arena, slot_offset) else {
+            return add_other(Slot((slot_offset / size_of::<AtomicU64>()) as u32));
+        };
+        if address == 0 || first.used.load(Ordering::Relaxed) >= MAX_CALL_SITES as u32 {
+            return add(&first.others, 1);
+        }
+        let (mut unit, mut place) = (first, first_place(address));
+        loop {
+            let known = |entry: &&SiteEntry| [0, address].contains(&entry.address.load(Ordering::Relaxed));
+            if let Some(entry) = unit.window(place).find(known) {
+                if entry.address.load(Ordering::Relaxed) == 0 {
+                    first.used.store(first.used.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    entry.address.store(address, Ordering::Release);
+                    SEEN.fetch_add(1, Ordering::Relaxed);
+                }
+                return add(&entry.calls, 1);
+            }
+            match following_or_fresh(arena, &unit.next) {
+                Some(next) => (unit, place) = (next, next_place(place)),
+                None => return add(&first.others, 1),
+            }
+        }
+    }
+
+    /// Iterates over a slot's units.
+    pub(super) fn units(&self, arena: NonNull<u8>, slot: Slot) -> impl Iterator<Item = &'static Unit> {
+        let known = (slot.0 < MAX_SLOTS).then_some(slot.0 as usize * size_of::<AtomicU64>());
+        let first = known.and_then(|offset| self.of(arena, offset));
+        std::iter::successors(first, move |unit| following(arena, &unit.next))
+    }
+}
+
+/// Returns the unit with this number.
+#[inline(always)]
+fn following(arena: NonNull<u8>, number: &AtomicU32) -> Option<&'static Unit> {
+    let number = number.load(Ordering::Acquire) as usize;
+    // SAFETY: allocated units are within the arena, as large as a `Unit`, zeroed at first, which is a valid
+    // one, and never given back; they contain only atomics.
+    (number != 0).then(|| unsafe { arena.add(number * arena::UNIT).cast::<Unit>().as_ref() })
+}
+
+#[cold]
+fn following_or_fresh(arena: NonNull<u8>, number: &AtomicU32) -> Option<&'static Unit> {
+    if number.load(Ordering::Relaxed) == 0 {
+        number.store(arena::take(UnitPurpose::Sites)?, Ordering::Release);
+    }
+    following(arena, number)
+}

@@ -1,0 +1,492 @@
+//! One thread's timer: its stack of frames, its records, and the operations of probe helpers on them.
+
+use super::alarm;
+use super::record::{Frame, MAX_FRAMES, NONE, Record, add};
+use super::site_chains::{Chains, Unit};
+use crate::probes::arena::{self, UnitPurpose};
+use crate::probes::blocks::{MAX_SLOTS, Slot};
+use crate::probes::clock::{self, Clock};
+use crate::probes::exception_stack::{ExceptionEvent, ExceptionStack};
+use crate::probes::growable_region::{GrowableRegion, STEP};
+use crate::probes::histogram;
+use crate::probes::missing_data::{self, MissingData};
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Interval in ticks at which the collector is let in on runtimes that cannot stop a thread in a helper: about
+/// every ten microseconds.
+pub(crate) const GC_POLL_INTERVAL: u64 = 1 << 15;
+
+/// Times of one thread.
+#[repr(C)]
+pub struct Timer {
+    /// The innermost frame; the lowest one stands for no call. Written after everything else that a call
+    /// changes.
+    top: AtomicPtr<Frame>,
+    bottom: *mut Frame,
+    /// The last frame that there is room for so far.
+    last: Cell<*mut Frame>,
+    /// The owner's counters of calls.
+    counters: Cell<*const AtomicU64>,
+    /// One pointer per slot.
+    records: NonNull<AtomicPtr<Record>>,
+    arena: NonNull<u8>,
+    /// Beginning of the latest call. Written after its frame.
+    latest: AtomicU64,
+    /// Last time when the collector was let in.
+    gc_poll: Cell<u64>,
+    frames: GrowableRegion,
+    table: GrowableRegion,
+    owned: AtomicBool,
+    /// Operating-system id of the owner's thread.
+    thread: Cell<u32>,
+    thrown: ExceptionStack,
+    chains: Chains,
+    next: *const Timer,
+}
+
+const RECORDS_BYTES: usize = MAX_SLOTS as usize * size_of::<AtomicPtr<Record>>();
+const FRAMES_BYTES: usize = MAX_FRAMES * size_of::<Frame>();
+/// Whether memory must be committed before use. Elsewhere the pages of a table appear on touch, and only pages
+/// with records count.
+const IN_ADVANCE: bool = cfg!(windows);
+
+/// Returns the last frame that there is room for.
+fn last_of(frames: &GrowableRegion) -> *mut Frame {
+    frames.base().cast::<Frame>().as_ptr().wrapping_add(frames.open() / size_of::<Frame>() - 1)
+}
+
+/// See [`Timer::mark`].
+pub(crate) type Mark = (u64, usize);
+
+static HEAD: AtomicPtr<Timer> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Number of slots that every timer's table has room for, on systems that charge for unused room.
+static ROOM: AtomicU32 = AtomicU32::new(0);
+
+/// Iterates over every timer, including those without a thread.
+pub(crate) fn all() -> impl Iterator<Item = &'static Timer> {
+    let mut at: *const Timer = HEAD.load(Ordering::SeqCst);
+    std::iter::from_fn(move || {
+        // SAFETY: list nodes are leaked boxes, published with Release and never freed.
+        let timer = unsafe { at.as_ref() }?;
+        at = timer.next;
+        Some(timer)
+    })
+}
+
+impl Timer {
+    /// Returns a timer for the calling thread, whose calls are counted at `counters`; recycled if possible.
+    /// None if the memory for times is used up or the system refuses.
+    pub fn acquire(counters: NonNull<AtomicU64>) -> Option<&'static Timer> {
+        let claim = |timer: &&Timer| {
+            timer.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        let timer = match all().find(claim) {
+            Some(timer) => timer,
+            None => Timer::publish(Timer::new()?),
+        };
+        // A thread that made room since the timer was made may not have seen it.
+        if !timer.takes_slots(ROOM.load(Ordering::SeqCst)) {
+            timer.owned.store(false, Ordering::Release);
+            return None;
+        }
+        timer.counters.set(counters.as_ptr());
+        timer.thread.set(crate::platform::thread_id());
+        Some(timer)
+    }
+
+    fn new() -> Option<Timer> {
+        let arena = arena::base()?;
+        let (table, frames) = (GrowableRegion::new(RECORDS_BYTES)?, GrowableRegion::new(FRAMES_BYTES)?);
+        if !frames.open_to(STEP) {
+            return None;
+        }
+        let bottom = frames.base().cast::<Frame>().as_ptr();
+        // SAFETY: it is open; no address is above that of the lowest frame.
+        unsafe { (*bottom).address = usize::MAX };
+        Some(Timer {
+            top: AtomicPtr::new(bottom),
+            bottom,
+            last: Cell::new(last_of(&frames)),
+            counters: Cell::new(std::ptr::null()),
+            records: table.base().cast(),
+            arena,
+            latest: AtomicU64::new(0),
+            gc_poll: Cell::new(0),
+            frames,
+            table,
+            owned: AtomicBool::new(true),
+            thread: Cell::new(0),
+            thrown: ExceptionStack::default(),
+            chains: Chains::default(),
+            next: std::ptr::null(),
+        })
+    }
+
+    fn publish(timer: Timer) -> &'static Timer {
+        let timer = Box::leak(Box::new(timer));
+        loop {
+            let head = HEAD.load(Ordering::Acquire);
+            timer.next = head;
+            if HEAD.compare_exchange(head, timer, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                return timer;
+            }
+        }
+    }
+
+    /// Releases the timer for another thread. Calls in flight never end: they are given up.
+    pub fn release(&self) {
+        // SAFETY: on the owner's thread, like everything in `Timer` except the sums. No frame is left to close.
+        unsafe {
+            self.give_up_below(usize::MAX);
+            self.frames.close_to(STEP);
+        }
+        self.thrown.clear();
+        self.last.set(last_of(&self.frames));
+        self.owned.store(false, Ordering::Release);
+    }
+
+    /// Doubles the room for nested calls. False if that is too deep or no memory is left.
+    #[cold]
+    fn deepen(&self, slot_offset: usize) -> bool {
+        let wanted = (self.frames.open() * 2).min(FRAMES_BYTES);
+        let enough = self.frames.open() < FRAMES_BYTES;
+        if enough && self.frames.open_to(wanted) {
+            self.last.set(last_of(&self.frames));
+            return true;
+        }
+        missing_data::note(slot_offset, if enough { MissingData::Memory } else { MissingData::Deep });
+        false
+    }
+
+    /// Returns whether there is room for the entries of this many slots.
+    fn takes_slots(&self, slots: u32) -> bool {
+        !IN_ADVANCE || self.table.open_to(slots as usize * size_of::<AtomicPtr<Record>>())
+    }
+
+    /// Returns the bytes that a slot's entry costs: those of its page in the table, if it is the first entry
+    /// there.
+    fn entry_costs(&self, slot_offset: usize) -> usize {
+        let page = slot_offset / STEP * STEP;
+        // SAFETY: the table consists of whole pages, and the slot is below MAX_SLOTS.
+        let is_empty =
+            |offset| unsafe { self.records.byte_add(offset).as_ref() }.load(Ordering::Relaxed).is_null();
+        let is_first =
+            !IN_ADVANCE && (page..page + STEP).step_by(size_of::<AtomicPtr<Record>>()).all(is_empty);
+        if is_first { STEP } else { 0 }
+    }
+
+    /// Returns a new record of a slot; None if no memory is left.
+    #[cold]
+    fn fresh_record(&self, slot_offset: usize) -> Option<NonNull<Record>> {
+        let costs = self.entry_costs(slot_offset);
+        if !arena::charge(costs) {
+            return None;
+        }
+        let Some(unit) = arena::take(UnitPurpose::Record) else {
+            arena::discharge(costs);
+            return None;
+        };
+        // SAFETY: the unit is in the arena; the slot is below MAX_SLOTS.
+        unsafe {
+            let record = self.arena.add(unit as usize * arena::UNIT).cast::<Record>();
+            record.as_ref().pending.store(NONE, Ordering::Relaxed);
+            self.records.byte_add(slot_offset).as_ref().store(record.as_ptr(), Ordering::Release);
+            Some(record)
+        }
+    }
+
+    /// Returns a value that stays the same only if no call has begun or ended. Between two beginnings the stack
+    /// only shrinks, and a call writes everything else before the stack. So the value, read in the order of
+    /// writing, shows every change.
+    pub(crate) fn mark(&self) -> Mark {
+        (self.latest.load(Ordering::Acquire), self.top.load(Ordering::Acquire).addr())
+    }
+
+    /// Returns how many timed calls of a slot began and ended, if this thread has a record of it.
+    pub(crate) fn begun_and_ended(&self, slot: Slot) -> Option<(u64, u64)> {
+        let record = self.record(slot)?;
+        Some((record.entered.load(Ordering::Relaxed), record.ended.load(Ordering::Relaxed)))
+    }
+
+    /// Begins a call: counts it, and times it if everything for that is in place. Otherwise returns false
+    /// without doing anything.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer; `slot_offset` is that of a slot below [`MAX_SLOTS`]; `frame` is a
+    /// variable in the stack frame of the call.
+    #[inline(always)]
+    pub unsafe fn enter<C: Clock>(&self, slot_offset: usize, frame: *mut usize) -> bool {
+        let top = self.top.load(Ordering::Relaxed);
+        // SAFETY: the slot is below MAX_SLOTS; `top` is always one of the frames.
+        let (record, stale) = unsafe {
+            let record = self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed);
+            (record, (*top).address <= frame.addr())
+        };
+        if record.is_null() || stale || top == self.last.get() {
+            return false;
+        }
+        // SAFETY: as above; the counters are those of the owner's block, with as many slots.
+        unsafe {
+            add(&*self.counters.get().byte_add(slot_offset), 1);
+            self.push::<C>(top, &*record, frame);
+        }
+        true
+    }
+
+    /// # Safety
+    /// As [`Timer::enter`]; `top` is the innermost frame, and there is room for another.
+    #[inline(always)]
+    unsafe fn push<C: Clock>(&self, top: *mut Frame, record: &Record, frame: *mut usize) {
+        add(&record.entered, 1);
+        let top = top.wrapping_add(1);
+        self.top.store(top, Ordering::Release);
+        // SAFETY: the caller's contract.
+        unsafe {
+            (*top).address = frame.addr();
+            (*top).record = record;
+            (*top).children = 0;
+            // Last, so that the time does not include this function's own work.
+            let now = C::ticks();
+            (*top).start = now;
+            // After `top`: see `mark`.
+            self.latest.store(C::distinct(now, &self.latest), Ordering::Release);
+        }
+    }
+
+    /// Returns whether it is time to let the collector in, on runtimes that cannot stop a thread in a helper.
+    pub fn needs_gc_poll(&self) -> bool {
+        let now = self.latest.load(Ordering::Relaxed);
+        let due = now.wrapping_sub(self.gc_poll.get()) >= GC_POLL_INTERVAL;
+        if due {
+            self.gc_poll.set(now);
+        }
+        due
+    }
+
+    /// Like [`Timer::enter`], for a call of a slot without a record on this thread, or with frames to give up.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    pub unsafe fn enter_slowly<C: Clock>(&self, slot_offset: usize, frame: *mut usize) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            add(&*self.counters.get().byte_add(slot_offset), 1);
+            self.give_up_below(frame.addr().saturating_add(1));
+            let known = NonNull::new(self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed));
+            let Some(record) = known.or_else(|| self.fresh_record(slot_offset)) else {
+                return missing_data::note(slot_offset, MissingData::Memory);
+            };
+            let record = record.as_ref();
+            let top = self.top.load(Ordering::Relaxed);
+            if top != self.last.get() || self.deepen(slot_offset) {
+                self.push::<C>(top, record, frame);
+            }
+        }
+    }
+
+    /// Ends a call that returns at `now`, in the ordinary case. Otherwise returns false without doing anything.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    #[inline(always)]
+    pub unsafe fn leave(&self, frame: *const usize, now: u64) -> bool {
+        let top = self.top.load(Ordering::Relaxed);
+        // SAFETY: `top` is always one of the frames; one with that address belongs to a call, so it has a
+        // record; an octave's unit is in the arena.
+        unsafe {
+            if (*top).address != frame.addr() {
+                return false;
+            }
+            let record = &*(*top).record;
+            // A call that seems to end before it began looks very long.
+            let took = now.wrapping_sub((*top).start);
+            if took > record.usual.load(Ordering::Relaxed) {
+                return false;
+            }
+            let (octave, bucket) = histogram::place_short(record.pending.load(Ordering::Relaxed));
+            let Some(octave) = record.octaves.get(octave) else { return false };
+            let unit = octave.load(Ordering::Relaxed);
+            if unit == 0 {
+                return false;
+            }
+            add(self.bucket(unit, bucket), 1);
+            record.pending.store(took, Ordering::Release);
+            self.close(top, record, took);
+        }
+        true
+    }
+
+    /// Ends a call at `now`, with an exception if `thrown`. Ignores calls that did not begin here.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    pub unsafe fn leave_slowly(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
+        // SAFETY: the caller's contract; `top` is one of the frames, and one with that address belongs to a
+        // call and has a record.
+        let (top, record, took) = unsafe {
+            self.give_up_below(frame.addr());
+            let top = self.top.load(Ordering::Relaxed);
+            if (*top).address != frame.addr() {
+                return;
+            }
+            (top, &*(*top).record, clock::between((*top).start, now))
+        };
+        let class = || self.thrown.class();
+        alarm::examine(slot_offset, record, (now, took), self.thread.get(), thrown, class);
+        let before = record.pending.load(Ordering::Relaxed);
+        if before != NONE
+            && let Some(bucket) = self.bucket_of(slot_offset, record, before)
+        {
+            add(bucket, 1);
+        }
+        // Reserves the bucket now, so that it exists when the value moves there.
+        let _ = self.bucket_of(slot_offset, record, took);
+        record.pending.store(took, Ordering::Release);
+        // SAFETY: as above.
+        unsafe { self.close(top, record, took) };
+    }
+
+    /// Returns the counter of calls with this duration; None if memory ran out.
+    fn bucket_of(&self, slot_offset: usize, record: &Record, took: u64) -> Option<&AtomicU64> {
+        let (octave, bucket) = histogram::place(took);
+        let octave = record.octaves.get(octave)?;
+        let unit = match octave.load(Ordering::Relaxed) {
+            0 => fresh_octave(slot_offset, octave)?,
+            unit => unit,
+        };
+        // SAFETY: the unit is in the arena.
+        Some(unsafe { self.bucket(unit, bucket) })
+    }
+
+    /// # Safety
+    /// The unit is in the arena and belongs to an octave; the bucket is below [`histogram::BUCKETS`].
+    #[inline(always)]
+    unsafe fn bucket(&self, unit: u32, bucket: usize) -> &AtomicU64 {
+        // SAFETY: the caller's contract.
+        unsafe { &*self.arena.as_ptr().add(unit as usize * arena::UNIT).cast::<AtomicU64>().add(bucket) }
+    }
+
+    /// Closes the innermost call.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer; `top` is its frame, with that record.
+    #[inline(always)]
+    unsafe fn close(&self, top: *mut Frame, record: &Record, took: u64) {
+        // SAFETY: below the frame of a call there is another.
+        let outer = unsafe {
+            add(&record.own, took.saturating_sub((*top).children));
+            let outer = top.sub(1);
+            (*outer).children = (*outer).children.wrapping_add(took);
+            outer
+        };
+        let ended = record.ended.load(Ordering::Relaxed).wrapping_add(1);
+        if ended >= record.entered.load(Ordering::Relaxed) {
+            add(&record.total, took);
+        }
+        // Late, so that a reader finds everything else at least as recent.
+        record.ended.store(ended, Ordering::Release);
+        self.top.store(outer, Ordering::Release);
+    }
+
+    /// Removes frames with lower addresses from the stack, as if their calls had not been timed.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer.
+    #[cold]
+    unsafe fn give_up_below(&self, address: usize) {
+        // SAFETY: the frames from the one above the bottom to the top belong to calls and have their records.
+        unsafe {
+            loop {
+                let top = self.top.load(Ordering::Relaxed);
+                if top == self.bottom || (*top).address >= address {
+                    return;
+                }
+                let record = &*(*top).record;
+                let ended = record.ended.load(Ordering::Relaxed);
+                // If the slot went to another method meanwhile, the beginning of this call was forgotten.
+                if record.entered.load(Ordering::Relaxed) > ended {
+                    add(&record.given_up, 1);
+                    record.ended.store(ended + 1, Ordering::Release);
+                }
+                self.top.store(top.sub(1), Ordering::Release);
+            }
+        }
+    }
+
+    pub(super) fn record(&self, slot: Slot) -> Option<&Record> {
+        if slot.0 >= MAX_SLOTS {
+            return None;
+        }
+        // SAFETY: the table has MAX_SLOTS entries; records are published with Release and never given back.
+        unsafe { self.records.add(slot.0 as usize).as_ref().load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Records an exception event that the runtime reports on the owner's thread, at `address` in its stack.
+    pub fn record_exception(&self, event: ExceptionEvent, address: usize) {
+        self.thrown.record(event, address);
+    }
+
+    /// Counts the call site `address`, or 0 if it is unknown. If there is no place for it yet, returns false
+    /// without doing anything.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer; `slot_offset` is that of a slot below [`MAX_SLOTS`].
+    #[inline(always)]
+    pub unsafe fn called_from(&self, slot_offset: usize, address: usize) -> bool {
+        // SAFETY: the caller's contract.
+        unsafe { self.chains.called_from(self.arena, slot_offset, address) }
+    }
+
+    /// Like [`Timer::called_from`], but creates the place first.
+    ///
+    /// # Safety
+    /// As [`Timer::called_from`].
+    #[cold]
+    pub unsafe fn called_from_new(&self, slot_offset: usize, address: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.chains.called_from_new(self.arena, slot_offset, address) };
+    }
+
+    /// Iterates over the units of a slot's chain of call sites.
+    pub(super) fn sites(&self, slot: Slot) -> impl Iterator<Item = &'static Unit> {
+        self.chains.units(self.arena, slot)
+    }
+}
+
+fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> Option<u32> {
+    let unit = arena::take(UnitPurpose::Octave);
+    match unit {
+        Some(unit) => octave.store(unit, Ordering::Release),
+        None => missing_data::note(slot_offset, MissingData::Buckets),
+    }
+    unit
+}
+
+/// Makes room for this many slots in every thread's list of records, before any of them is timed. False if the
+/// memory is used up or refused.
+pub fn make_room(slots: u32) -> bool {
+    let slots = slots.min(MAX_SLOTS);
+    // First: a timer made meanwhile sees this value, or is seen below.
+    let before = ROOM.fetch_max(slots, Ordering::SeqCst);
+    let has_room = all().all(|timer| timer.takes_slots(slots));
+    if !has_room {
+        // Nobody else raises it. Future threads need no more room than before.
+        ROOM.store(before, Ordering::SeqCst);
+    }
+    has_room
+}
+
+/// Makes every thread check calls of a slot that take longer than `alarm`, from now on. A thread that raises
+/// its alarm meanwhile sees the current condition.
+pub fn lower_alarms(slot: Slot, alarm: u64) {
+    if alarm == u64::MAX {
+        // The next checked call raises it.
+        return;
+    }
+    for record in all().filter_map(|timer| timer.record(slot)) {
+        record.usual.fetch_min(alarm, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,81 @@
+//! Plans a change without making it: matches metadata in the same way, but records and requests nothing.
+#![forbid(unsafe_code)]
+
+use super::scan::{ModuleOrders, may_be_expanded, refusal_of};
+use crate::context::Context;
+use crate::inlining::Method;
+use crate::planner::plan::{CopyFacts, RequiredAction, Tally};
+use crate::planner::{OrderSeq, Orders};
+use crate::probes::callers;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_SHARED;
+use redial_protocol::order::TimeOptions;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::PlanReport;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The expected effect of orders.
+pub struct DryRun {
+    /// The plan; the caller adds estimates and warnings.
+    pub plan: PlanReport,
+    /// Copies to recompile with calls that other code may replace (`CopyIdentity::expanded`).
+    pub expanded: u64,
+    /// Methods that would be recompiled because of methods inlined into them, as far as the agent knows them
+    /// without asking the runtime.
+    pub recompiled_callers: u64,
+}
+
+/// Plans the orders numbered `seqs`, which are among `orders`.
+pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq]) -> DryRun {
+    let mut expanded = 0;
+    let (mut asked_for, mut inliners): (Vec<Method>, HashSet<Method>) = Default::default();
+    let mut tally = Tally::new(seqs);
+    let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
+    let mut shared = BTreeMap::new();
+    for module in context.modules.all() {
+        let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
+        let target = ModuleOrders::new(context, &module, of_module);
+        let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
+        target.each(context, &[], |(import, names), method, here, refused| {
+            target.note_shared(here, refused, &mut shared);
+            let known = {
+                let ledger = context.ledger.lock();
+                let row = ledger.find(module.id(), method.token).and_then(|id| ledger.row(id));
+                row.map(|row| {
+                    let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
+                    let knows_callers = callers::KNOWN && row.runs() >= Level::Time && row.untimed.is_none();
+                    let callers = knows_callers.then_some(row.requested_callers());
+                    (row.runs(), row.options, callers, row.ineligible.or(reason))
+                })
+            };
+            let (runs, options, callers, refusal) = known.unwrap_or_else(|| {
+                (Level::Off, TimeOptions::default(), None, refusal_of(context, &module, import, method, here))
+            });
+            let copy = CopyFacts {
+                runs,
+                options,
+                callers,
+                refusal,
+                bodyless: refusal.is_some_and(Reason::is_bodyless),
+                generic: method.is_generic(),
+            };
+            let name = || names.display(import, method).full_name(&module.name);
+            if tally.add(copy, (here, refused), name) == RequiredAction::Request {
+                let itself = (module.id(), method.token);
+                expanded += u64::from(may_be_expanded(&module, import, method));
+                asked_for.push(itself);
+                if precompiled {
+                    inliners.extend(context.info.precompiled_inliners(import.module(), method.token).0);
+                }
+            }
+        });
+    }
+    asked_for.sort_unstable();
+    inliners.extend(context.inlining.inliners_of(&asked_for));
+    let ledger = context.ledger.lock();
+    let recompiled_already =
+        |method: &Method| ledger.recompiled_callers.has(*method) || ledger.is_on(*method);
+    inliners.retain(|method| asked_for.binary_search(method).is_err() && !recompiled_already(method));
+    let plan = PlanReport { shared: shared.into_values().take(MAX_SHARED).collect(), ..tally.finish() };
+    DryRun { plan, expanded, recompiled_callers: inliners.len() as u64 }
+}

@@ -1,0 +1,11 @@
+//! Requests exception events while a condition for slowest calls stands.
+#![forbid(unsafe_code)]
+
+use crate::context::Context;
+
+/// Turns exception events on or off, as now needed.
+pub(super) fn follow(context: &Context) {
+    if !context.ledger.is_stopping() {
+        context.exceptions.follow(&context.info, &context.runtime, &context.settings);
+    }
+}

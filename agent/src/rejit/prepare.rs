@@ -1,0 +1,197 @@
+//! Prepares everything that bodies need before the CLR asks for them.
+#![forbid(unsafe_code)]
+
+use super::async_detection;
+use super::conditions;
+use super::inlined_callers;
+use super::request_outcome::{RequestItem, refused};
+use super::row_request::{RowRequest, TimingRequest};
+use crate::catalogue::names::ModuleNames;
+use crate::context::Context;
+use crate::inlining::Method;
+use crate::instrument::timed_body::{self, UntimedReason};
+use crate::instrument::tokens;
+use crate::ledger::AccountStart;
+use crate::ledger::recompiled_callers::DiscoveredBy;
+use crate::ledger::turn_off_plan;
+use crate::probes::{clock, stack_pages, timers};
+use redial_protocol::ids::RowId;
+use redial_protocol::order::TimeOptions;
+use redial_protocol::reason::Reason;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// The next elements to request.
+#[derive(Default)]
+pub(super) struct PreparedRequest {
+    /// Rows.
+    pub(super) rows: Vec<RequestItem>,
+    /// Rows whose inliners the runtime will find, too.
+    pub(super) by_runtime: Vec<RequestItem>,
+    /// The inliners of any of these rows.
+    pub(super) recompiled_callers: HashSet<Method>,
+}
+
+/// Prepares everything that a body needs before the CLR asks for it: the call site's token, the inlining veto,
+/// counters. Returns the prepared rows and their inliners; refuses the others.
+pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<Method>) -> PreparedRequest {
+    let copies: Vec<RowRequest> = {
+        let ledger = context.ledger.lock();
+        rows.into_iter()
+            .filter_map(|id| ledger.row(id).map(RowRequest::of))
+            .filter(|request| !request.module.is_gone())
+            .collect()
+    };
+    // Rows without an instrumented body can still be recompiled for others.
+    let mut left_out = HashSet::new();
+    // Make a module's token outside the lock, since that calls the CLR.
+    let Context { info, modules, instrumentation, .. } = context;
+    let with_site = copies.into_iter().filter(|request| {
+        match instrumentation.call_sites(info, modules, &request.module) {
+            Ok(_) => true,
+            Err(e) => {
+                refused(context, request.id, Reason::Metadata, e.hresult.0 as u32);
+                left_out.insert(request.method());
+                false
+            }
+        }
+    });
+    let mut copies: Vec<_> = with_site.collect();
+    for request in &mut copies {
+        request.tokens = instrumentation.tokens(request.module.key);
+    }
+    add_local_sigs(context, &mut copies);
+    let holders = context.inlining.veto(copies.iter().map(RowRequest::method));
+    let inliners = inlined_callers::find(context, &copies, holders, requested);
+    let has_room = has_room_for_times(context, &copies);
+    let mut ready = PreparedRequest::default();
+    let mut accounts: Vec<AccountStart> = Vec::new();
+    let mut conditioned = Vec::new();
+    let no_room: Vec<RowId> = context.ledger.change(|ledger, now| {
+        let (mut no_room, mut requested_inliners) = (Vec::new(), HashSet::<Method>::new());
+        let mut newly_timed = false;
+        for (request, found) in copies.iter().zip(inliners) {
+            let item = RequestItem {
+                method: request.method(),
+                module: Some(Arc::clone(&request.module)),
+                row: Some(request.id),
+            };
+            let is_new = ledger.row(request.id).is_some_and(|row| row.slot.is_none());
+            let has_slot = ledger.assign_slot(request.id);
+            if !has_slot || ledger.row(request.id).is_none() {
+                no_room.push(request.id);
+                left_out.insert(request.method());
+                continue;
+            }
+            let was = ledger.recompiled_callers.remove(request.method());
+            let Some(row) = ledger.row_mut(request.id) else { continue };
+            row.inlined = found.missed;
+            requested_inliners.extend(found.inliners.iter().filter(|method| requested.contains(method)));
+            row.inliners = found.inliners.into();
+            row.searched_by_runtime = found.by_runtime;
+            row.reason = None;
+            row.body_given = false;
+            row.ignored_request = None;
+            row.rerequested = false;
+            row.found_by_runtime |= was == Some(DiscoveredBy::Runtime);
+            row.compiled_early = false;
+            row.requesting = true;
+            if row.is_on() {
+                row.supersede_body();
+            }
+            (row.timing, row.untimed) = request.timing(has_room);
+            newly_timed |= row.timing.is_some() && !row.was_timed;
+            row.was_timed |= row.timing.is_some();
+            let options = if row.timing.is_some() { row.options } else { TimeOptions::default() };
+            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (request.id, slot, options)));
+            row.had_callers |= row.timing.is_some_and(|timing| timing.callers);
+            accounts.extend(ledger.open_account(request.id, request.async_role.clone(), now));
+            ready.recompiled_callers.extend(found.recompiled_callers);
+            if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }
+        }
+        if newly_timed {
+            ledger.note_timed();
+        }
+        ready.recompiled_callers.extend(left_out.intersection(&requested_inliners));
+        turn_off_plan::mark_for_recompilation(
+            ledger,
+            &ready.recompiled_callers,
+            !ready.by_runtime.is_empty(),
+        );
+        no_room
+    });
+    accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
+    conditions::set(context, &conditioned);
+    no_room.into_iter().for_each(|id| refused(context, id, Reason::Budget, 0));
+    ready
+}
+
+/// Whether the agent has memory for the times of these rows, whatever slots they get.
+fn has_room_for_times(context: &Context, copies: &[RowRequest]) -> bool {
+    let is_timed = |request: &RowRequest| matches!(request.timing, TimingRequest::Yes(Ok(_)));
+    if !copies.iter().any(is_timed) {
+        return true;
+    }
+    let ever = context.ledger.lock().slots.ever();
+    timers::make_room(ever.saturating_add(copies.len() as u32))
+}
+
+/// Makes the signatures for bodies with additional variables, module by module.
+fn add_local_sigs(context: &Context, copies: &mut [RowRequest]) {
+    // Made here, so that no host thread has to make it when it asks for a body.
+    let counts_inline = stack_pages::table().is_some();
+    for of_module in copies.chunk_by_mut(|a, b| Arc::ptr_eq(&a.module, &b.module)) {
+        read_results(context, of_module);
+        let (mut counting, mut timed) = (BTreeSet::new(), HashSet::new());
+        for request in of_module.iter() {
+            match &request.timing {
+                TimingRequest::Yes(Ok(result)) => {
+                    timed.insert((request.local_sig, result.clone()));
+                }
+                _ if counts_inline => {
+                    counting.insert(request.local_sig);
+                }
+                _ => {}
+            }
+        }
+        if let Some((first, tokens)) =
+            of_module.first().and_then(|first| Some((first, first.tokens.as_deref()?)))
+        {
+            tokens::add_local_sigs(&context.info, &first.module, tokens, counting, timed);
+        }
+    }
+}
+
+/// Reads the result types of the methods to time; all are of one module.
+fn read_results(context: &Context, of_module: &mut [RowRequest]) {
+    let is_timed = |request: &RowRequest| matches!(request.timing, TimingRequest::Yes(Ok(_)));
+    let Some(module) =
+        of_module.iter().find(|request| is_timed(request)).map(|request| Arc::clone(&request.module))
+    else {
+        return;
+    };
+    clock::begin();
+    let read = module.with_metadata(&context.info, |import| {
+        let names = ModuleNames::default();
+        for request in of_module.iter_mut().filter(|request| is_timed(request)) {
+            let method = import.method(request.token).map_err(|_| UntimedReason::Signature);
+            if let Ok(method) = &method {
+                request.async_role = async_detection::recognise(
+                    &context.info,
+                    &module,
+                    (import, &names),
+                    request.token,
+                    method,
+                );
+            }
+            request.timing =
+                TimingRequest::Yes(method.and_then(|method| timed_body::result_variable(&method.signature)));
+        }
+    });
+    if read.is_none() {
+        // An unread signature must not count as one without a result.
+        for request in of_module.iter_mut().filter(|request| is_timed(request)) {
+            request.timing = TimingRequest::Yes(Err(UntimedReason::Signature));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A row that will be requested from the CLR.
+#![forbid(unsafe_code)]
+
+use crate::catalogue::Module;
+use crate::inlining::Method;
+use crate::instrument::timed_body::{Timing, UntimedReason};
+use crate::instrument::tokens::ModuleTokens;
+use crate::ledger::async_role::AsyncRole;
+use crate::ledger::row::{CopyIdentity, Row};
+use crate::probes::callers;
+use crate::signature::Type;
+use crate::sync::lock;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use std::sync::Arc;
+
+/// A row to request, with the data that is needed several times. Ten thousand rows are read once, because their
+/// memory is cold.
+pub(super) struct RowRequest {
+    pub(super) id: RowId,
+    pub(super) module: Arc<Module>,
+    pub(super) token: u32,
+    /// The metadata tokens of its module, once prepared.
+    pub(super) tokens: Option<Arc<ModuleTokens>>,
+    pub(super) local_sig: u32,
+    pub(super) inlinable: bool,
+    pub(super) timing: TimingRequest,
+    pub(super) async_role: Option<AsyncRole>,
+    callers: bool,
+}
+
+/// Whether to time a row.
+pub(super) enum TimingRequest {
+    /// Times are not wanted.
+    No,
+    /// Times are wanted; the result type, or why the method cannot be timed.
+    Yes(Result<Option<Type>, UntimedReason>),
+}
+
+impl RowRequest {
+    pub(super) fn of(row: &Row) -> RowRequest {
+        let identity: &CopyIdentity = &row.identity;
+        let timing = match row.wanted >= Level::Time {
+            // The result type is read later, without the ledger's lock.
+            true => TimingRequest::Yes(identity.untimed.map_or(Ok(None), Err)),
+            false => TimingRequest::No,
+        };
+        RowRequest {
+            id: row.id,
+            module: Arc::clone(&identity.module),
+            token: identity.token,
+            tokens: None,
+            local_sig: identity.local_sig,
+            inlinable: identity.inlinable,
+            timing,
+            async_role: None,
+            callers: row.options.callers && callers::KNOWN,
+        }
+    }
+
+    /// Returns its variables, or why it is only counted; `has_room`: whether the agent has memory for its times.
+    pub(super) fn timing(&self, has_room: bool) -> (Option<Timing>, Option<UntimedReason>) {
+        let result = match &self.timing {
+            TimingRequest::No => return (None, None),
+            TimingRequest::Yes(Err(untimed)) => return (None, Some(*untimed)),
+            TimingRequest::Yes(Ok(_)) if !has_room => return (None, Some(UntimedReason::NoMemory)),
+            TimingRequest::Yes(Ok(result)) => result,
+        };
+        let Some(tokens) = &self.tokens else { return (None, Some(UntimedReason::NoRoom)) };
+        match lock(&tokens.local_sigs).get(&(self.local_sig, result.clone())) {
+            Some(with) => {
+                let returns = result.is_some();
+                let (local_sig, local, callers) = (with.token, with.local, self.callers);
+                (Some(Timing { local_sig, local, returns, noted_at: None, callers }), None)
+            }
+            None => (None, Some(UntimedReason::NoRoom)),
+        }
+    }
+
+    /// Returns the copy as callbacks identify it.
+    pub(super) fn method(&self) -> Method {
+        (self.module.id(), self.token)
+    }
+}

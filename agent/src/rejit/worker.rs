@@ -1,0 +1,123 @@
+//! The ReJIT thread's state, and the steps that all its work shares: finding the copies that orders match, and
+//! applying orders to them.
+#![forbid(unsafe_code)]
+
+use super::change_state::{DeferredChange, QueuedChange};
+use super::cost_meter::CostMeter;
+use super::request::{self, Applied};
+use super::scan::{ModuleOrders, ScanResult, review, scan};
+use crate::context::Context;
+use crate::inbox::Progress;
+use crate::known_bad::RuntimeIssue;
+use crate::ledger::reverting_rows::Pace;
+use crate::ledger::row::Row;
+use crate::planner::history::History;
+use crate::planner::{OrderSeq, Orders, SessionId, Standing};
+use redial_protocol::ids::{ModuleKey, RowId};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Names of the AppDomains that each shared copy serves.
+pub(super) type Served = HashMap<ModuleKey, Vec<String>>;
+
+/// The state of the thread.
+pub struct Worker {
+    pub(super) context: &'static Context,
+    pub(super) orders: Orders,
+    pub(super) history: History,
+    pub(super) deferred: Vec<DeferredChange>,
+    /// Changes that wait for control, oldest first.
+    pub(super) queued: VecDeque<QueuedChange>,
+    /// Sessions that ended, and orders taken back, while changes are deferred: those changes must not bring them
+    /// back.
+    pub(super) ended: Vec<SessionId>,
+    pub(super) withdrawn: BTreeSet<OrderSeq>,
+    /// The AppDomains that shared copies served at the last check of orders for domains.
+    pub(super) served: Served,
+    /// Nanoseconds per copy from a change's beginning to acceptance, as last measured.
+    pub(super) pace_ns: u64,
+    /// The budget, and the present cost of dials.
+    pub(super) meter: CostMeter,
+    pub(super) last_check: Instant,
+    pub(super) last_retry: Instant,
+    pub(super) reverting: Pace,
+}
+
+impl Worker {
+    /// Makes a worker with the orders that stand from the start.
+    pub fn new(context: &'static Context, orders: Orders) -> Worker {
+        Worker {
+            context,
+            orders,
+            history: History::default(),
+            deferred: Vec::new(),
+            queued: VecDeque::new(),
+            ended: Vec::new(),
+            withdrawn: BTreeSet::new(),
+            served: Served::default(),
+            pace_ns: usual_pace_ns(context.runtime.does(RuntimeIssue::StopsForRequests)),
+            meter: CostMeter::new(context.settings.budget),
+            last_check: Instant::now(),
+            last_retry: Instant::now(),
+            reverting: Pace::default(),
+        }
+    }
+
+    /// Finds the copies that these orders match, everywhere.
+    pub(super) fn scan_all(&self, seqs: &[OrderSeq]) -> ScanResult {
+        let mut found = ScanResult::default();
+        if seqs.is_empty() {
+            return found;
+        }
+        let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
+        for module in self.context.modules.all() {
+            let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
+            scan(self.context, &ModuleOrders::new(self.context, &module, orders), &mut found);
+        }
+        found
+    }
+
+    /// Reviews the copies that the changed orders match; changed orders came, went, or apply to other domains now.
+    pub(super) fn review(&self, changed: &[Arc<Standing>]) -> ScanResult {
+        let mut found = ScanResult::default();
+        if changed.is_empty() {
+            return found;
+        }
+        for module in self.context.modules.all() {
+            let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
+            let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
+            if !of_module.is_empty() {
+                let orders = self.orders.for_assembly(&module.name);
+                review(
+                    self.context,
+                    &ModuleOrders::new(self.context, &module, orders),
+                    &of_module,
+                    &mut found,
+                );
+            }
+        }
+        // Nothing stays on for an order that no longer stands, even if its module's metadata is gone.
+        let ledger = self.context.ledger.lock();
+        let stale = |row: &&Row| row.is_on() && row.deciding_order.is_none_or(|seq| !self.orders.stands(seq));
+        found.rows.extend(ledger.rows().iter().filter(stale).map(|row| row.id));
+        drop(ledger);
+        found
+    }
+
+    /// Brings the CLR in line with the orders for these rows.
+    pub(super) fn apply(&mut self, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
+        request::apply(self.context, &self.orders, rows, progress)
+    }
+
+    /// Publishes the orders to other threads; see [`crate::standing_orders::StandingOrders::publish`].
+    pub(super) fn publish_orders(&self) {
+        self.context.orders.publish(&self.orders, self.history.len());
+    }
+}
+
+/// Returns the usual time per copy before any change has been measured, in nanoseconds (measured:
+/// `docs/benchmarks.md`).
+pub(super) fn usual_pace_ns(suspends: bool) -> u64 {
+    if suspends { 12_000 } else { 3_000 }
+}

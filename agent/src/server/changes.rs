@@ -1,0 +1,166 @@
+//! The pending changes of a session. The session keeps reading meanwhile, so that later changes can merge with
+//! earlier ones and "all off" waits for none. Each answer goes out as soon as the ReJIT thread has it.
+#![forbid(unsafe_code)]
+
+use super::session::{Session, reply_frame};
+use crate::control::Claim;
+use crate::inbox::{ChangeRequest, ChangeResult, Job, OrderChange, Progress, Responder};
+use crate::planner::OrderLifetime;
+use redial_protocol::cost::{BudgetParseError, Share};
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_FRAME, MAX_KEPT_FOR_MS, MAX_ORDERS, MAX_PATTERN, MAX_PENDING_CHANGES};
+use redial_protocol::message::{Event, Refusal, Reply};
+use redial_protocol::order::{Lifetime, Order};
+use redial_protocol::packet::AgentPacket;
+use redial_protocol::pattern::Pattern;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// A plan counts as this many bytes of orders, which limits a session to four pending plans: they take the ReJIT
+/// thread's time.
+const PLAN_WEIGHT: usize = MAX_FRAME / 4;
+/// Longest wait for the CLR to accept a change before the session gets a refusal.
+const CHANGE_WAIT: Duration = Duration::from_secs(30);
+
+impl Session {
+    /// Passes a change to the ReJIT thread, or refuses it. False ends the session.
+    pub(super) fn change(&mut self, id: u32, change: OrderChange, take: bool) -> bool {
+        let (orders, held) = match &change {
+            OrderChange::Add { orders, lifetime, .. } => (orders.as_slice(), *lifetime == Lifetime::Held),
+            OrderChange::Undo | OrderChange::TakeBack(_) | OrderChange::Budget(_) => (&[][..], false),
+        };
+        let checked = match &change {
+            // Takes control without changing any dial.
+            OrderChange::Add { orders, later: true, .. } if orders.is_empty() && take => Ok(()),
+            OrderChange::Add { orders, lifetime, .. } => check(orders).and_then(|()| check_time(*lifetime)),
+            OrderChange::Undo | OrderChange::TakeBack(_) => Ok(()),
+            OrderChange::Budget(limit) => check_budget(*limit),
+        };
+        let begun = checked.and_then(|()| self.begin(id, orders, 0));
+        let (number, cancelled) = match begun {
+            Ok(begun) => begun,
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        };
+        // Set before the change: without an answer in time, it may still take effect.
+        self.holds |= held;
+        let outbox = self.outbox.clone();
+        let tell = move |done, total| {
+            let frame = AgentPacket::Event(Event::Progress { id, done, total }).to_frame();
+            outbox.put_at_once(frame.unwrap_or_default());
+        };
+        self.context.inbox.put(Job::ChangeRequest(ChangeRequest {
+            change,
+            claim: Claim { session: self.id, holder: self.holder(), take, sets_held_dials: held },
+            user: self.user().to_owned(),
+            progress: Progress::new(cancelled, Box::new(tell)),
+            answer: self.answer(id, number),
+        }));
+        true
+    }
+
+    /// Has the ReJIT thread plan a change. False ends the session.
+    pub(super) fn plan(&self, id: u32, orders: Vec<Order>, lifetime: Lifetime) -> bool {
+        let checked = check(&orders).and_then(|()| check_time(lifetime));
+        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT)) {
+            Ok((number, _)) => {
+                let owner = OrderLifetime::of(lifetime, self.id, Instant::now());
+                self.context.inbox.put(Job::Plan(orders, owner, self.answer(id, number)));
+            }
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
+    /// Has the ReJIT thread end the orders that this session holds. False ends the session.
+    pub(super) fn let_go(&mut self, id: u32) -> bool {
+        match self.begin(id, &[], 0) {
+            Ok((number, _)) => {
+                // Its silence no longer matters.
+                self.holds = false;
+                self.context.inbox.put(Job::LetGo(self.id, self.answer(id, number)));
+            }
+            Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
+        }
+        true
+    }
+
+    /// Records a pending command; returns its number and its cancellation flag. `weight`: bytes beyond those of its
+    /// orders.
+    fn begin(&self, id: u32, orders: &[Order], weight: usize) -> Result<(u64, Arc<AtomicBool>), Refusal> {
+        let of_order = |order: &Order| {
+            size_of::<Order>() + order.pattern.len() + order.domain.as_ref().map_or(0, String::len)
+        };
+        let bytes = weight + orders.iter().map(of_order).sum::<usize>();
+        // A client that does not read its answers gets no more of them.
+        let begun = if self.outbox.is_backed_up() { None } else { self.changes.begin(id, bytes) };
+        begun.ok_or_else(|| {
+            Refusal::OverLimit(format!(
+                "more than {MAX_PENDING_CHANGES} changes, or {MAX_FRAME} bytes of them, are pending; read the answers first"
+            ))
+        })
+    }
+
+    fn answer(&self, id: u32, number: u64) -> Responder {
+        let (outbox, changes) = (self.outbox.clone(), self.changes.clone());
+        Responder::new(move |result: ChangeResult| {
+            if changes.end(number) {
+                outbox.put_at_once(reply_frame(id, result.unwrap_or_else(Reply::Refused)));
+            }
+        })
+    }
+
+    /// Refuses changes that the CLR does not answer in time. False ends the session.
+    pub(super) fn report_overdue_changes(&self) -> bool {
+        let sentence =
+            "the runtime has not answered RequestReJIT for 30 seconds; the change may still take effect";
+        self.changes.overdue(CHANGE_WAIT).into_iter().all(|id| {
+            self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(sentence.into())) })
+        })
+    }
+}
+
+/// Returns an `off` order for each pattern.
+pub(super) fn off(patterns: Vec<String>) -> Vec<Order> {
+    patterns.into_iter().map(|pattern| Order::new(pattern, Level::Off)).collect()
+}
+
+fn check(orders: &[Order]) -> Result<(), Refusal> {
+    if orders.is_empty() {
+        return Err(Refusal::BadPattern("the command has no orders".into()));
+    }
+    if orders.len() > MAX_ORDERS {
+        return Err(Refusal::OverLimit(format!(
+            "the command has {} orders; the limit is {MAX_ORDERS}",
+            orders.len()
+        )));
+    }
+    for order in orders {
+        if order.pattern.len() > MAX_PATTERN {
+            return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
+        }
+        if order.domain.as_ref().is_some_and(|domain| domain.len() > MAX_PATTERN) {
+            return Err(Refusal::OverLimit(format!("a domain name is longer than {MAX_PATTERN} bytes")));
+        }
+        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+    }
+    Ok(())
+}
+
+fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
+    match limit {
+        Some(limit) if limit == Share(0) || limit > Share::MAX => {
+            Err(Refusal::OverLimit(BudgetParseError.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_time(lifetime: Lifetime) -> Result<(), Refusal> {
+    match lifetime {
+        Lifetime::KeptFor { ms } if ms == 0 || ms > MAX_KEPT_FOR_MS => Err(Refusal::OverLimit(format!(
+            "dials can be kept for 1 to {MAX_KEPT_FOR_MS} milliseconds, not {ms}"
+        ))),
+        _ => Ok(()),
+    }
+}

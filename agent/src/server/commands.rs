@@ -1,0 +1,264 @@
+//! Carries out each command of a session and answers it.
+#![forbid(unsafe_code)]
+
+use super::changes::off;
+use super::session::Session;
+use super::session::reply_frame;
+use super::subscription::{StopSignal, Subscription};
+use super::{method_pages, rows, times};
+use crate::inbox::HANG_THRESHOLD;
+use crate::inbox::OrderChange;
+use crate::known_bad;
+use crate::ledger::CLR_BYTES_PER_COMPILATION;
+use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
+use redial_protocol::level::Level;
+use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
+use redial_protocol::message::{AgentStatus, Event, Refusal, Reply, ResourceUsage, WireCommand};
+use redial_protocol::order::Lifetime;
+use redial_protocol::pattern::Pattern;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Shortest interval between counter snapshots.
+const MIN_INTERVAL_MS: u32 = 10;
+
+impl Session {
+    /// Carries out a command. False ends the session.
+    pub(super) fn execute(&mut self, id: u32, command: WireCommand) -> bool {
+        if let Some(refusal) = self.refuses(&command) {
+            return self.send(Event::Reply { id, reply: Reply::Refused(refusal) });
+        }
+        let reply = match command {
+            WireCommand::Modules => {
+                let (mut domains, mut modules) = self.context.modules.rows(&self.context.info);
+                domains.truncate(MAX_DOMAINS);
+                modules.truncate(MAX_MODULES);
+                Reply::Modules { domains, modules }
+            }
+            WireCommand::Methods { pattern, limit } => match self.methods(id, pattern.as_deref(), limit) {
+                Ok(reply) => reply,
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::RequestReJit { orders, later, take, lifetime } => {
+                return self.change(id, OrderChange::Add { orders, lifetime, later }, take);
+            }
+            WireCommand::RequestRevert { patterns, take } => {
+                let change =
+                    OrderChange::Add { orders: off(patterns), lifetime: Lifetime::Kept, later: false };
+                return self.change(id, change, take);
+            }
+            WireCommand::Undo { take } => return self.change(id, OrderChange::Undo, take),
+            WireCommand::UndoChange { change, take } => {
+                return self.change(id, OrderChange::TakeBack(change), take);
+            }
+            WireCommand::Plan { orders, lifetime } => return self.plan(id, orders, lifetime),
+            WireCommand::Orders => self.orders(),
+            WireCommand::Cancel { request } => {
+                self.changes.cancel(request);
+                Reply::Done
+            }
+            WireCommand::Status { pattern } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.status(id, pattern),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::AgentStatus => Reply::AgentStatus(self.agent_status()),
+            WireCommand::Subscribe { pattern, interval_ms } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.subscribe(pattern, interval_ms),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::Unsubscribe => {
+                self.unsubscribe();
+                Reply::Done
+            }
+            WireCommand::ReleaseControl => {
+                self.context.control.release(self.id);
+                self.context.ledger.wake();
+                Reply::Done
+            }
+            WireCommand::Ping => Reply::Done,
+            WireCommand::ReleaseHeld => return self.let_go(id),
+            WireCommand::Il { copy, instrumented } => self.il(id, copy, instrumented),
+            WireCommand::Histogram { row } => self.histogram(row),
+            WireCommand::SetBudget { limit, take } => {
+                // Measure here at the latest, and not on the ReJIT thread, which others wait for.
+                drop(call_cost::per_call(self.context.settings.highest_level()));
+                return self.change(id, OrderChange::Budget(limit), take);
+            }
+            WireCommand::SlowestCalls { rows } => self.slowest_calls(&rows),
+            WireCommand::Callers { row } => self.callers(row),
+        };
+        self.outbox.put(reply_frame(id, reply))
+    }
+
+    /// Returns why a command is refused outright, if it is.
+    fn refuses(&mut self, command: &WireCommand) -> Option<Refusal> {
+        if !self.has_place() {
+            return Some(Refusal::AgentOff(format!(
+                "this agent already serves {MAX_SESSIONS} controllers; it accepts only hello, status and all off from others"
+            )));
+        }
+        let changes = matches!(
+            command,
+            WireCommand::RequestReJit { .. }
+                | WireCommand::RequestRevert { .. }
+                | WireCommand::Undo { .. }
+                | WireCommand::UndoChange { .. }
+                | WireCommand::SetBudget { .. }
+        );
+        (changes && crate::guard::killed()).then(|| {
+            Refusal::AgentOff(
+                "the agent switched itself off after three internal errors; every dial is off".into(),
+            )
+        })
+    }
+
+    fn methods(&self, id: u32, text: Option<&str>, limit: u64) -> Result<Reply, Refusal> {
+        let pattern = match parse(text)? {
+            Some(pattern) => pattern,
+            None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.to_string()))?,
+        };
+        let matched = method_pages::methods(self.context, &pattern, limit, |page| {
+            self.send(Event::Methods { id, page })
+        });
+        let suggestions = match matched {
+            0 => crate::catalogue::suggestions::nearest(&self.context.info, &self.context.modules, &pattern),
+            _ => Vec::new(),
+        };
+        Ok(Reply::Methods { matched, suggestions })
+    }
+
+    fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
+        let mut sent = Vec::new();
+        let rows = rows::send_rows(self.context, 0..usize::MAX, pattern.as_ref(), |page| {
+            sent.extend(page.rows.iter().map(|row| row.row));
+            self.send(Event::Rows { id: Some(id), rows: page.rows })
+        });
+        times::send_times(self.context, &sent, |times| self.send(Event::Times { id: Some(id), times }));
+        Reply::Status { rows }
+    }
+
+    fn orders(&self) -> Reply {
+        let (now, published) = (Instant::now(), self.context.orders.published());
+        let orders = published.orders.iter().take(MAX_STANDING_ORDERS);
+        Reply::Orders {
+            orders: orders.map(|standing| standing.message(now)).collect(),
+            undoable: published.undoable as u32,
+        }
+    }
+
+    fn agent_status(&self) -> AgentStatus {
+        let context = self.context;
+        let (kept, held, compilations, recompiled, ledger_bytes, slots, rows) = {
+            let ledger = context.ledger.lock();
+            let (_, kept, held) = ledger.totals();
+            let (recompiled, bytes) = (ledger.recompiled_callers.count(), ledger.bytes());
+            (
+                kept,
+                held,
+                ledger.compilations(),
+                recompiled,
+                bytes,
+                ledger.slots.used(),
+                ledger.rows().present(),
+            )
+        };
+        let mut remains = Vec::new();
+        if compilations > 0 {
+            remains.push(format!(
+                "the runtime keeps about {} KiB for {compilations} recompilation{} until their AppDomain unloads",
+                (compilations * CLR_BYTES_PER_COMPILATION).div_ceil(1024),
+                if compilations == 1 { "" } else { "s" },
+            ));
+        }
+        if context.inlining.waits_for() >= HANG_THRESHOLD {
+            remains.push("a change is waiting for a compilation that may be inlining its methods".into());
+        } else if context.worker.busy_for() >= HANG_THRESHOLD {
+            remains.push(format!(
+                "the runtime has not answered a request for {} s; until it does, dials do not change",
+                context.worker.busy_for().as_secs()
+            ));
+        }
+        if kept + held > 0 {
+            remains
+                .extend(known_bad::warnings(context.runtime.major, context.runtime.patch).map(str::to_owned));
+        }
+        if recompiled > 0 {
+            remains.push(format!(
+                "{recompiled} undialled method{} recompiled, because dialled ones were inlined into {}; the original \
+                 code returns when the dials are off",
+                if recompiled == 1 { " is" } else { "s are" },
+                if recompiled == 1 { "it" } else { "them" },
+            ));
+        }
+        let restrained = context.inlining.restrained();
+        if restrained > 0 {
+            remains.push(format!(
+                "{restrained} method{} compiled while dials were on: dialled methods were not inlined there, which is \
+                 harmless and needs no action",
+                if restrained == 1 { " was" } else { "s were" },
+            ));
+        }
+        // Before the memory is read: the first measurement takes some.
+        let costs = call_cost::per_call(context.settings.highest_level());
+        let callers_picoseconds =
+            (context.settings.highest_level() >= Level::Time).then(call_cost::per_caller).flatten();
+        AgentStatus {
+            control: context.control.holder(),
+            held,
+            kept,
+            memory_bytes: (ledger_bytes
+                + context.inlining.bytes()
+                + blocks::touched_bytes(slots)
+                + stack_pages::touched_bytes()
+                + context.callers.bytes()
+                + timing_bytes()) as u64,
+            budgets: vec![
+                budget("dialled methods", slots, u64::from(blocks::MEASUREMENT_SLOT.0)),
+                budget(
+                    "methods that are or were dialled",
+                    rows as u64,
+                    crate::ledger::row_table::MAX_ROWS as u64,
+                ),
+                budget("bytes of times", timing_bytes() as u64, TIMING_BUDGET as u64),
+            ],
+            clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
+            missed_deadlines: context.missed_deadlines.load(Ordering::Relaxed),
+            guard_trips: crate::guard::trips(),
+            audit: context.audit.entries(),
+            remains,
+            costs,
+            cost_budget: context.cost_budget.get(),
+            callers_picoseconds,
+        }
+    }
+
+    fn subscribe(&mut self, pattern: Option<Pattern>, interval_ms: u32) -> Reply {
+        self.unsubscribe();
+        let stop = Arc::new(StopSignal::default());
+        let interval = Duration::from_millis(u64::from(interval_ms.max(MIN_INTERVAL_MS)));
+        let mut subscription = Subscription::new(
+            self.context,
+            self.server,
+            Arc::clone(&self.outbox),
+            Arc::clone(&stop),
+            pattern,
+            interval,
+        );
+        if !subscription.begin() || !crate::platform::spawn("redial-watch", move || subscription.run()) {
+            return Reply::Refused(Refusal::AgentOff(
+                "the system refused to start the subscription's thread".into(),
+            ));
+        }
+        self.watching = Some(stop);
+        Reply::Done
+    }
+}
+
+fn budget(name: &str, used: u64, limit: u64) -> ResourceUsage {
+    ResourceUsage { name: name.into(), used, limit }
+}
+
+fn parse(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
+    text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.to_string()))).transpose()
+}

@@ -1,0 +1,173 @@
+//! One connection: reads frames, answers, ends. A second thread writes, so that a slow peer only delays itself.
+#![forbid(unsafe_code)]
+
+use super::outbox::{NextFrame, Outbox};
+use super::session::Session;
+use super::shared::Server;
+use crate::audit;
+use crate::context::Context;
+use crate::inbox::AllOffResult;
+use crate::planner::SessionId;
+use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::frame::FrameReader;
+use redial_protocol::frozen::ClientHello;
+use redial_protocol::limits::MAX_BAD_FRAMES;
+use redial_protocol::packet::{AgentPacket, ControllerPacket};
+use redial_protocol::transport::{Closer, Connection, ReadHalf, WriteHalf};
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a waiting reader checks its deadlines.
+const TICK: Duration = Duration::from_millis(500);
+/// Longest wait for all dials to go off before reporting to the peer that some are still on.
+const ALL_OFF_WAIT: Duration = Duration::from_secs(30);
+/// Bytes read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Serves a connection until it ends; a restricted session only gets the frozen part of the protocol.
+pub fn serve(context: &'static Context, server: &'static Server, id: u64, connection: Connection) {
+    let peer = connection.peer().clone();
+    let (read, write, closer) = connection.split();
+    let outbox = Arc::new(Outbox::default());
+    let writer = Arc::clone(&outbox);
+    let stop_reading = closer.clone();
+    if !crate::platform::spawn("redial-write", move || write_frames(&writer, write, &stop_reading)) {
+        closer.close();
+        return;
+    }
+    let mut session = Session {
+        context,
+        server,
+        id: SessionId(id),
+        outbox,
+        changes: Arc::default(),
+        watching: None,
+        holds: false,
+        restricted: !server.places.take(Duration::ZERO),
+        begun: Instant::now(),
+        closer,
+        peer,
+        hello: None,
+        bad_frames: 0,
+    };
+    session.read_frames(read);
+}
+
+fn write_frames(outbox: &Outbox, mut write: WriteHalf, closer: &Closer) {
+    loop {
+        match outbox.next(Duration::from_secs(60)) {
+            NextFrame::Frame(frame) => {
+                if write.write_all(&frame).is_err() {
+                    outbox.close();
+                    closer.close();
+                    return;
+                }
+            }
+            NextFrame::Nothing => {}
+            NextFrame::Closed => return,
+        }
+    }
+}
+
+impl Session {
+    fn read_frames(&mut self, mut read: ReadHalf) {
+        // Without a timeout, deadlines are only checked when bytes arrive.
+        drop(read.set_timeout(Some(TICK)));
+        let mut frames = FrameReader::new();
+        let mut chunk = vec![0u8; CHUNK];
+        let mut last_word = Instant::now();
+        let mut frame_begun: Option<Instant> = None;
+        loop {
+            match read.read(&mut chunk) {
+                Ok(0) => return,
+                Ok(n) => {
+                    frames.push(chunk.get(..n).unwrap_or_default());
+                    loop {
+                        match frames.next() {
+                            Ok(Some(body)) => {
+                                frame_begun = None;
+                                if !self.take(&body) {
+                                    return;
+                                }
+                                // Read the time anew: while the agent answered, the peer was not silent.
+                                last_word = Instant::now();
+                            }
+                            Ok(None) => break,
+                            // The length itself is wrong, so no later frame can be found.
+                            Err(_) => return,
+                        }
+                    }
+                }
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::Interrupted
+                    ) => {}
+                Err(_) => return,
+            }
+            if !frames.mid_frame() {
+                frame_begun = None;
+            } else if frame_begun.get_or_insert_with(Instant::now).elapsed()
+                > self.context.settings.frame_deadline
+            {
+                return;
+            }
+            let short = self.restricted || self.hello.is_none();
+            if short && self.begun.elapsed() > self.context.settings.frame_deadline
+                || self.context.is_stopped()
+            {
+                return;
+            }
+            if !self.report_overdue_changes() {
+                return;
+            }
+            if self.changes.are_any() {
+                last_word = Instant::now();
+            }
+            if self.outbox.is_closed() || self.holds && last_word.elapsed() > self.context.settings.silence {
+                return;
+            }
+        }
+    }
+
+    /// Handles one frame. False ends the session.
+    fn take(&mut self, body: &[u8]) -> bool {
+        if let Some(hello) = self.other_version().filter(|_| ControllerPacket::is_request(body)) {
+            let refusal = AgentPacket::version_refused(env!("CARGO_PKG_VERSION"), hello);
+            return self.send_packet(&refusal);
+        }
+        match ControllerPacket::from_body(body) {
+            Ok(ControllerPacket::Hello(hello)) => {
+                self.hello = Some(hello);
+                self.send_packet(&AgentPacket::Hello(self.facts()))
+            }
+            Ok(ControllerPacket::Status) => self.send_packet(&AgentPacket::Status(self.facts())),
+            Ok(ControllerPacket::AllOff) => self.all_off(),
+            // Before hello, a client may only look and turn everything off.
+            Ok(ControllerPacket::Request(_)) if self.hello.is_none() => self.bad_frame(),
+            Ok(ControllerPacket::Request(request)) => self.execute(request.id, request.command),
+            Err(_) => self.bad_frame(),
+        }
+    }
+
+    fn all_off(&mut self) -> bool {
+        let entry = audit::entry(self.user(), &self.holder().program, "all off".into());
+        self.context.audit.put(entry.clone());
+        let done = self.context.inbox.all_off(entry, ALL_OFF_WAIT).unwrap_or_else(|| {
+            let (_, kept, held) = self.context.ledger.lock().totals();
+            AllOffResult { remaining: kept + held, ..AllOffResult::default() }
+        });
+        let AllOffResult { reverted, remaining, change } = done;
+        self.send_packet(&AgentPacket::AllOffDone { reverted, remaining, change })
+    }
+
+    fn bad_frame(&mut self) -> bool {
+        self.bad_frames += 1;
+        self.bad_frames < MAX_BAD_FRAMES
+    }
+
+    fn other_version(&self) -> Option<&ClientHello> {
+        self.hello.as_ref().filter(|hello| hello.protocol != PROTOCOL_VERSION)
+    }
+}

@@ -1,0 +1,46 @@
+//! The listener's thread: accepts connections and starts a session for each.
+#![forbid(unsafe_code)]
+
+use super::shared::Server;
+use super::{connection, endpoint};
+use crate::context::Context;
+use redial_protocol::limits::MAX_SESSIONS;
+use redial_protocol::transport::AcceptError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Sessions beyond the limit: they may look, turn everything off, and wait for a place.
+const SPARE_SESSIONS: usize = 48;
+/// Pause after a failed accept (out of descriptors), so that the listener does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Runs the listener. Without an endpoint the agent stays unreachable, but still carries out the launcher's orders.
+pub fn listen(context: &'static Context, server: &'static Server) {
+    if server.listener.get().is_none() {
+        let Ok(listener) = endpoint::make(context.process) else { return };
+        server.offer(listener);
+    }
+    let Some(listener) = server.listener.get() else { return };
+    loop {
+        match listener.accept() {
+            Ok(connection) => {
+                let before = server.sessions.fetch_add(1, Ordering::AcqRel);
+                if before >= MAX_SESSIONS + SPARE_SESSIONS {
+                    server.sessions.fetch_sub(1, Ordering::AcqRel);
+                    continue;
+                }
+                let id = server.next_session.fetch_add(1, Ordering::Relaxed) + 1;
+                let started = crate::platform::spawn("redial-session", move || {
+                    crate::guard::guard_always((), || connection::serve(context, server, id, connection));
+                    server.sessions.fetch_sub(1, Ordering::AcqRel);
+                });
+                if !started {
+                    server.sessions.fetch_sub(1, Ordering::AcqRel);
+                }
+            }
+            Err(AcceptError::NotAdmitted { .. }) => {}
+            Err(AcceptError::Closed) => return,
+            Err(AcceptError::Io(_)) => std::thread::sleep(ACCEPT_PAUSE),
+        }
+    }
+}

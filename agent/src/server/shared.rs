@@ -1,0 +1,106 @@
+//! The state that the listener and its sessions share.
+#![forbid(unsafe_code)]
+
+use crate::sync::lock;
+use redial_protocol::limits::MAX_SESSIONS;
+use redial_protocol::transport::Listener;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Longest wait at the host's end for controllers to take the last numbers.
+const GOODBYE_WAIT: Duration = Duration::from_millis(200);
+/// The same if the launcher asked for a report.
+const REPORT_WAIT: Duration = Duration::from_secs(2);
+
+/// The state that sessions share.
+#[derive(Default)]
+pub struct Server {
+    pub(super) listener: OnceLock<Arc<Listener>>,
+    pub(super) sessions: AtomicUsize,
+    pub(super) next_session: AtomicU64,
+    pub(super) places: SessionPlaces,
+    pub(super) watchers: LastWatchers,
+}
+
+/// The [`MAX_SESSIONS`] places of unrestricted sessions.
+#[derive(Default)]
+pub(super) struct SessionPlaces {
+    taken: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl SessionPlaces {
+    /// Takes a place, waiting for at most `longest`; returns whether it got one.
+    pub(super) fn take(&self, longest: Duration) -> bool {
+        let (mut taken, _) = self
+            .freed
+            .wait_timeout_while(lock(&self.taken), longest, |taken| *taken >= MAX_SESSIONS)
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let free = *taken < MAX_SESSIONS;
+        *taken += usize::from(free);
+        free
+    }
+
+    /// Frees a place.
+    pub(super) fn give_back(&self) {
+        let mut taken = lock(&self.taken);
+        *taken = taken.saturating_sub(1);
+        self.freed.notify_one();
+    }
+}
+
+/// Subscribers that still need the last numbers.
+#[derive(Default)]
+pub(super) struct LastWatchers {
+    subscribers: Mutex<Subscribers>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct Subscribers {
+    now: usize,
+    served: usize,
+}
+
+impl Server {
+    /// Records that a session has subscribed.
+    pub(super) fn subscribed(&self) {
+        lock(&self.watchers.subscribers).now += 1;
+    }
+
+    /// Records that a subscription has ended; `served` if it got everything to the end.
+    pub(super) fn unsubscribed(&self, served: bool) {
+        let mut subscribers = lock(&self.watchers.subscribers);
+        subscribers.now = subscribers.now.saturating_sub(1);
+        subscribers.served += usize::from(served);
+        self.watchers.left.notify_all();
+    }
+
+    /// Takes an endpoint that does not listen yet; connecting clients wait.
+    pub fn offer(&self, listener: Arc<Listener>) {
+        // There is one endpoint and one agent per process.
+        let _ = self.listener.set(listener);
+    }
+
+    /// Removes the endpoint's name, so that no client finds it any more.
+    pub fn unlink(&self) {
+        if let Some(listener) = self.listener.get() {
+            listener.close();
+        }
+    }
+
+    /// Waits, within a bound, until every subscriber has the last numbers; with `report`, until there was one.
+    pub fn wait_for_watchers(&self, report: bool) {
+        let deadline = Instant::now() + if report { REPORT_WAIT } else { GOODBYE_WAIT };
+        let mut subscribers = lock(&self.watchers.subscribers);
+        while subscribers.now > 0 || (report && subscribers.served == 0) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            let waited = self.watchers.left.wait_timeout(subscribers, left);
+            subscribers = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Wording and number formats shared by the command line and the window. Every module here is pure and depends on the
+//! protocol alone, so that any other module may use it.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod callers;
+pub mod completions;
+pub mod slowest_calls;
+pub mod times;
+pub mod words;
