@@ -262,8 +262,8 @@ impl Agent {
         control: &ICorProfilerFunctionControl,
     ) -> bool {
         // Release the ledger's lock before doing anything else.
-        let body_given = self.context.ledger.lock().requested_body(module.id(), token);
-        let (row, slot_offset, probe) = match body_given {
+        let requested = self.context.ledger.lock().requested_body(module.id(), token);
+        let (row, slot_offset, probe) = match requested {
             RequestedBody::Body(row, slot_offset, probe) => (row, slot_offset, probe),
             RequestedBody::Original => return true,
             RequestedBody::UnexpectedOriginal => {

@@ -1,6 +1,8 @@
 //! The table of known defects of runtimes: the only place where a version forbids anything.
 #![forbid(unsafe_code)]
 
+use redial_protocol::diagnostics::RuntimeDefect;
+
 /// A known defect of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuntimeIssue {
@@ -38,8 +40,8 @@ struct Range {
     /// The issue or source that documents it, in dotnet/runtime unless stated otherwise.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers"))]
     issue: &'static str,
-    /// A warning for users with dials on.
-    warning: Option<&'static str>,
+    /// The defect as users with dials on learn it.
+    warning: Option<RuntimeDefect>,
 }
 
 const TABLE: [Range; 12] = [
@@ -47,7 +49,7 @@ const TABLE: [Range; 12] = [
         known: RuntimeIssue::HelpersByAddress,
         majors: (5, 8),
         mended: None,
-        issue: "ECall::PopulateManagedCastHelpers in coreclr's ecall.cpp; everything.rs, helpers_of_the_runtime",
+        issue: "ECall::PopulateManagedCastHelpers in coreclr's ecall.cpp; everything.rs, program_is_unchanged_with_runtime_helpers_dialled",
         warning: None,
     },
     Range {
@@ -97,7 +99,7 @@ const TABLE: [Range; 12] = [
         known: RuntimeIssue::EditableIgnored,
         majors: (3, 8),
         mended: None,
-        issue: "91963: accepted, then silence, and before 5.0 the caller spins in MethodDesc::DoPrestub; silence.rs",
+        issue: "91963: accepted, then silence, and before 5.0 the caller spins in MethodDesc::DoPrestub; ignored_requests.rs",
         warning: None,
     },
     Range {
@@ -112,28 +114,23 @@ const TABLE: [Range; 12] = [
         majors: (5, 6),
         mended: Some(13),
         issue: "77973",
-        warning: Some(TIERING_DELAY),
+        warning: Some(RuntimeDefect::TieringDelay),
     },
     Range {
         known: RuntimeIssue::TieringDelay,
         majors: (7, 7),
         mended: Some(2),
         issue: "77973",
-        warning: Some(TIERING_DELAY),
+        warning: Some(RuntimeDefect::TieringDelay),
     },
     Range {
         known: RuntimeIssue::LinesOfTraces,
         majors: (0, 4),
         mended: None,
         issue: "GetStackFramesFromException in coreclr's debugdebugger.cpp; shapes.rs",
-        warning: Some(
-            "exception stack traces on this runtime show wrong line numbers for recompiled methods (fixed in .NET 5)",
-        ),
+        warning: Some(RuntimeDefect::StackTraceLines),
     },
 ];
-
-const TIERING_DELAY: &str = "this release of the runtime can crash when it calls a recompiled method \
-                             (dotnet/runtime 77973); update to 6.0.13, 7.0.2 or later";
 
 impl RuntimeIssue {
     /// Whether runtimes of this major version have the defect, whatever their patch.
@@ -151,8 +148,8 @@ impl Range {
     }
 }
 
-/// Returns the warnings to show users with dials on, for a runtime of this major version and patch.
-pub fn warnings(major: u16, patch: u16) -> impl Iterator<Item = &'static str> {
+/// Returns the defects to report to users with dials on, for a runtime of this major version and patch.
+pub fn warnings(major: u16, patch: u16) -> impl Iterator<Item = RuntimeDefect> {
     TABLE.iter().filter(move |range| range.covers(major, Some(patch))).filter_map(|range| range.warning)
 }
 

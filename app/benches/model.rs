@@ -4,11 +4,11 @@
 use redial::model::catalogue::Catalogue;
 use redial::model::catalogue::synthetic::{PseudoRandom, batches};
 use redial::model::connection::{Connection, Status};
-use redial::model::method_table::Shape;
 use redial::model::ids::{ConnectionId, MethodIx, Node};
-use redial::model::list::{Filter, SortKey, Sort};
+use redial::model::list::{Filter, Sort, SortKey};
 use redial::model::log::Log;
-use redial::model::update::{CataloguePart, Now, ConnectionUpdate};
+use redial::model::method_table::Shape;
+use redial::model::update::{CataloguePart, ConnectionUpdate, Now};
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::{ProcessKey, RowId};
@@ -64,7 +64,11 @@ impl Bench {
         report("take one part of the catalogue in", times);
         let rows = rows(&connection.table.catalogue, dialled);
         let began = Instant::now();
-        connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, Now::default());
+        connection.apply(
+            vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })],
+            &mut log,
+            Now::default(),
+        );
         report(&format!("take {dialled} rows in"), vec![began.elapsed()]);
         let began = Instant::now();
         connection.settle(Now::default());
@@ -171,8 +175,12 @@ impl Bench {
         }
         report("read what 50 rows of the tree show", times);
         for owner in 0..self.connection.table.catalogue.type_count() {
-            let method = self.connection.table.catalogue.methods_of_type(redial::model::ids::TypeIx(owner as u32));
-            self.connection.table.tree.reveal(Node::Method(MethodIx(method.start)), &self.connection.table.catalogue);
+            let method =
+                self.connection.table.catalogue.methods_of_type(redial::model::ids::TypeIx(owner as u32));
+            self.connection
+                .table
+                .tree
+                .reveal(Node::Method(MethodIx(method.start)), &self.connection.table.catalogue);
         }
         report("tree, everything expanded", vec![self.settle()]);
         let last = self.connection.table.row_at(self.connection.table.row_count() - 1);

@@ -2,19 +2,19 @@
 //! holds names, keys and the conditions under which a command is available; `desktop` executes the commands.
 #![forbid(unsafe_code)]
 
-mod keys;
 mod availability;
+mod keys;
+mod labels;
 #[cfg(test)]
 mod tests;
-mod labels;
 
 pub use availability::NOT_OFFERED;
 
-use crate::model::method_table::Targets;
 use crate::model::ids::{ConnectionId, Node, Ticket};
 use crate::model::list::Sort;
-use crate::model::selection::SelectionMode;
+use crate::model::method_table::Targets;
 use crate::model::process_choice::Arrangement;
+use crate::model::selection::SelectionMode;
 use crate::settings::ThemeChoice;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
@@ -43,13 +43,13 @@ pub enum UiCommand {
     /// Reports that the agent does not offer the requested level.
     NotOffered(Level),
     /// Confirms the large change in the open dialog.
-    ConfirmTurn,
+    ConfirmChange,
     /// Changes shared methods for all AppDomains that share them.
-    ShareTurn,
+    ConfirmSharing,
     /// Makes the requested change without the methods that other AppDomains share.
-    LeaveShared,
+    ExcludeShared,
     /// Stops a change in progress and reverts the part already done.
-    CancelTurn(Ticket),
+    CancelChange(Ticket),
     /// Undoes the last change, whoever made it.
     UndoOfAnyone,
     /// Undoes the budget's last step in the given process, or in the current one.
@@ -83,7 +83,7 @@ pub enum UiCommand {
     /// Makes one of the processes shown side by side the current one.
     Focus(ConnectionId),
     /// Shows processes side by side from this position on.
-    BesideFrom(usize),
+    SideBySideFrom(usize),
     /// Toggles whether processes of the same names that start later join.
     Follow,
     /// Toggles whether the agent is loaded into joining processes that lack it.
@@ -234,7 +234,10 @@ pub struct CommandContext {
 impl UiCommand {
     /// Returns whether the command turns the dials of the selected methods.
     pub fn turns_selected(&self) -> bool {
-        matches!(self, UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_))
+        matches!(
+            self,
+            UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_)
+        )
     }
 }
 
@@ -324,8 +327,8 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Disconnect,
             UiCommand::ChooseNamesakes,
             UiCommand::Arrange(Arrangement::Merged),
-            UiCommand::Arrange(Arrangement::Apart),
-            UiCommand::Arrange(Arrangement::Beside),
+            UiCommand::Arrange(Arrangement::Separate),
+            UiCommand::Arrange(Arrangement::SideBySide),
             UiCommand::Follow,
             UiCommand::FollowAttach,
             UiCommand::LastNumbers,

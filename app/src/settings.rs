@@ -228,13 +228,13 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    struct Folder(PathBuf);
+    struct TempFolder(PathBuf);
 
-    impl Folder {
-        fn new(name: &str) -> Folder {
+    impl TempFolder {
+        fn new(name: &str) -> TempFolder {
             let folder = std::env::temp_dir().join(format!("redial-persist-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).expect("a folder");
-            Folder(folder)
+            TempFolder(folder)
         }
 
         fn file(&self) -> PathBuf {
@@ -242,7 +242,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TempFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn reads_saved_settings_back() {
-        let folder = Folder::new("round");
+        let folder = TempFolder::new("round");
         let mut settings = Settings { theme: ThemeChoice::Light, zoom: 1.5, ..Settings::default() };
         settings.window = Some([1200.0, 800.0]);
         settings.launch.program = "dotnet".into();
@@ -263,7 +263,7 @@ mod tests {
     #[cfg(unix)]
     fn the_file_is_private() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = Folder::new("private");
+        let folder = TempFolder::new("private");
         let mode = || folder.file().metadata().expect("there").permissions().mode() & 0o777;
         let open = std::fs::Permissions::from_mode(0o644);
         save(&folder.file(), &Settings::default()).expect("saved");
@@ -278,14 +278,14 @@ mod tests {
 
     #[test]
     fn a_missing_file_gives_defaults_without_notice() {
-        let folder = Folder::new("none");
+        let folder = TempFolder::new("none");
         let defaults = LoadedSettings { settings: Settings::default(), notice: None, may_be_saved: true };
         assert_eq!(load(&folder.file()), defaults);
     }
 
     #[test]
     fn sets_a_corrupt_file_aside_with_a_notice() {
-        let folder = Folder::new("corrupt");
+        let folder = TempFolder::new("corrupt");
         let wrong_types = r#"{"version": 1, "zoom": "large", "recent": 3}"#;
         let all = ["{\"zoom\": ", "\0\u{1}", "{\"version\": 99}", wrong_types, ""];
         for (number, bad) in all.into_iter().enumerate() {
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn sets_a_folder_aside_with_its_content() {
-        let folder = Folder::new("directory");
+        let folder = TempFolder::new("directory");
         std::fs::create_dir_all(folder.file()).expect("a folder");
         std::fs::write(folder.file().join("dear"), "to somebody").expect("written");
         let loaded = load(&folder.file());
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn never_overwrites_a_file_that_cannot_be_set_aside() {
-        let folder = Folder::new("stuck");
+        let folder = TempFolder::new("stuck");
         std::fs::write(folder.file(), "no settings").expect("written");
         for number in 1..1000 {
             std::fs::write(folder.0.join(format!("window.json.bad{number}")), "earlier").expect("written");
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn replaces_senseless_numbers_and_ignores_unknown_fields() {
-        let folder = Folder::new("numbers");
+        let folder = TempFolder::new("numbers");
         let text = r#"{"version": 1, "zoom": 0.0, "window": [3, 1e9], "later": true}"#;
         std::fs::write(folder.file(), text).expect("written");
         let defaults = LoadedSettings { settings: Settings::default(), notice: None, may_be_saved: true };

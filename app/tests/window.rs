@@ -15,9 +15,6 @@ fn names_a_display_that_does_not_answer() {
         .expect("the program runs");
     let said = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(1), "{said}");
-    assert!(
-        said.starts_with("redial: cannot open a window: no display answers at DISPLAY=:98765"),
-        "{said}"
-    );
+    assert!(said.starts_with("redial: cannot open a window: no display answers at DISPLAY=:98765"), "{said}");
     assert!(!said.contains(".rs") && said.contains("redial --help"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! Cost of dialled calls, and the budget for it.
 
+use crate::diagnostics::BudgetProblem;
 use crate::level::Level;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
@@ -97,8 +98,8 @@ pub struct CostBudget {
     pub spared: u64,
     /// Copies that the budget stepped down and that nobody has turned since.
     pub stepped: u64,
-    /// Sentence that says why the agent cannot keep the budget.
-    pub problem: Option<String>,
+    /// Reason why the agent cannot keep the budget.
+    pub problem: Option<BudgetProblem>,
     /// The last step.
     pub last: Option<BudgetStep>,
 }

@@ -11,6 +11,7 @@ pub mod catalogue;
 pub mod codec;
 pub mod cost;
 pub mod counters;
+pub mod diagnostics;
 pub mod dialset;
 pub mod duration;
 pub mod endpoint;
@@ -18,6 +19,7 @@ pub mod frame;
 pub mod frozen;
 pub mod histogram;
 pub mod holder;
+pub mod hresult;
 pub mod ids;
 pub mod il;
 pub mod level;
@@ -36,7 +38,7 @@ pub mod transport;
 
 /// Version of everything above the frozen layer. Peers with different versions can still exchange Hello, Status
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// CLSID of the agent's class factory. It never changes.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

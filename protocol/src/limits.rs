@@ -105,8 +105,8 @@ pub const MAX_CALLERS: usize = 1024;
 /// Compiled instances listed for one row: one per instantiation over value types and per version.
 pub const MAX_INSTANCES: usize = 4096;
 
-/// Sentences (warnings, remaining effects) and resource limits in one reply; nobody reads more.
-pub const MAX_SENTENCES: usize = 256;
+/// Warnings, remaining effects or resource limits in one reply; nobody reads more.
+pub const MAX_NOTES: usize = 256;
 
 /// Levels with a cost in one reply.
 pub const MAX_COSTS: usize = 8;

@@ -8,6 +8,9 @@ use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
 use crate::cost::{Cost, CostBudget, Share};
 use crate::counters::CounterDelta;
+use crate::diagnostics::{
+    Limit, PatternProblem, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
+};
 use crate::histogram::RowHistogram;
 pub use crate::holder::Holder;
 use crate::ids::{CopyKey, InstanceId, RowId};
@@ -15,7 +18,7 @@ use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
     AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
-    MAX_SENTENCES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    MAX_NOTES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
@@ -302,8 +305,8 @@ pub enum Reply {
 /// Reason for refusing a whole command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
-    /// A pattern is wrong; the sentence says where and why.
-    BadPattern(String),
+    /// A pattern is wrong, or there is none.
+    BadPattern(PatternProblem),
     /// Another controller has control.
     ControlHeld(Holder),
     /// Nothing matched, and the command did not set `later`.
@@ -312,16 +315,16 @@ pub enum Refusal {
         #[serde(deserialize_with = "capped::<_, _, MAX_SUGGESTIONS>")]
         suggestions: Vec<String>,
     },
-    /// The command exceeds one of the `limits`; the sentence names it.
-    OverLimit(String),
+    /// The command exceeds one of the `limits`.
+    OverLimit(Limit),
     /// There is no change to undo.
     NothingToUndo,
     /// `Cancel` stopped the request; its effects are undone.
     Cancelled,
-    /// The agent is switched off or shutting down.
-    AgentOff(String),
-    /// The agent knows the request but cannot carry it out; the sentence says why.
-    Unsupported(String),
+    /// The agent is switched off or shutting down, or cannot answer now.
+    AgentOff(Unavailable),
+    /// The agent knows the request but cannot carry it out.
+    Unsupported(Unsupported),
 }
 
 /// A ledger row with its names and numbers.
@@ -350,12 +353,12 @@ pub struct StatusRow {
     /// Every (FunctionID, ReJITID) seen so far.
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
-    /// Sentence that explains a refusal or failure, or why the counter misses some calls (for example, code
-    /// that already inlined the method).
-    pub note: Option<String>,
-    /// Sentences that explain why the row is only counted although times are wanted, which times are missing,
-    /// or that the budget stepped the row down. The number of calls is exact in each case.
-    pub times_note: Option<String>,
+    /// Explains a refusal or failure, or why the counter misses some calls (for example, code that already
+    /// inlined the method).
+    pub note: Option<RowNote>,
+    /// Explains why the row is only counted although times are wanted, which times are missing, or that the
+    /// budget stepped the row down. The number of calls is exact in each case.
+    pub times_note: Option<TimesNote>,
     /// Calls counted since the copy was first dialled.
     pub calls: u64,
 }
@@ -389,9 +392,9 @@ pub struct Transition {
     #[serde(deserialize_with = "capped::<_, _, MAX_INSTANCES>")]
     pub instances: Vec<Instance>,
     /// As in `StatusRow`.
-    pub note: Option<String>,
+    pub note: Option<RowNote>,
     /// As in `StatusRow`.
-    pub times_note: Option<String>,
+    pub times_note: Option<TimesNote>,
 }
 
 /// The agent's report about itself.
@@ -406,7 +409,7 @@ pub struct AgentStatus {
     /// Estimated bytes that the agent uses (counters, ledger, queues).
     pub memory_bytes: u64,
     /// Resource limits, each with the amount used.
-    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
+    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
     pub budgets: Vec<ResourceUsage>,
     /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
     pub clr_kept_bytes: u64,
@@ -417,9 +420,9 @@ pub struct AgentStatus {
     /// Changes and their authors, oldest first.
     #[serde(deserialize_with = "capped::<_, _, AUDIT_ENTRIES>")]
     pub audit: Vec<AuditEntry>,
-    /// Sentences about remaining effects (inlined callers and the like).
-    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
-    pub remains: Vec<String>,
+    /// Remaining effects (inlined callers and the like).
+    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
+    pub remains: Vec<Remainder>,
     /// Cost of a call at each offered level.
     #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
     pub costs: Vec<Cost>,
@@ -433,8 +436,8 @@ pub struct AgentStatus {
 /// A resource limit of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceUsage {
-    /// Name of the limited resource.
-    pub name: String,
+    /// The limited resource.
+    pub resource: Resource,
     /// Amount used.
     pub used: u64,
     /// Amount available.

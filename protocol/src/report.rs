@@ -1,7 +1,8 @@
 //! Results of a change, and of a plan.
 
 use crate::codec::capped;
-use crate::limits::{MAX_DOMAINS_NAMED, MAX_ORDERS, MAX_REFUSALS, MAX_SENTENCES, MAX_SHARED};
+use crate::diagnostics::ChangeWarning;
+use crate::limits::{MAX_DOMAINS_NAMED, MAX_NOTES, MAX_ORDERS, MAX_REFUSALS, MAX_SHARED};
 use crate::reason::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +27,9 @@ pub struct DialReport {
     /// Modules with one copy for several AppDomains, if an order names only some of these domains.
     #[serde(deserialize_with = "capped::<_, _, MAX_SHARED>")]
     pub shared: Vec<SharedModule>,
-    /// Sentences for the user: first one for each of `unmatched`, at most `limits::MAX_UNMATCHED_NAMED`.
-    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
-    pub warnings: Vec<String>,
+    /// Warnings: first one for each of `unmatched`, at most `limits::MAX_UNMATCHED_NAMED`.
+    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
+    pub warnings: Vec<ChangeWarning>,
     /// Indices of the orders that were not set because nothing matches them yet.
     #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]
     pub unmatched: Vec<u32>,
@@ -99,8 +100,8 @@ pub struct PlanReport {
     /// Estimated bytes that the agent would use for counters and the ledger.
     pub expected_agent_bytes: u64,
     /// As `DialReport::warnings`.
-    #[serde(deserialize_with = "capped::<_, _, MAX_SENTENCES>")]
-    pub warnings: Vec<String>,
+    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
+    pub warnings: Vec<ChangeWarning>,
     /// Indices of the orders that only `later` would set: nothing matches them yet, and they replace no
     /// standing order.
     #[serde(deserialize_with = "capped::<_, _, MAX_ORDERS>")]

@@ -1,11 +1,11 @@
-// A host of async calls that wait for a gate. Each method takes the time from its first to its last statement, and so does
-// whoever calls it, from before the call until its completion is seen: what is told of a call lies between the two.
+// A host of async calls that wait for a gate. Each method measures from its first to its last statement, and its caller
+// from before the call to its completion; the reported time must lie between the two.
 //   at-once N             AtOnce(int), N times: completes without waiting                     -> known ...
 //   throws N              Throws(int), N times: every second call throws before it waits      -> known ...
-//   wait NAME N THREADS   N calls each on THREADS threads, which all wait                     -> waiting TOTAL
+//   wait NAME N THREADS   N calls on each of THREADS threads, all of which wait               -> waiting TOTAL
 //                         NAME is Plain, Value, Void, Outer (which awaits Inner), Generic, Lambda, Long (which waits twice)
-//   open | fail | cancel  the gate lets all go on, throws in them, or cancels them            -> known ...
-//   trace                 where an exception came from that went through Outer and Inner      -> trace ...
+//   open | fail | cancel  the gate lets all calls continue, throws in them, or cancels them   -> known ...
+//   trace                 the origin of an exception that passed through Outer and Inner      -> trace ...
 // "known" lines are "known METHOD STARTS COMPLETIONS INNER OUTER", in calls and nanoseconds since the start, then "end".
 using System;
 using System.Collections.Generic;
@@ -46,7 +46,7 @@ static class Awaits
 
     static readonly List<Task> tasks = new List<Task>();
 
-    // A call whose completion is noted by whoever completes it.
+    // A call whose completion is recorded by the code that completes it.
     static void Begin(string method, Func<Task> call)
     {
         var known = Of(method);
@@ -186,7 +186,7 @@ static class Awaits
         }
     };
 
-    // An async void method tells its context when it completes, and throws there.
+    // An async void method notifies its context of its completion, and throws there.
     sealed class Context : SynchronizationContext
     {
         readonly TaskCompletionSource<bool> completed = new TaskCompletionSource<bool>();
@@ -263,7 +263,7 @@ static class Awaits
         Console.WriteLine("waiting " + count * threads);
     }
 
-    // Everybody who waits goes on, and has completed when this returns.
+    // All waiting calls continue, and have completed when this returns.
     static void Let(Action<TaskCompletionSource<int>> go)
     {
         TaskCompletionSource<int> first = gate, last = second;

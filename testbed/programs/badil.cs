@@ -1,10 +1,10 @@
-// Calls methods of an assembly that holds invalid IL from the start.
+// Calls methods of an assembly that contains invalid IL.
 //
-// badil FILE, FILE as `makelibs bad` wrote it, then commands, one a line:
+// badil FILE, written by `makelibs bad`, then commands, one per line:
 //   good N -> good RESULT                Bad.Bodies.Good(int)
 //   broken N -> threw EXCEPTION-TYPE     Bad.Bodies.Broken(int)
-//   variable N -> variable RESULT        Bad.Bodies.CallsVariable(int); threw EXCEPTION-TYPE where that cannot be
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+//   variable N -> variable RESULT        Bad.Bodies.CallsVariable(int); threw EXCEPTION-TYPE if unsupported
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.IO;

@@ -1,6 +1,6 @@
-// A host whose methods are called by known callers a known number of times.
-//   NAME N [M]  -> done NAME      what NAME does is said at its method below
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// A host in which known callers make a known number of calls.
+//   NAME N [M]  -> done NAME      the comment of each method below describes NAME
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -31,7 +31,7 @@ sealed class Derived : Generic
     public override int Virtual<T>(T value) => value == null ? 0 : 1;
 }
 
-// What is dialled.
+// The methods to dial.
 static class Target
 {
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -73,7 +73,7 @@ static class Target
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Ended(int turn) => turn + 8;
 
-    // Large results, arguments on the stack, large variables and a stack that grows: the frame is none of the simplest.
+    // Large results, arguments on the stack, large variables and a growing stack: an unusual frame.
     public struct Large
     {
         public long A, B, C, D, E, F, G, H;
@@ -129,7 +129,7 @@ static class Callers
         sink += second;
     }
 
-    // N times from Inlined, which is a part of Physical where that is optimised.
+    // N times from Inlined, which is inlined into Physical when optimised.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Physical(int n)
     {
@@ -191,7 +191,7 @@ static class Callers
             sink += (int)target.Invoke(null, new object[] { i });
     }
 
-    // N times from a dynamic method, which is gone after "emitted" was answered.
+    // N times from a dynamic method, which is collected after the answer "emitted".
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void ByEmitted(int n)
     {

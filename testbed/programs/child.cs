@@ -1,12 +1,12 @@
-// A program that starts itself again, to see what a child inherits.
+// A program that starts itself again, to test what a child inherits.
 //
-// child, then commands, one a line:
-//   env      -> env NAME=VALUE;...     its variables that concern profilers and Redial, sorted
+// child, then commands, one per line:
+//   env      -> env NAME=VALUE;...     its variables for profilers and Redial, sorted
 //   call N   -> called N CHECKSUM      Child.Step(int), N times
-//   start    -> started PID            one more process of this program
-//   ask LINE -> answer ANSWER          what the child started last answered to LINE (which may be `ask` again)
+//   start    -> started PID            another process of this program
+//   ask LINE -> answer ANSWER          the last child's answer to LINE (which may be `ask` again)
 //   end      -> ended CODE             closes that child's input and waits for it
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections;
 using System.Collections.Generic;

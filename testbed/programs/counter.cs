@@ -1,6 +1,6 @@
 // The simplest host with a known truth, without exceptions (Wine 8 cannot run exception filters):
 //   call N -> called TOTAL   calls Counter.Add(int) N times; TOTAL since the start
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;

@@ -1,6 +1,6 @@
 // Work for the framework's precompiled code, with callees inlined into it when the framework was built:
 //   parse N -> parsed CHECKSUM   reads and writes a date N times
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.Globalization;

@@ -1,6 +1,6 @@
 // csc: -target:library
-// What the host of several AppDomains (testbed/src/bin/many-domains) loads into each of them. Statics are one
-// domain's own, so the numbers of calls that are counted here are that domain's.
+// The library that the host of several AppDomains (testbed/src/bin/many-domains) loads into each of them. Every domain
+// has its own statics, so the call counts here belong to one domain.
 using System;
 using System.Reflection;
 using System.Runtime.CompilerServices;
@@ -22,12 +22,12 @@ namespace Domains
         public static int Size(T value) => value == null ? 0 : value.ToString().Length;
     }
 
-    // Entered from native code, so nothing may be thrown out of it: a wrong result answers less than zero.
+    // Called from native code, so it must not throw: a negative result reports an error.
     public static class Entry
     {
         static int adds, sames, sizes, parses, total;
 
-        // Each makes the calls and answers how many this domain has made of that method in all.
+        // Each makes the calls and returns the total of this domain's calls of that method.
         public static int Add(int times)
         {
             for (int i = 0; i < times; i++, adds++)
@@ -65,7 +65,7 @@ namespace Domains
         // A static of this domain.
         public static int Bump(int by) => total += by;
 
-        // The number of the domain this runs in, as the runtime tells managed code.
+        // The id of the current domain, as the runtime reports it to managed code.
         public static int Where(int unused)
         {
             try

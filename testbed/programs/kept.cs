@@ -1,4 +1,4 @@
-// Calls that take known times, and that end by known exceptions, one at a time as they are asked for.
+// Calls that take known times and end with known exceptions, one per command.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -74,7 +74,7 @@ public static class Kept
         }
     }
 
-    // The same some frames below the one that is looked at.
+    // The same, some frames below the observed method.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Below(string how, int frames)
     {
@@ -100,7 +100,7 @@ public static class Kept
         }
     }
 
-    // An exception under way in a finally that waits, and then throws others.
+    // An exception in flight in a finally block that waits, and then throws others.
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Holds(bool others)
     {
@@ -113,14 +113,14 @@ public static class Kept
         }
     }
 
-    // In a catch block, entered before anybody looked: what is thrown from it is another exception.
+    // In a catch block, entered before the dial: the exception thrown from it is another one.
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Caught(Exception exception)
     {
         try { Throw(exception); } catch (Exception) { }
     }
 
-    // One that is abandoned in the middle, and the one in its place caught.
+    // An exception abandoned in flight, and the one in its place caught.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Escapes()
     {

@@ -1,12 +1,12 @@
-// Writes small assemblies directly, which is much quicker than compiling each.
+// Writes small assemblies directly, which is much faster than compiling each.
 //
 // makelibs tiny FOLDER COUNT -> FOLDER/Lib0.dll, Lib1.dll, ...: each has Lib0.Worker with
 //     static int First(int n) => n + 1; static int Second(int n) => n * 2;
 // makelibs bad FILE          -> FILE has Bad.Bodies with
-//     static int Good(int n) => n + 1; static int Broken(int n), whose IL takes from an empty stack;
+//     static int Good(int n) => n + 1; static int Broken(int n), whose IL pops from an empty stack;
 //     static int Variable(int n, __arglist) => n; static int CallsVariable(int n) => Variable(n, __arglist(n, n)).
-// makelibs jumps FILE        -> FILE has Shapes.Jumps, of methods (int) -> int that call Shapes.T.Hit first:
-//     Down(n) jumps (`jmp`) to itself until n is 0, and is 7; Even and Odd call each other last (`tail.`);
+// makelibs jumps FILE        -> FILE has Shapes.Jumps with methods (int) -> int that call Shapes.T.Hit first:
+//     Down(n) jumps (`jmp`) to itself until n is 0, and returns 7; Even and Odd call each other last (`tail.`);
 //     Thrower throws, Jumping jumps there, Calling calls it last.
 using System;
 using System.IO;
@@ -69,7 +69,7 @@ static class MakeLibs
             il.Call(Named(method));
             Return(il);
         }
-        // At 0 it returns this; else the argument is one less.
+        // At 0 it returns this; otherwise it decrements the argument.
         void Ends(InstructionEncoder il, int result)
         {
             LabelHandle on = il.DefineLabel();
@@ -196,7 +196,7 @@ static class MakeLibs
         public void Write(string path)
         {
             StringHandle nameHandle = metadata.GetOrAddString(name);
-            // The same name gives the same file: the identity is made of the name.
+            // The same name gives the same file, because the identity is derived from the name.
             var bytes = new byte[16];
             for (int i = 0; i < name.Length; i++)
                 bytes[i % 16] ^= (byte)(name[i] * (i + 7));

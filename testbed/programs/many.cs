@@ -1,13 +1,13 @@
-// Loads assemblies that hold many methods and calls some of them over and over.
+// Loads assemblies with many methods and calls some of them repeatedly.
 //
-// many FILE..., then commands, one a line:
-//   hammer [THREADS] -> hammering   so many threads (1) call Hot.All.Sweep(int) again and again: each method of Hot once
-//       a sweep
-//   stop     -> stopped      they no longer do
+// many FILE..., then commands, one per line:
+//   hammer [THREADS] -> hammering   that many threads (default 1) call Hot.All.Sweep(int) repeatedly: each method of Hot
+//       once per sweep
+//   stop     -> stopped      the threads stop
 //   sweep N  -> swept N      N sweeps in this thread
 //   memory   -> memory KIB   a collection, then the process's resident memory
-// The first FILE is Hot.dll. It says "first MS" first, the time of the first sweep, in which the runtime compiles every
-// method of Hot; then "ready PID", when all are loaded; and it ends with "exit" or at the end of its
+// The first FILE is Hot.dll. It prints "first MS" first, the time of the first sweep, in which the runtime compiles every
+// method of Hot; then "ready PID", when all are loaded. It ends on "exit" or at the end of its
 // input.
 using System;
 using System.Diagnostics;
@@ -35,7 +35,7 @@ static class Many
         var first = Stopwatch.StartNew();
         sink += sweep(0);
         Say("first " + first.Elapsed.TotalMilliseconds.ToString(CultureInfo.InvariantCulture));
-        // Every method has code before anybody looks.
+        // Every method has code before a test reads it.
         for (int i = 1; i < 100; i++)
             sink += sweep(i);
         var hammering = new Thread[0];

@@ -1,12 +1,12 @@
 // Loads many small assemblies on many threads and calls their methods at once: first calls under contention.
 //
-// modules FOLDER THREADS, FOLDER as `makelibs tiny` wrote it, then commands, one a line:
-//   start N -> started N        the threads load the next N assemblies; right after each load, its First(int) is
-//                               called three times and its Second(int) twice
-//   wait    -> loaded TOTAL     all that were started are loaded and called
+// modules FOLDER THREADS, with FOLDER written by `makelibs tiny`, then commands, one per line:
+//   start N -> started N        the threads load the next N assemblies; right after each load they call its First(int)
+//                               three times and its Second(int) twice
+//   wait    -> loaded TOTAL     when all of those are loaded and called
 //   call    -> called TOTAL     every loaded assembly's First once, in this thread
 //   truth   -> truth Lib0!Lib0.Worker.First(int) 3, ..., end
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;

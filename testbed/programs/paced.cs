@@ -1,9 +1,9 @@
-// Methods that are called as often as they are told to be, for what dials cost.
+// Methods with requested call rates, to test the cost of dials.
 //
-//   pace HOT WARM COOL -> pacing   from now on, about every millisecond and never more often: so many calls of each
-//   rounds N -> rounds             once that has been done N times more
-//   still -> still                 no more of it
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+//   pace HOT WARM COOL -> pacing   from now on, at most once per millisecond: that many calls of each method
+//   rounds N -> rounds             after N more rounds
+//   still -> still                 no more rounds
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.Globalization;
@@ -38,7 +38,7 @@ static class Paced
             for (int n = cool; n > 0; n--) sum += Cool(n);
             sink += sum;
             Interlocked.Increment(ref rounds);
-            // What a round took longer is not made up for.
+            // A round that took longer is not made up for.
             next = Math.Max(next, clock.ElapsedMilliseconds) + 1;
             while (clock.ElapsedMilliseconds < next) Thread.Sleep(1);
         }

@@ -1,9 +1,9 @@
-// A reader of method bodies that shares nothing with Redial's: System.Reflection.Metadata for headers and clauses,
+// A reader of method bodies independent of Redial's: System.Reflection.Metadata for headers and clauses,
 // System.Reflection.Emit's table for instructions.
 //
-// readil LIST       -> for each file named in LIST, a line each: "file NAME", then for each method with IL
-//                      "TOKEN INSTRUCTIONS CLAUSES HASH" (tests/il_readers.rs says of what), or "TOKEN unreadable WHY"
-// readil FILE TOKEN -> that body in words
+// readil LIST       -> for each file named in LIST, one per line: "file NAME", then for each method with IL
+//                      "TOKEN INSTRUCTIONS CLAUSES HASH" (see tests/il_readers.rs), or "TOKEN unreadable WHY"
+// readil FILE TOKEN -> that body as text
 // readil unbundle PROGRAM FOLDER -> the assemblies of a single-file program, into a folder
 using System;
 using System.Collections.Generic;
@@ -50,14 +50,14 @@ static class ReadIl
         return 2;
     }
 
-    /// <summary>SHA-256 of ".net core bundle"; the eight bytes before it say where the list of files is.</summary>
+    /// <summary>SHA-256 of ".net core bundle"; the eight bytes before it locate the list of files.</summary>
     static readonly byte[] BundleSignature =
     {
         0x8b, 0x12, 0x02, 0xb9, 0x6a, 0x61, 0x20, 0x38, 0x72, 0x7b, 0x93, 0x02, 0x14, 0xd7, 0xa0, 0x32,
         0x13, 0xf5, 0xb9, 0xe6, 0xef, 0xae, 0x33, 0x18, 0xee, 0x3b, 0x2d, 0xce, 0x24, 0xb3, 0x6a, 0xae
     };
 
-    /// <summary>As the design document "Single-file bundler" of dotnet/runtime has it, versions 1, 2 and 6.</summary>
+    /// <summary>The header of the design document "Single-file bundler" of dotnet/runtime, versions 1, 2 and 6.</summary>
     static void Unbundle(string program, string folder)
     {
         const byte IsAssembly = 1;
@@ -72,7 +72,7 @@ static class ReadIl
             list.ReadUInt32();
             int files = list.ReadInt32();
             list.ReadString();
-            // Where two files of settings are, and flags.
+            // Positions of two settings files, and flags.
             if (version >= 2)
                 list.ReadBytes(5 * sizeof(long));
             for (int i = 0; i < files; i++)
@@ -130,7 +130,7 @@ static class ReadIl
         }
     }
 
-    /// <summary>Everything in a body, in words or as a hash (64 bits, FNV-1a) of little-endian numbers.</summary>
+    /// <summary>Everything in a body, as text or as a hash (64 bits, FNV-1a) of little-endian numbers.</summary>
     sealed class Account
     {
         readonly Action<string> tell;
@@ -204,7 +204,7 @@ static class ReadIl
                     int end = code.Offset;
                     return distances.Select(distance => (long)end + distance).ToArray();
                 default:
-                    // ShortInlineR's bits and every kind of token.
+                    // ShortInlineR's bits and all kinds of tokens.
                     return new long[] { code.ReadUInt32() };
             }
         }

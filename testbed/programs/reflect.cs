@@ -1,11 +1,11 @@
-// Threads of reflection over one module, for running beside dials that turn in it.
+// Threads that reflect over one module while its dials change.
 //
-// reflect PATH|corelib THREADS, then commands, one a line:
+// reflect PATH|corelib THREADS, then commands, one per line:
 //   start    -> started THREADS
-//   passes N -> passes TOTAL                     once N more passes over the whole module are done
+//   passes N -> passes TOTAL                     after N more passes over the whole module
 //   call N   -> called N CHECKSUM                Big.All.CallAll(int) of the module, N times, in this thread
 //   stop     -> stopped passes P exceptions E    (E must be 0; the first exceptions are on standard error)
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -75,7 +75,7 @@ static class Reflect
         return 0;
     }
 
-    /// <summary>Passes over the module; every thread begins at another type.</summary>
+    /// <summary>Passes over the module; every thread starts at another type.</summary>
     static void Run(Module module, int thread)
     {
         while (!stop)

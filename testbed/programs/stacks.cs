@@ -1,9 +1,9 @@
-// Threads that come and go, with stacks that grow over many pages:
+// Short-lived threads with stacks that grow over many pages:
 //   run ROUNDS THREADS DEPTH -> ran NARROW WIDE
 // ROUNDS times it starts THREADS threads at once, each of which calls Narrow and Wide down to DEPTH and ends. NARROW and
 // WIDE are the calls since the start. Wide's frames are larger than a page each.
-//   deep N -> sum S              the methods of Last, which call themselves last, N deep
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+//   deep N -> sum S              the methods of Last, which end with a call to themselves, N deep
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
@@ -28,7 +28,7 @@ static unsafe class Stacks
         return depth == 0 ? room[0] : Wide(depth - 1) + room[1];
     }
 
-    // Through delegates, so that nothing is inlined here before it is dialled.
+    // Through delegates, so that nothing is inlined here before its dial.
     static long Deep(int depth)
     {
         Func<int, long, long> down = Last.Down;
@@ -57,7 +57,7 @@ static unsafe class Stacks
                 var running = new Thread[threads];
                 for (int i = 0; i < threads; i++)
                 {
-                    // Stacks of different sizes, so that a new one does not fit where an old one was.
+                    // Stacks of different sizes, so that a new one does not fit into the place of an old one.
                     running[i] = new Thread(() => { Narrow(depth); Wide(depth / 16); }, (1 + i % 3) << 20);
                     running[i].Start();
                 }
@@ -71,7 +71,7 @@ static unsafe class Stacks
     }
 }
 
-// Optimised, a method's last call of itself is a jump: a million of them need no stack. (NoInlining would keep them calls.)
+// Optimised, a final call to itself is a jump: a million of them need no stack. (NoInlining would keep them calls.)
 static class Last
 {
     public static long Down(int depth, long sum)
@@ -88,7 +88,7 @@ static class Last
         return Generic(depth - 1, sum + depth, more);
     }
 
-    // The last call is of another method.
+    // Ends with a call to another method.
     public static long Start<T>(int depth, T more)
     {
         return Generic(depth, 1, more);
@@ -104,7 +104,7 @@ static class Last<T>
         return Down(depth - 1, sum + depth);
     }
 
-    // The last call is of a method of the same name.
+    // Ends with a call to a method of the same name.
     public static long Down(int depth)
     {
         return Down(depth, 2);

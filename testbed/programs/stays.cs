@@ -1,4 +1,4 @@
-// A program that does not end when it is asked to: it says "ready PID", and "stays" where it should end.
+// A program that ignores the request to end: it prints "ready PID", and "stays" where it should end.
 using System;
 using System.Diagnostics;
 using System.Threading;

@@ -1,13 +1,13 @@
-// A host whose calls take known times. Each method takes the time itself, from its first to its last statement, and so
-// does whoever calls it, around the call: whatever is told of a call lies between the two.
+// A host with calls of known times. Each method measures from its first to its last statement, and its caller measures
+// around the call; the reported time must lie between the two.
 //   sleep N MS            Sleep(int), N times                -> known ...
 //   busy THREADS N        Busy(int), N times on each thread, for 1 to 200 microseconds
 //   recurse DEPTH         Recurse(int)
 //   nest N                Outer(int), which calls Inner(int)
-//   throw N               Throws(int), every third of which throws; Through(int), which lets pass; Catches(int)
-//   stand N / leave       N threads go into Stand() and stay -> standing N, and come out of it -> left N
+//   throw N               Throws(int), which throws every third time; Through(int), which lets it pass; Catches(int)
+//   stand N / leave       N threads enter Stand() and stay -> standing N, and leave it -> left N
 //   die N                 N threads end inside of Die()
-// Every answer but of stand and leave is lines "known METHOD CALLS EXCEPTIONS INNER OUTER MAX_INNER MAX_OUTER P50_INNER
+// The answer of all but stand and leave is lines "known METHOD CALLS EXCEPTIONS INNER OUTER MAX_INNER MAX_OUTER P50_INNER
 // P50_OUTER P90_INNER P90_OUTER P99_INNER P99_OUTER", in nanoseconds since the start, then "end".
 using System;
 using System.Collections.Generic;
@@ -92,7 +92,7 @@ static class Timed
         return us;
     }
 
-    // Only dialled.
+    // Only dialled, never called.
     static int Last(int n) => Last(n - 1);
 
     static long outermost;
@@ -281,7 +281,7 @@ static class Timed
                         Around("Timed.Through(int)", () => Through(i));
                         Around("Timed.Catches(int)", () => Catches(i));
                     }
-                    // Called by the others as well.
+                    // The other methods call it as well.
                     var throws = Of("Timed.Throws(int)");
                     throws.Calls *= 3;
                     throws.Exceptions *= 3;

@@ -2,12 +2,12 @@
 // csc: -nowarn:CS1701,CS1702
 //
 // A web server on ASP.NET Core 3.1 over plain HTTP: GET /cart/N answers "total T", the sum of N prices. It counts the calls
-// of its own methods itself, in the callers.
+// of its own methods in their callers.
 //
-//   truth        -> truth METHOD CALLS..., end   calls since the start or the last reset; no request may be under way
+//   truth        -> truth METHOD CALLS..., end   calls since the start or the last reset, with no request in flight
 //   truth-reset  -> reset
 //   exit         -> (none)                       stops serving and ends with 0
-// It first says "ready PID PORT"; the end of its input is an exit.
+// It first prints "ready PID PORT"; the end of its input acts as exit.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -139,7 +139,7 @@ namespace Web
             }
             Known.Called(2);
             count = Cart.Count(count);
-            // On from another thread, as pages that wait for something are.
+            // Continues on another thread, like pages that wait for something.
             await Task.Yield();
             Known.Called(1);
             string body = "total " + Cart.Total(count);

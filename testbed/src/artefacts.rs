@@ -21,7 +21,7 @@ pub fn agent() -> Result<PathBuf> {
 /// Returns the path of the `redial` program: `$REDIAL_BIN`, else the one beside the running test's build.
 ///
 /// # Errors
-/// As [`agent`].
+/// Fails like [`agent`].
 pub fn redial() -> Result<PathBuf> {
     built("REDIAL_BIN", "", program_name(cfg!(windows)))
 }
@@ -30,7 +30,7 @@ pub fn redial() -> Result<PathBuf> {
 /// the one beside the running test's build.
 ///
 /// # Errors
-/// As [`agent`].
+/// Fails like [`agent`].
 pub fn other_profiler() -> Result<PathBuf> {
     built("REDIAL_OTHER_PROFILER", "", OTHER_PROFILER)
 }
@@ -43,7 +43,7 @@ pub const OTHER_PROFILER: &str =
 /// same target folder.
 ///
 /// # Errors
-/// As [`agent`].
+/// Fails like [`agent`].
 pub fn windows_agent() -> Result<PathBuf> {
     built("REDIAL_AGENT_WINDOWS", WINDOWS_TARGET, library_name(true))
 }
@@ -52,7 +52,7 @@ pub fn windows_agent() -> Result<PathBuf> {
 /// same target folder.
 ///
 /// # Errors
-/// As [`agent`].
+/// Fails like [`agent`].
 pub fn windows_redial() -> Result<PathBuf> {
     built("REDIAL_BIN_WINDOWS", WINDOWS_TARGET, program_name(true))
 }

@@ -41,14 +41,15 @@ use redial_protocol::ids::RowId;
 use redial_protocol::il::IlLine;
 use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{AgentStatus, Event, Reply, Request, StatusRow, WireCommand};
+pub use redial_protocol::order::Lifetime;
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::times::Times;
 use redial_protocol::transport::{Closer, WriteHalf};
 
 use crate::host::DEADLINE;
 
+mod changes;
 mod times;
-mod turns;
 mod wire;
 
 pub use wire::raw;
@@ -56,16 +57,7 @@ use wire::{PING_ID, lock, ping, read_packets};
 
 /// The program name that this controller reports by default.
 pub const PROGRAM: &str = "redial testbed";
-const TOLD: usize = 40; // maximum number of events in an error
-
-/// The lifetime of a dial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stay {
-    /// The dial stays until it is turned off.
-    Kept,
-    /// The dial ends with this session.
-    Held,
-}
+const EVENTS_IN_ERROR: usize = 40; // maximum number of events in an error
 
 /// A reply and the pages before it.
 #[derive(Debug)]
@@ -110,7 +102,7 @@ impl Controller {
     /// Connects to the agent in process `pid`, sends a hello as [`PROGRAM`], and pings from then on.
     ///
     /// # Errors
-    /// As [`raw`], or when the agent sends no hello.
+    /// Fails like [`raw`], or when the agent sends no hello.
     pub fn connect(pid: u32) -> Result<Self> {
         Self::open(pid, PROGRAM, Some(Duration::from_millis(SESSION_PING_MS)))
     }
@@ -118,7 +110,7 @@ impl Controller {
     /// Like [`Controller::connect`], but reports the program name `program`.
     ///
     /// # Errors
-    /// As [`Controller::connect`].
+    /// Fails like [`Controller::connect`].
     pub fn connect_as(pid: u32, program: &str) -> Result<Self> {
         Self::open(pid, program, Some(Duration::from_millis(SESSION_PING_MS)))
     }
@@ -126,7 +118,7 @@ impl Controller {
     /// Like [`Controller::connect`], but sends no pings.
     ///
     /// # Errors
-    /// As [`Controller::connect`].
+    /// Fails like [`Controller::connect`].
     pub fn connect_silent(pid: u32) -> Result<Self> {
         Self::open(pid, PROGRAM, None)
     }
@@ -193,7 +185,7 @@ impl Controller {
     /// Sends a packet without waiting for an answer.
     ///
     /// # Errors
-    /// As [`Controller::send_bytes`], or when the packet does not fit a frame.
+    /// Fails like [`Controller::send_bytes`], or when the packet does not fit a frame.
     pub fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
         self.send_bytes(&packet.to_frame()?)
     }
@@ -229,8 +221,8 @@ impl Controller {
     /// Sends a command that the agent only confirms.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the agent sends another reply.
-    pub fn tell(&mut self, command: WireCommand) -> Result<()> {
+    /// Fails like [`Controller::ask`], or when the agent sends another reply.
+    pub fn execute(&mut self, command: WireCommand) -> Result<()> {
         match self.ask(command)?.reply {
             Reply::Done => Ok(()),
             other => Err(anyhow!("answered {other:?}")),
@@ -240,7 +232,7 @@ impl Controller {
     /// Returns the matching copies that are or were dialled.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when fewer rows arrived than were announced.
+    /// Fails like [`Controller::ask`], or when fewer rows arrived than were announced.
     pub fn status(&mut self, pattern: Option<&str>) -> Result<Vec<StatusRow>> {
         let answer = self.ask(WireCommand::Status { pattern: pattern.map(str::to_owned) })?;
         match answer.reply {
@@ -259,7 +251,7 @@ impl Controller {
     /// Returns the one matching row.
     ///
     /// # Errors
-    /// As [`Controller::status`], or when not exactly one row matches.
+    /// Fails like [`Controller::status`], or when not exactly one row matches.
     pub fn row(&mut self, pattern: &str) -> Result<StatusRow> {
         let mut rows = self.status(Some(pattern))?;
         match (rows.pop(), rows.len()) {
@@ -273,7 +265,7 @@ impl Controller {
     /// Returns the AppDomains and modules.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the agent sends another reply.
+    /// Fails like [`Controller::ask`], or when the agent sends another reply.
     pub fn modules(&mut self) -> Result<(Vec<DomainRow>, Vec<ModuleRow>)> {
         match self.ask(WireCommand::Modules)?.reply {
             Reply::Modules { domains, modules } => Ok((domains, modules)),
@@ -284,7 +276,7 @@ impl Controller {
     /// Returns the agent's own state.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the agent sends another reply.
+    /// Fails like [`Controller::ask`], or when the agent sends another reply.
     pub fn agent_status(&mut self) -> Result<AgentStatus> {
         match self.ask(WireCommand::AgentStatus)?.reply {
             Reply::AgentStatus(status) => Ok(status),
@@ -296,9 +288,9 @@ impl Controller {
     /// it returns.
     ///
     /// # Errors
-    /// As [`Controller::tell`].
+    /// Fails like [`Controller::tell`].
     pub fn subscribe(&mut self, pattern: Option<&str>) -> Result<()> {
-        self.tell(WireCommand::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
+        self.execute(WireCommand::Subscribe { pattern: pattern.map(str::to_owned), interval_ms: 20 })
     }
 
     /// Takes the next event, except replies to pings.
@@ -325,7 +317,7 @@ impl Controller {
     /// Takes events until the resulting rows satisfy `wanted`. Takes none if they already do.
     ///
     /// # Errors
-    /// As [`Controller::wait_for`].
+    /// Fails like [`Controller::wait_for`].
     pub fn wait_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<()> {
         self.take_until(what, wanted).map(drop)
     }
@@ -333,7 +325,7 @@ impl Controller {
     /// Like [`Controller::wait_until`], but returns the events taken.
     ///
     /// # Errors
-    /// As [`Controller::wait_for`].
+    /// Fails like [`Controller::wait_for`].
     pub fn take_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<Vec<Event>> {
         let deadline = Instant::now() + DEADLINE;
         let mut events = Vec::new();
@@ -373,7 +365,7 @@ impl Controller {
             },
         };
         apply(&mut self.dials, &event);
-        if self.taken.len() >= TOLD {
+        if self.taken.len() >= EVENTS_IN_ERROR {
             self.taken.pop_front();
         }
         self.taken.push_back(event.clone());
@@ -386,17 +378,17 @@ impl Controller {
                 Ok(Ok(AgentPacket::Event(Event::Reply { id: PING_ID, .. }))) => {}
                 Ok(Ok(packet)) => return Ok(packet),
                 Ok(Err(why)) => {
-                    bail!("waiting for {what}: {} ended the session: {why}{}", self.pid, self.told())
+                    bail!("waiting for {what}: {} ended the session: {why}{}", self.pid, self.last_events())
                 }
-                Err(_) => bail!("{} did not send {what} in time{}", self.pid, self.told()),
+                Err(_) => bail!("{} did not send {what} in time{}", self.pid, self.last_events()),
             }
         }
     }
 
     /// Formats the last events for errors.
-    fn told(&self) -> String {
-        let told: Vec<String> = self.taken.iter().map(|event| format!("\n  {event:?}")).collect();
-        format!("; the last events were:{}", told.concat())
+    fn last_events(&self) -> String {
+        let last_events: Vec<String> = self.taken.iter().map(|event| format!("\n  {event:?}")).collect();
+        format!("; the last events were:{}", last_events.concat())
     }
 }
 

@@ -26,7 +26,7 @@ pub fn command(program: &str) -> Result<Command> {
 /// Sends a command, reads one line that starts with `beginning`, and returns the rest of that line.
 ///
 /// # Errors
-/// When the line starts differently; also as [`Host::say`] and [`Host::next_line`].
+/// When the line starts differently; also fails like [`Host::say`] and [`Host::next_line`].
 pub fn ask(host: &mut Host, command: &str, beginning: &str) -> Result<String> {
     host.say(command)?;
     let line = host.next_line()?;
@@ -37,7 +37,7 @@ pub fn ask(host: &mut Host, command: &str, beginning: &str) -> Result<String> {
 /// Creates the domains, in order.
 ///
 /// # Errors
-/// As [`ask`].
+/// Fails like [`ask`].
 pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
     names
         .iter()
@@ -47,7 +47,7 @@ pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
 /// Calls the method of `kind` `times` times in the domain.
 ///
 /// # Errors
-/// As [`ask`].
+/// Fails like [`ask`].
 pub fn call(host: &mut Host, domain: &str, kind: &str, times: u32) -> Result<()> {
     ask(host, &format!("call {domain} {kind} {times}"), &format!("called {domain} {kind}")).map(drop)
 }
@@ -77,9 +77,9 @@ pub fn grown(before: &Truth, after: &Truth) -> Truth {
 
 /// Returns the part of a truth about the domains accepted by `meant` and methods whose names start with
 /// `method`.
-pub fn part(truth: &Truth, meant: impl Fn(&str) -> bool, method: &str) -> Truth {
+pub fn part(truth: &Truth, is_included: impl Fn(&str) -> bool, method: &str) -> Truth {
     let is_part = |name: &str| {
-        name.rsplit_once('/').is_some_and(|(domain, of)| meant(domain) && of.starts_with(method))
+        name.rsplit_once('/').is_some_and(|(domain, of)| is_included(domain) && of.starts_with(method))
     };
     truth.iter().filter(|(name, _)| is_part(name)).map(|(name, calls)| (name.clone(), *calls)).collect()
 }

@@ -34,17 +34,17 @@ impl Program {
     }
 
     /// Returns a path without an agent library yet; [`Program::put_agent`] puts one there.
-    pub fn agent_to_come(&self) -> PathBuf {
+    pub fn late_agent(&self) -> PathBuf {
         self.folder.join("agent-to-come.so")
     }
 
-    /// Puts the agent library at [`Program::agent_to_come`] atomically.
+    /// Puts the agent library at [`Program::late_agent`] atomically.
     ///
     /// # Errors
     /// When the library has not been built, or the path exists already.
     #[cfg(unix)]
     pub fn put_agent(&self, library: &Path) -> Result<()> {
-        Ok(std::os::unix::fs::symlink(library, self.agent_to_come())?)
+        Ok(std::os::unix::fs::symlink(library, self.late_agent())?)
     }
 
     /// Returns the target for Redial's command line.
@@ -83,7 +83,7 @@ impl Program {
     ///
     /// # Errors
     /// When one cannot be started.
-    pub fn start_under(&self, agent: &Path, number: usize) -> Result<Vec<LiveShop>> {
+    pub fn start_with_library(&self, agent: &Path, number: usize) -> Result<Vec<LiveShop>> {
         self.start_each(number, |_| Some(agent))
     }
 

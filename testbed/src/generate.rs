@@ -132,17 +132,17 @@ pub const RANDOM_NUMBERS: usize = 1020;
 /// # Errors
 /// Messages of the compiler or of `randomil`.
 pub fn random_methods(seed: u64) -> Result<PathBuf> {
-    made_by("randomil", &format!("random-{seed}"), |folder| {
+    generate_with("randomil", &format!("random-{seed}"), |folder| {
         let modules = RANDOM_MODULES.to_string();
         vec!["make".into(), seed.to_string(), modules, folder.display().to_string()]
     })
 }
 
 fn make_libraries(item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
-    made_by("makelibs", item, arguments)
+    generate_with("makelibs", item, arguments)
 }
 
-fn made_by(maker: &str, item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
+fn generate_with(maker: &str, item: &str, arguments: impl Fn(&Path) -> Vec<String>) -> Result<PathBuf> {
     let program = programs::named(maker)?;
     // The name of the program's folder is the hash of its source.
     let recipe = program.folder().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_big_source_has_every_method_and_every_call_once() {
+    fn big_source_has_every_method_and_call_once() {
         let source = big_source(3, 20);
         for class in 0..3 {
             assert_eq!(source.matches(&format!("class C{class} ")).count(), 1);

@@ -88,7 +88,7 @@ impl Outcome {
     /// # Errors
     /// When a signal ended the process; the error names it.
     pub fn code(&self) -> Result<i32> {
-        self.status.code().ok_or_else(|| anyhow!("ended by {}; it said:\n{}", self.status, self.said()))
+        self.status.code().ok_or_else(|| anyhow!("ended by {}; it said:\n{}", self.status, self.output()))
     }
 
     /// Parses standard output as one JSON value.
@@ -97,7 +97,7 @@ impl Outcome {
     /// When it is not JSON; the error contains the output.
     pub fn json(&self) -> Result<serde_json::Value> {
         serde_json::from_str(&self.stdout)
-            .with_context(|| format!("not JSON ({}):\n{}", self.status, self.said()))
+            .with_context(|| format!("not JSON ({}):\n{}", self.status, self.output()))
     }
 
     /// Succeeds if the process ended with code 0.
@@ -108,11 +108,11 @@ impl Outcome {
         if self.status.success() {
             return Ok(self);
         }
-        bail!("ended with {}:\n{}", self.status, self.said())
+        bail!("ended with {}:\n{}", self.status, self.output())
     }
 
     /// Returns both streams, for messages.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         format!("--- standard output\n{}--- standard error\n{}", self.stdout, self.stderr)
     }
 }
@@ -180,9 +180,9 @@ impl Host {
     /// lines.
     ///
     /// # Errors
-    /// As [`Host::start`].
+    /// Fails like [`Host::start`].
     #[cfg(unix)]
-    pub fn start_heard(command: &Command) -> Result<Self> {
+    pub fn start_with_merged_output(command: &Command) -> Result<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(command.get_program()).args(command.get_args());
         for (name, value) in command.get_envs() {
@@ -248,7 +248,7 @@ impl Host {
     /// Skips lines until one starts with `beginning`, and returns the rest of that line, trimmed.
     ///
     /// # Errors
-    /// As [`Host::next_line`].
+    /// Fails like [`Host::next_line`].
     pub fn wait_for(&mut self, beginning: &str) -> Result<String> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -262,7 +262,7 @@ impl Host {
     /// Sends `line` and waits for an answer that starts with `beginning`, as [`Host::wait_for`] does.
     ///
     /// # Errors
-    /// As [`Host::say`] and [`Host::next_line`].
+    /// Fails like [`Host::say`] and [`Host::next_line`].
     pub fn ask(&mut self, line: &str, beginning: &str) -> Result<String> {
         self.say(line)?;
         self.wait_for(beginning)

@@ -37,7 +37,7 @@ pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
 /// another root's `shared`) is copied beside the framework.
 ///
 /// # Errors
-/// As [`plain`], or when the program's `deps.json` names no runtime pack.
+/// Fails like [`plain`], or when the program's `deps.json` names no runtime pack.
 pub fn self_contained(
     item: &str,
     package: &Package,

@@ -73,7 +73,7 @@ pub fn named(name: &str) -> Result<Program> {
 /// Compiles the test program `testbed/programs/NAME.cs` without optimisation, as for debugging.
 ///
 /// # Errors
-/// As [`named`].
+/// Fails like [`named`].
 pub fn unoptimised(name: &str) -> Result<Program> {
     let file = cache::checkout().join(format!("testbed/programs/{name}.cs"));
     let mut compilation = Compilation::program(name, vec![file]);

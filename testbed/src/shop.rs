@@ -30,7 +30,7 @@ pub const KNOWN_TYPES: [&str; 9] = [
 
 /// Redial's numbers for one method.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct MethodCount {
     /// Calls of all copies.
     pub calls: u64,
     /// State of the last copy seen, such as `off`, `asked` or `live`.
@@ -41,13 +41,13 @@ pub struct Counted {
     pub note: Option<String>,
 }
 
-/// Redial's numbers by method, with names in [`plain`] form.
-pub type Counts = BTreeMap<String, Counted>;
+/// Redial's numbers by method, with names in [`plain_name`] form.
+pub type Counts = BTreeMap<String, MethodCount>;
 
 /// Converts a method's name to the common form in which Shop's truth and Redial's rows can be compared:
 /// parameter types without namespaces, and every by-reference parameter as `ref`, since a signature does not
 /// distinguish `in`, `out` and `ref`.
-pub fn plain(name: &str) -> String {
+pub fn plain_name(name: &str) -> String {
     let Some(open) = name.rfind('(') else { return name.to_owned() };
     let (method, params) = name.split_at(open);
     let mut short = String::new();
@@ -66,7 +66,7 @@ pub fn plain(name: &str) -> String {
     format!("{method}{short}")
 }
 
-/// Returns the known methods in [`plain`] form, and whether the JIT may inline each.
+/// Returns the known methods in [`plain_name`] form, and whether the JIT may inline each.
 ///
 /// # Errors
 /// When Shop cannot be built or run.
@@ -80,7 +80,7 @@ pub fn known_methods() -> Result<BTreeMap<String, bool>> {
             .strip_prefix("method ")
             .and_then(|rest| rest.rsplit_once(' '))
             .with_context(|| format!("Shop lists {line:?} among its methods"))?;
-        known.insert(plain(name), kind == "inlinable");
+        known.insert(plain_name(name), kind == "inlinable");
     }
     ensure!(known.len() > 30, "Shop lists only {} methods", known.len());
     Ok(known)
@@ -90,7 +90,7 @@ pub fn known_methods() -> Result<BTreeMap<String, bool>> {
 pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a StatusRow>) -> Counts {
     let mut counts = Counts::new();
     for row in rows {
-        let counted = counts.entry(plain(&format!("{}{}", row.method, row.signature))).or_default();
+        let counted = counts.entry(plain_name(&format!("{}{}", row.method, row.signature))).or_default();
         counted.calls += row.calls;
         counted.state = row.state.word().to_owned();
         counted.version = row.version.map(u64::from);
@@ -108,7 +108,8 @@ pub fn of_json(rows: &Value) -> Result<Counts> {
     let mut counts = Counts::new();
     for row in rows.as_array().with_context(|| format!("not an array of rows: {rows}"))? {
         let text = |field: &str| row[field].as_str().with_context(|| format!("no text {field} in {row}"));
-        let counted = counts.entry(plain(&format!("{}{}", text("method")?, text("signature")?))).or_default();
+        let counted =
+            counts.entry(plain_name(&format!("{}{}", text("method")?, text("signature")?))).or_default();
         counted.calls += row["calls"].as_u64().with_context(|| format!("no number of calls in {row}"))?;
         counted.state = text("state")?.to_owned();
         counted.version = row["version"].as_u64();
@@ -123,16 +124,16 @@ pub fn differences(
     truth: &Truth,
     before: &Counts,
     counts: &Counts,
-    concerned: impl Fn(&str, &Counted) -> bool,
+    concerned: impl Fn(&str, &MethodCount) -> bool,
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     for (method, calls) in truth {
-        let method = plain(method);
+        let method = plain_name(method);
         let counted = counts.get(&method).cloned().unwrap_or_default();
         let earlier = before.get(&method).map_or(0, |counted| counted.calls);
         let difference = counted.calls.checked_sub(earlier);
         if difference != Some(*calls) && concerned(&method, &counted) {
-            let Counted { state, note, .. } = &counted;
+            let MethodCount { state, note, .. } = &counted;
             let difference = difference.map_or("less than nothing".to_owned(), |calls| calls.to_string());
             wrong.push(format!("{method}: counted {difference} of {calls} ({state}, {note:?})"));
         }
@@ -222,7 +223,7 @@ impl LiveShop {
     /// barrier.
     ///
     /// # Errors
-    /// As [`Host::ask`].
+    /// Fails like [`Host::ask`].
     pub fn rounds(&mut self, rounds: u32) -> Result<()> {
         self.host.ask(&format!("round {rounds}"), "done").map(drop)
     }
@@ -230,7 +231,7 @@ impl LiveShop {
     /// Returns the calls since the last reset.
     ///
     /// # Errors
-    /// As [`truth::ask`].
+    /// Fails like [`truth::ask`].
     pub fn truth(&mut self) -> Result<Truth> {
         truth::ask(&mut self.host, "truth")
     }
@@ -249,7 +250,7 @@ impl LiveShop {
     /// Returns the counts that `redial status PID --json` prints.
     ///
     /// # Errors
-    /// As [`LiveShop::redial`] and [`of_json`].
+    /// Fails like [`LiveShop::redial`] and [`of_json`].
     pub fn status(&self) -> Result<Counts> {
         of_json(&self.redial("status", &["--json"])?.ok()?.json()?)
     }
@@ -273,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn truth_and_rows_meet_in_the_plain_form() {
+    fn truth_and_rows_have_the_same_plain_names() {
         for (ours, theirs) in [
             ("Shop.Cart.TryTake(int, out int)", "Shop.Cart.TryTake(int, ref int)"),
             ("Shop.Box<T>.Map<U>(Func<T, U>)", "Shop.Box<T>.Map<U>(System.Func<T, U>)"),
@@ -281,16 +282,16 @@ mod tests {
             ("A.B(C[], D<E.F, G>[])", "A.B(X.Y.C[], D<F, Z.G>[])"),
             ("A..ctor()", "A..ctor()"),
         ] {
-            assert_eq!(plain(ours), plain(theirs));
+            assert_eq!(plain_name(ours), plain_name(theirs));
         }
-        assert_ne!(plain("A.B(int)"), plain("A.B(ref int)"));
-        assert_ne!(plain("X.A.B(int)"), plain("Y.A.B(int)"));
+        assert_ne!(plain_name("A.B(int)"), plain_name("A.B(ref int)"));
+        assert_ne!(plain_name("X.A.B(int)"), plain_name("Y.A.B(int)"));
     }
 
     #[test]
-    fn a_difference_is_told() {
+    fn reports_differences() {
         let truth = Truth::from([("A.B(out int)".into(), 3), ("A.C()".into(), 1)]);
-        let counted = |calls| Counted { calls, ..Counted::default() };
+        let counted = |calls| MethodCount { calls, ..MethodCount::default() };
         let counts = Counts::from([("A.B(ref int)".into(), counted(5)), ("A.C()".into(), counted(1))]);
         let before = Counts::from([("A.B(ref int)".into(), counted(2))]);
         assert_eq!(differences(&truth, &before, &counts, |_, _| true), Vec::<String>::new());

@@ -22,7 +22,7 @@ impl Stopped {
     /// Stops the process.
     ///
     /// # Errors
-    /// As [`send`].
+    /// Fails like [`send`].
     pub fn stop(pid: u32) -> Result<Stopped> {
         send(pid, libc::SIGSTOP).map(|()| Stopped(pid))
     }

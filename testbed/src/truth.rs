@@ -21,7 +21,7 @@ pub fn read(output: &str) -> Result<Truth> {
 /// Sends `command` (`truth`, or `loop off`) and reads the answer up to its `end`.
 ///
 /// # Errors
-/// As [`Host::say`] and [`Host::next_line`], or when a line is not a truth line.
+/// Fails like [`Host::say`] and [`Host::next_line`], or when a line is not a truth line.
 pub fn ask(host: &mut Host, command: &str) -> Result<Truth> {
     host.say(command)?;
     let mut truth = Truth::new();
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_methods_with_spaces_and_leaves_other_lines() {
+    fn reads_methods_with_spaces_and_skips_other_lines() {
         let truth = read("hello\ntruth A.B.C(int, long) 12\nresult 1\ntruth A.B.D() 0\n").unwrap();
         assert_eq!(truth, Truth::from([("A.B.C(int, long)".into(), 12), ("A.B.D()".into(), 0)]));
     }
 
     #[test]
-    fn a_number_that_is_none_is_an_error() {
+    fn rejects_lines_without_a_number() {
         assert!(read("truth A.B.C() many").unwrap_err().to_string().contains("A.B.C() many"));
     }
 }

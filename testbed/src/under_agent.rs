@@ -46,13 +46,13 @@ pub struct Live {
 /// When the host does not become ready; the error contains its output.
 pub fn start(mut command: Command) -> Result<Live> {
     host::load_agent(&mut command)?;
-    start_as_it_is(command)
+    start_prepared(command)
 }
 
 /// Like [`start`], and also connects a controller.
 ///
 /// # Errors
-/// As [`start`].
+/// Fails like [`start`].
 pub fn start_controlled(command: Command) -> Result<(Live, Controller)> {
     let live = start(command)?;
     let controller = live.controller()?;
@@ -67,8 +67,8 @@ pub fn set_tiered(command: &mut Command, tiered: &str) {
 /// Like [`start`], for a command that already loads the agent.
 ///
 /// # Errors
-/// As [`start`].
-pub fn start_as_it_is(command: Command) -> Result<Live> {
+/// Fails like [`start`].
+pub fn start_prepared(command: Command) -> Result<Live> {
     let mut host = Host::start(command)?;
     let pid = host.wait_for("ready")?.parse().context("a host says `ready PID`")?;
     drop(controller::raw(pid)?);
@@ -102,7 +102,7 @@ impl Live {
     #[cfg(unix)]
     pub fn hold(&self, pattern: &str) -> Result<Host> {
         let dial = self.command("dial", &[pattern, "count", "--hold"])?;
-        let mut holder = Host::start_heard(&dial)?;
+        let mut holder = Host::start_with_merged_output(&dial)?;
         holder.wait_for("held while this command runs")?;
         Ok(holder)
     }
@@ -113,14 +113,14 @@ impl Live {
     /// When it fails otherwise.
     pub fn rows(&self, pattern: &str) -> Result<Vec<Value>> {
         let outcome = self.redial("status", &[pattern, "--json"])?;
-        ensure!(matches!(outcome.code()?, 0 | 6), "status failed:\n{}", outcome.said());
+        ensure!(matches!(outcome.code()?, 0 | 6), "status failed:\n{}", outcome.output());
         Ok(outcome.json()?.as_array().context("status --json is an array")?.clone())
     }
 
     /// Opens another session with its agent.
     ///
     /// # Errors
-    /// As [`Controller::connect`].
+    /// Fails like [`Controller::connect`].
     pub fn controller(&self) -> Result<Controller> {
         Controller::connect(self.pid)
     }
@@ -131,8 +131,8 @@ impl Live {
 ///
 /// # Errors
 /// When a check fails; the error contains the program's whole output.
-pub fn ensure_said(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
-    let said = outcome.said();
+pub fn ensure_messages(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
+    let said = outcome.output();
     ensure!(outcome.code()? == code, "ended with {}, not {code}:\n{said}", outcome.status);
     ensure!(!outcome.stderr.contains("panicked"), "it panicked:\n{said}");
     for line in outcome.stderr.lines() {

@@ -26,7 +26,7 @@ pub fn command(program: &Path) -> Result<Command> {
 /// Returns `dotnet.exe DLL` of a Windows runtime under Wine.
 ///
 /// # Errors
-/// As [`command`], or when the runtime cannot be set up.
+/// Fails like [`command`], or when the runtime cannot be set up.
 pub fn dotnet(runtime: Runtime, dll: &Path) -> Result<Command> {
     let mut command = command(&runtime.ensure()?.dotnet())?;
     runtime.settle_environment(&mut command);

@@ -1,5 +1,6 @@
-//! Dials a domain at a time, with several real AppDomains in one .NET Core 2.1.30 process: **an unsupported
-//! configuration of a real runtime** (see `src/bin/many-domains`), the only one here that has AppDomains at all.
+//! Dials for one domain at a time, with several real AppDomains in one .NET Core 2.1.30 process: **an
+//! unsupported configuration of a real runtime** (see `src/bin/many-domains`), and the only one here with
+//! AppDomains.
 #![cfg(target_os = "linux")]
 
 use anyhow::{Context, Result, ensure};
@@ -8,22 +9,22 @@ use redial_protocol::message::{Refusal, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::Controller;
 use redial_testbed::domains;
 use redial_testbed::host::{self, Host};
 use redial_testbed::truth::{self, Truth};
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use serde_json::Value;
 
 const HOST: &str = env!("CARGO_BIN_EXE_many-domains");
 const SHARED: &str = "EE Shared Assembly Repository";
-/// Every method that the host calls and counts: three a domain.
+/// The methods that the host calls and counts: three per domain.
 const OWN: [&str; 2] = ["domains!Domains.Work.*", "domains!Domains.Box<T>.*"];
 const METHODS: u64 = 3;
 const CORE: &str = "System.Private.CoreLib!System.Version.ParseVersion";
 
-/// The host under the agent, with these domains whose code has been compiled, and a session.
-fn start(names: &[&str]) -> Result<(Live, Controller)> {
+/// Starts the host with the agent, creates the domains, compiles their code, and connects a session.
+fn start(names: &[&str]) -> Result<(LiveHost, Controller)> {
     let mut live = under_agent::start(domains::command(HOST)?)?;
     domains::create(&mut live.host, names)?;
     domains::ask(&mut live.host, "round 2", "round 2")?;
@@ -31,27 +32,32 @@ fn start(names: &[&str]) -> Result<(Live, Controller)> {
     Ok((live, controller))
 }
 
-/// Orders for the host's own methods.
-fn own(level: Level, domain: Option<&str>) -> Vec<Order> {
+/// Returns orders for the host's own methods.
+fn own_orders(level: Level, domain: Option<&str>) -> Vec<Order> {
     let order = |pattern| Order { domain: domain.map(str::to_owned), ..Order::new(pattern, level) };
     OWN.map(order).to_vec()
 }
 
-fn core(domain: Option<&str>, all_domains: bool) -> Vec<Order> {
+fn core_orders(domain: Option<&str>, all_domains: bool) -> Vec<Order> {
     vec![Order { domain: domain.map(str::to_owned), all_domains, ..Order::new(CORE, Level::Count) }]
 }
 
-/// Turns dials and checks that this many copies matched and were accepted.
+/// Turns dials and checks the number of matched and accepted copies.
 fn turn(controller: &mut Controller, orders: Vec<Order>, copies: u64) -> Result<()> {
-    let report = controller.order(orders.clone(), Stay::Kept)?;
+    let report = controller.order(orders.clone(), Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (copies, copies), "{orders:?}: {report:?}");
     ensure!(report.refused.is_empty() && report.shared.is_empty(), "{orders:?}: {report:?}");
     Ok(())
 }
 
-/// Calls every method in every domain, `times` more in the first than in the next one, so that no two have the same
-/// number; what the agent counted of it and what the host did.
-fn calls(live: &mut Live, controller: &mut Controller, names: &[&str], times: u32) -> Result<(Truth, Truth)> {
+/// Calls every method in every domain, `times` more in each domain than in the next, so that no two numbers are
+/// equal. Returns the agent's counts and the host's.
+fn calls(
+    live: &mut LiveHost,
+    controller: &mut Controller,
+    names: &[&str],
+    times: u32,
+) -> Result<(Truth, Truth)> {
     let before = (domains::counted(&controller.status(None)?)?, truth::ask(&mut live.host, "truth")?);
     for (number, name) in (1..).zip(names) {
         for kind in ["add", "same", "size", "parse"] {
@@ -64,31 +70,32 @@ fn calls(live: &mut Live, controller: &mut Controller, names: &[&str], times: u3
     Ok((domains::grown(&before.0, &after.0), did))
 }
 
-/// As [`calls`], and of the host's own methods exactly those of the domains of which `meant` holds are counted.
-fn only(
-    live: &mut Live,
+/// Like [`calls`], and checks that the agent counts the host's own methods exactly in the domains that `meant`
+/// accepts.
+fn ensure_only_counted_in(
+    live: &mut LiveHost,
     controller: &mut Controller,
     names: &[&str],
-    meant: impl Fn(&str) -> bool,
+    is_included: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let (counted, did) = calls(live, controller, names, 50)?;
-    let expected = domains::part(&did, meant, "domains!");
+    let expected = domains::part(&did, is_included, "domains!");
     ensure!(counted == expected, "counted {counted:?}\nof {did:?}");
     Ok(())
 }
 
-/// All off, nothing of the agent's went wrong, and the host ends well.
-fn end(live: Live) -> Result<()> {
+/// Turns everything off, checks that no guard of the agent tripped, and ends the host.
+fn end(live: LiveHost) -> Result<()> {
     let mut controller = live.controller()?;
     let status = controller.agent_status()?;
     ensure!((status.guard_trips, status.missed_deadlines) == (0, 0), "{status:?}");
     ensure!(controller.all_off()?.1 == 0);
     let mut host = live.host;
     host.close_input();
-    ensure_said(&host.finish()?, 0, &[])
+    ensure_messages(&host.finish()?, 0, &[])
 }
 
-/// The numbers of the modules that bear this name in `modules --json`, by their domain's name.
+/// Returns the ids of the modules named `name` in `modules --json`, with the names of their domains.
 fn copies(modules: &Value, name: &str) -> Vec<(String, String)> {
     let rows = |what: &str| modules[what].as_array().cloned().unwrap_or_default();
     let domain_name = |id: &Value| {
@@ -104,16 +111,16 @@ fn copies(modules: &Value, name: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Without the agent: what the host says is so is so.
+/// Runs without the agent, to prove the host's claims.
 #[test]
-fn the_domains_are_real() -> Result<()> {
+fn domains_are_real() -> Result<()> {
     let mut host = Host::start(domains::command(HOST)?)?;
     host.wait_for("ready")?;
     domains::create(&mut host, &["First", "Second", "Third"])?;
     for (number, name) in ["First", "Second", "Third"].iter().enumerate() {
         let seen = domains::ask(&mut host, &format!("where {name}"), &format!("where {name} "))?;
         ensure!(seen == (number + 1).to_string(), "{name} says that it is {seen}");
-        // Statics are a domain's own.
+        // Each domain has its own statics.
         let total = domains::ask(&mut host, &format!("bump {name} 5"), &format!("bumped {name} "))?;
         ensure!(total == "5", "{name} has {total}");
     }
@@ -131,18 +138,21 @@ fn the_domains_are_real() -> Result<()> {
 #[test]
 fn each_domain_has_its_copy_and_the_core_library_is_shared() -> Result<()> {
     let run = host::redial_run(&[], &domains::command(HOST)?)?;
-    let mut live = under_agent::start_as_it_is(run)?;
+    let mut live = under_agent::start_prepared(run)?;
     domains::create(&mut live.host, &["First", "Second"])?;
     let modules = live.redial("modules", &["--json"])?.ok()?.json()?;
     let own = copies(&modules, "domains");
-    ensure!(own.len() == 2 && own[0].0 == "First" && own[1].0 == "Second" && own[0].1 != own[1].1, "{own:?}");
+    ensure!(
+        own.len() == 2 && own[0].0 == "First" && own[1].0 == "Second" && own[0].1 != own[1].1,
+        "{own_orders:?}"
+    );
     let core: Vec<&Value> = modules["modules"]
         .as_array()
         .into_iter()
         .flatten()
         .filter(|module| module["name"] == "System.Private.CoreLib")
         .collect();
-    ensure!(core.len() == 1 && core[0]["shared"] == true, "{core:?}");
+    ensure!(core.len() == 1 && core[0]["shared"] == true, "{core_orders:?}");
     let mut names: Vec<_> = modules["domains"]
         .as_array()
         .into_iter()
@@ -155,11 +165,11 @@ fn each_domain_has_its_copy_and_the_core_library_is_shared() -> Result<()> {
 }
 
 #[test]
-fn a_dial_in_one_domain_counts_only_its_calls() -> Result<()> {
+fn dial_in_one_domain_counts_only_its_calls() -> Result<()> {
     let names = ["First", "Second", "Third"];
     let (mut live, mut controller) = start(&names)?;
-    turn(&mut controller, own(Level::Count, Some("Second")), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain == "Second")?;
+    turn(&mut controller, own_orders(Level::Count, Some("Second")), METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain == "Second")?;
     let rows = controller.status(None)?;
     ensure!(rows.len() as u64 == METHODS, "the others have no rows: {rows:?}");
     ensure!(rows.iter().all(|row| row.domain == "Second" && row.state == CopyState::Live), "{rows:?}");
@@ -167,19 +177,19 @@ fn a_dial_in_one_domain_counts_only_its_calls() -> Result<()> {
 }
 
 #[test]
-fn a_dial_in_all_domains_counts_in_those_to_come_as_well() -> Result<()> {
+fn dial_in_all_domains_includes_later_ones() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut controller) = start(&names)?;
-    turn(&mut controller, own(Level::Count, None), 3 * METHODS)?;
-    only(&mut live, &mut controller, &names, |_| true)?;
-    // Nothing of the fourth has run before its calls are counted.
+    turn(&mut controller, own_orders(Level::Count, None), 3 * METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |_| true)?;
+    // The fourth domain has run no code before its calls are counted.
     domains::create(&mut live.host, &["Fourth"])?;
     names.push("Fourth");
-    only(&mut live, &mut controller, &names, |_| true)?;
-    turn(&mut controller, own(Level::Off, None), 4 * METHODS)?;
-    only(&mut live, &mut controller, &names, |_| false)?;
-    // The core library, one copy for all.
-    turn(&mut controller, core(None, false), 1)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |_| true)?;
+    turn(&mut controller, own_orders(Level::Off, None), 4 * METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |_| false)?;
+    // The core library has one copy for all domains.
+    turn(&mut controller, core_orders(None, false), 1)?;
     let (counted, did) = calls(&mut live, &mut controller, &names, 10)?;
     let parsed: u64 = domains::part(&did, |_| true, CORE).values().sum();
     ensure!(counted == Truth::from([(format!("{SHARED}/{CORE}"), parsed)]), "{counted:?} of {did:?}");
@@ -187,39 +197,39 @@ fn a_dial_in_all_domains_counts_in_those_to_come_as_well() -> Result<()> {
 }
 
 #[test]
-fn the_latest_order_decides_for_each_copy() -> Result<()> {
+fn latest_order_decides_for_each_copy() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut controller) = start(&names)?;
-    turn(&mut controller, own(Level::Count, None), 3 * METHODS)?;
-    turn(&mut controller, own(Level::Off, Some("Second")), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain != "Second")?;
-    // Both stand for what comes: one more of each.
+    turn(&mut controller, own_orders(Level::Count, None), 3 * METHODS)?;
+    turn(&mut controller, own_orders(Level::Off, Some("Second")), METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain != "Second")?;
+    // Both orders apply to future domains, so each gets one more.
     domains::create(&mut live.host, &["SecondToo", "Fourth"])?;
     names.extend(["SecondToo", "Fourth"]);
-    only(&mut live, &mut controller, &names, |domain| !domain.starts_with("Second"))?;
-    // On in one of those that are off; then off everywhere, which is the latest for all.
-    turn(&mut controller, own(Level::Count, Some("SecondToo")), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain != "Second")?;
-    turn(&mut controller, own(Level::Off, None), 5 * METHODS)?;
-    only(&mut live, &mut controller, &names, |_| false)?;
-    turn(&mut controller, own(Level::Count, Some("Third")), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain == "Third")?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| !domain.starts_with("Second"))?;
+    // First on in one of the domains that are off, then off everywhere, which is the latest order for all.
+    turn(&mut controller, own_orders(Level::Count, Some("SecondToo")), METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain != "Second")?;
+    turn(&mut controller, own_orders(Level::Off, None), 5 * METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |_| false)?;
+    turn(&mut controller, own_orders(Level::Count, Some("Third")), METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain == "Third")?;
     end(live)
 }
 
 #[test]
-fn a_domain_created_later_counts_from_its_first_call() -> Result<()> {
+fn later_domain_counts_from_its_first_call() -> Result<()> {
     let mut names = vec!["Shop/1", "Shop/2", "Batch"];
     let (mut live, mut controller) = start(&names)?;
-    // Two of three by what their names begin with.
-    turn(&mut controller, own(Level::Count, Some("Shop/")), 2 * METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/"))?;
-    // Nothing has run in these before their calls are counted.
+    // Two of three domains, by a prefix of their names.
+    turn(&mut controller, own_orders(Level::Count, Some("Shop/")), 2 * METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/"))?;
+    // These domains have run no code before their calls are counted.
     domains::create(&mut live.host, &["Shop/3", "Batch/2"])?;
     names.extend(["Shop/3", "Batch/2"]);
-    only(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/"))?;
-    // An order for a domain that is still to come.
-    let to_come = own(Level::Count, Some("Night"));
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/"))?;
+    // An order for a domain that does not exist yet.
+    let to_come = own_orders(Level::Count, Some("Night"));
     let command = |later| WireCommand::RequestReJit {
         orders: to_come.clone(),
         later,
@@ -232,12 +242,14 @@ fn a_domain_created_later_counts_from_its_first_call() -> Result<()> {
     ensure!(report.as_ref().is_ok_and(|report| report.matched == 0), "{report:?}");
     domains::create(&mut live.host, &["Night"])?;
     names.push("Night");
-    only(&mut live, &mut controller, &names, |domain| domain.starts_with("Shop/") || domain == "Night")?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| {
+        domain.starts_with("Shop/") || domain == "Night"
+    })?;
     end(live)
 }
 
 #[test]
-fn a_dial_of_one_copy_counts_only_its_calls() -> Result<()> {
+fn dial_of_one_copy_counts_only_its_calls() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut controller) = start(&names)?;
     let (known, modules) = controller.modules()?;
@@ -247,25 +259,25 @@ fn a_dial_of_one_copy_counts_only_its_calls() -> Result<()> {
     let of_copy =
         |level| OWN.map(|pattern| Order { copy: Some(module), ..Order::new(pattern, level) }).to_vec();
     turn(&mut controller, of_copy(Level::Count), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain == "Third")?;
-    // No domain that comes later is that copy.
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain == "Third")?;
+    // No later domain contains that copy.
     domains::create(&mut live.host, &["Fourth"])?;
     names.push("Fourth");
-    only(&mut live, &mut controller, &names, |domain| domain == "Third")?;
-    // All on, that one off.
-    turn(&mut controller, own(Level::Count, None), 4 * METHODS)?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain == "Third")?;
+    // All on except that copy.
+    turn(&mut controller, own_orders(Level::Count, None), 4 * METHODS)?;
     turn(&mut controller, of_copy(Level::Off), METHODS)?;
-    only(&mut live, &mut controller, &names, |domain| domain != "Third")?;
+    ensure_only_counted_in(&mut live, &mut controller, &names, |domain| domain != "Third")?;
     let nowhere = OWN.map(|pattern| Order { copy: Some(8), ..Order::new(pattern, Level::Count) }).to_vec();
-    ensure!(controller.order(nowhere, Stay::Kept).is_err(), "there is no module 8");
+    ensure!(controller.order(nowhere, Lifetime::Kept).is_err(), "there is no module 8");
     end(live)
 }
 
 #[test]
-fn a_shared_copy_is_dialled_for_all_domains_or_none() -> Result<()> {
+fn shared_copy_is_dialled_for_all_domains_or_none() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut controller) = start(&names)?;
-    let report = controller.order(core(Some("Second"), false), Stay::Kept)?;
+    let report = controller.order(core_orders(Some("Second"), false), Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 0), "{report:?}");
     ensure!(report.refused_by_reason == [(Reason::Shared, 1)], "{report:?}");
     let [shared] = report.shared.as_slice() else { anyhow::bail!("{report:?}") };
@@ -274,7 +286,7 @@ fn a_shared_copy_is_dialled_for_all_domains_or_none() -> Result<()> {
     let (counted, _) = calls(&mut live, &mut controller, &names, 10)?;
     ensure!(counted.is_empty(), "{counted:?}");
 
-    let report = controller.order(core(Some("Second"), true), Stay::Kept)?;
+    let report = controller.order(core_orders(Some("Second"), true), Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     ensure!(report.shared.iter().all(|shared| shared.accepted && shared.domains == names), "{report:?}");
     domains::create(&mut live.host, &["Fourth"])?;
@@ -283,13 +295,13 @@ fn a_shared_copy_is_dialled_for_all_domains_or_none() -> Result<()> {
     let parsed: u64 = domains::part(&did, |_| true, CORE).values().sum();
     ensure!(counted == Truth::from([(format!("{SHARED}/{CORE}"), parsed)]), "{counted:?} of {did:?}");
 
-    // Off in one domain would be off in all: that is refused too, and for every domain it is not.
+    // Off in one domain would mean off in all, so that is refused too; off in every domain is accepted.
     let off = Order { level: Level::Off, ..core(Some("First"), false)[0].clone() };
-    let report = controller.order(vec![off], Stay::Kept)?;
+    let report = controller.order(vec![off], Lifetime::Kept)?;
     ensure!(report.refused_by_reason == [(Reason::Shared, 1)], "{report:?}");
     let (counted, _) = calls(&mut live, &mut controller, &names, 10)?;
     ensure!(counted.len() == 1, "{counted:?}");
-    let report = controller.order(vec![Order::new(CORE, Level::Off)], Stay::Kept)?;
+    let report = controller.order(vec![Order::new(CORE, Level::Off)], Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     let (counted, _) = calls(&mut live, &mut controller, &names, 10)?;
     ensure!(counted.is_empty(), "{counted:?}");

@@ -1,16 +1,20 @@
-//! Methods whose own IL is invalid: the probe cannot make them better, and must not make anything worse.
+//! Methods with invalid IL. A probe must not make anything worse.
 
 use std::process::Command;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, ensure_said};
+use redial_testbed::under_agent::{self, ensure_messages};
 use redial_testbed::{generate, host, on_each_runtime, programs};
 
-on_each_runtime!(a_bad_body_fails_alone, one_call_is_enough, variable_arguments_fail_as_without_us);
+on_each_runtime!(
+    bad_body_fails_alone,
+    detects_failure_after_one_call,
+    variable_arguments_fail_as_without_agent
+);
 
 const BROKEN: &str = "Bad!Bad.Bodies.Broken(int)";
 const GOOD: &str = "Bad!Bad.Bodies.Good(int)";
@@ -18,20 +22,20 @@ const GOOD: &str = "Bad!Bad.Bodies.Good(int)";
 fn badil(runtime: Runtime) -> Result<Command> {
     let mut command = programs::named("badil")?.command(runtime)?;
     command.arg(generate::bad_library()?);
-    // Without tiering 2.1 compiles the original first and patches a jump into it: see the test below.
+    // Without tiering, 2.1 compiles the original first and patches a jump into it: see the test below.
     command.env("COMPlus_TieredCompilation", "1");
     Ok(command)
 }
 
 /// Dialled while the program runs.
-fn a_bad_body_fails_alone(runtime: Runtime) -> Result<()> {
+fn bad_body_fails_alone(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(badil(runtime)?)?;
     let mut controller = live.controller()?;
     controller.subscribe(None)?;
-    // As it is without us.
+    // The same results as without the agent.
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
     ensure!(live.host.ask("good 1", "good")? == "2");
-    let report = controller.dial_all(&[BROKEN, GOOD], Level::Count, Stay::Kept)?;
+    let report = controller.dial_all(&[BROKEN, GOOD], Level::Count, Lifetime::Kept)?;
     ensure!(report.matched == 2, "{report:?}");
     for n in 0..5 {
         ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
@@ -46,10 +50,10 @@ fn a_bad_body_fails_alone(runtime: Runtime) -> Result<()> {
     let good = controller.row(GOOD)?;
     ensure!((good.state, good.calls) == (CopyState::Live, 6), "{good:?}");
 
-    // It is not tried again.
+    // The agent does not try again.
     let outcome = live.redial("dial", &[BROKEN, "count"])?;
-    ensure_said(&outcome, 1, &[])?;
-    ensure!(outcome.stdout.contains("1 method refused"), "{}", outcome.said());
+    ensure_messages(&outcome, 1, &[])?;
+    ensure!(outcome.stdout.contains("1 method refused"), "{}", outcome.output());
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
     ensure!(controller.all_off()? == (1, 0));
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
@@ -61,11 +65,11 @@ fn a_bad_body_fails_alone(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// The runtime says nothing of a failed compilation and is not called again: the agent finds out all the same.
-/// Dialled by an order that stood before the module was loaded.
-fn one_call_is_enough(runtime: Runtime) -> Result<()> {
+/// The runtime does not report a failed compilation and does not try again; the agent detects it anyway. A
+/// standing order dialled the method before its module was loaded.
+fn detects_failure_after_one_call(runtime: Runtime) -> Result<()> {
     let run = host::redial_run(&["--dial", "Bad!*=count"], &badil(runtime)?)?;
-    let mut live = under_agent::start_as_it_is(run)?;
+    let mut live = under_agent::start_prepared(run)?;
     let mut controller = live.controller()?;
     controller.subscribe(None)?;
     ensure!(live.host.ask("good 1", "good")? == "2");
@@ -74,17 +78,17 @@ fn one_call_is_enough(runtime: Runtime) -> Result<()> {
     ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
     ensure!(controller.row(GOOD)?.calls == 1, "{:?}", controller.row(GOOD)?);
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// Variable arguments are for Windows: no runtime here compiles a method that is called with some, dialled or not.
-fn variable_arguments_fail_as_without_us(runtime: Runtime) -> Result<()> {
+/// Variable arguments work only on Windows: no runtime here compiles calls with them, dialled or not.
+fn variable_arguments_fail_as_without_agent(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(badil(runtime)?)?;
     let mut controller = live.controller()?;
     let without = live.host.ask("variable 1", "threw")?;
-    let report = controller.dial("Bad!Bad.Bodies.*Variable*", Level::Count, Stay::Kept)?;
+    let report = controller.dial("Bad!Bad.Bodies.*Variable*", Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (2, 2), "{report:?}");
-    controller.dial(GOOD, Level::Count, Stay::Kept)?;
+    controller.dial(GOOD, Level::Count, Lifetime::Kept)?;
     for _ in 0..3 {
         ensure!(live.host.ask("variable 1", "threw")? == without);
         ensure!(live.host.ask("good 1", "good")? == "2");
@@ -97,17 +101,18 @@ fn variable_arguments_fail_as_without_us(runtime: Runtime) -> Result<()> {
     ensure!(live.host.ask("variable 1", "threw")? == without);
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// There 2.1 never asks for our body, since the original does not compile: nothing failed, nothing ran.
+/// Without tiering 2.1 never asks for the instrumented body, because the original does not compile. Nothing
+/// fails or runs.
 #[test]
-fn without_tiering_2_1_never_gets_to_our_body() -> Result<()> {
+fn untiered_2_1_never_asks_for_the_body() -> Result<()> {
     let mut command = badil(Runtime::V2_1)?;
     command.env_remove("COMPlus_TieredCompilation");
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
-    controller.dial_all(&[BROKEN, GOOD], Level::Count, Stay::Kept)?;
+    controller.dial_all(&[BROKEN, GOOD], Level::Count, Lifetime::Kept)?;
     for _ in 0..3 {
         ensure!(live.host.ask("broken 1", "threw")? == "InvalidProgramException");
         ensure!(live.host.ask("good 1", "good")? == "2");

@@ -1,4 +1,5 @@
-//! Whatever answers in an agent's place, `redial` ends with a sentence and a code, and never with a panic.
+//! Servers that answer incorrectly in place of an agent. `redial` ends with a sentence and an exit code, never
+//! a panic.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -16,12 +17,12 @@ use redial_protocol::transport::{Connection, Listener};
 use redial_protocol::{PROTOCOL_VERSION, process};
 use redial_testbed::host;
 use redial_testbed::noise::noise;
-use redial_testbed::under_agent::ensure_said;
+use redial_testbed::under_agent::ensure_messages;
 
-/// What a server does with a connection: each piece is written after some bytes came.
+/// The answers of a server to one connection. It sends each piece after receiving some bytes.
 type Script = Vec<Vec<u8>>;
 
-/// A server under this process's own name, which does the latest script with every connection.
+/// A server on this process's endpoint that follows the latest script for every connection.
 struct Server {
     script: Arc<Mutex<Script>>,
     served: Arc<AtomicUsize>,
@@ -43,14 +44,14 @@ impl Server {
     }
 
     /// Runs `redial WORDS` against a script.
-    fn meet(&self, script: &Script, words: &[&str]) -> Result<host::Outcome> {
+    fn run_against(&self, script: &Script, words: &[&str]) -> Result<host::Outcome> {
         *self.script.lock().map_err(|_| anyhow::anyhow!("the lock is poisoned"))? = script.clone();
         let before = self.served.load(Ordering::Relaxed);
         let pid = std::process::id().to_string();
         let mut command = host::redial(&words[..1])?;
         command.args([pid.as_str()]).args(&words[1..]);
         let outcome = host::run(command)?;
-        ensure!(self.served.load(Ordering::Relaxed) > before, "it never connected:\n{}", outcome.said());
+        ensure!(self.served.load(Ordering::Relaxed) > before, "it never connected:\n{}", outcome.output());
         Ok(outcome)
     }
 }
@@ -59,7 +60,7 @@ fn serve(connection: Connection, script: Script) {
     let (mut read, mut write, closer) = connection.split();
     let mut buffer = [0; 4096];
     for piece in script {
-        // A client that is gone ends it; what it makes of a piece is what the test looks at.
+        // A client that has gone ends it. The test checks the client's reaction to each piece.
         if !matches!(read.read(&mut buffer), Ok(1..)) || write.write_all(&piece).is_err() {
             break;
         }
@@ -93,28 +94,28 @@ fn hello(protocol: u32) -> Result<Vec<u8>> {
 const COMMANDS: [&[&str]; 6] =
     [&["modules"], &["methods"], &["dial", "A.B", "count"], &["status"], &["watch"], &["off"]];
 
-/// One test, since the name is this process's and there is only one.
+/// One test, because this process has only one endpoint name.
 #[test]
-fn every_answer_has_its_sentence() -> Result<()> {
+fn reports_every_bad_answer_in_a_sentence() -> Result<()> {
     let server = Server::start()?;
-    nonsense_has_its_sentence(&server)?;
-    another_version_may_be_looked_at_and_stopped(&server)
+    check_nonsense(&server)?;
+    check_other_protocol_version(&server)
 }
 
-fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
+fn check_nonsense(server: &Server) -> Result<()> {
     let hello = hello(PROTOCOL_VERSION)?;
     let mut half = hello.clone();
     half.truncate(hello.len() / 2);
     let event = AgentPacket::Event(Event::Goodbye { missed_deadlines: 0 }).to_frame()?;
     let stray_reply =
         AgentPacket::Event(Event::Reply { id: 1, reply: Reply::Status { rows: 0 } }).to_frame()?;
-    // An event that claims more rows than any machine has memory for: kind, tag, no id, a length of 2^63.
+    // An event that claims more rows than fit in memory: kind, tag, no id, a length of 2^63.
     let mut claim = vec![0x90, 2, 0, 253];
     claim.extend_from_slice(&(1u64 << 63).to_le_bytes());
 
     let garbled = "does not speak Redial's protocol";
     let mut cases: Vec<(String, Script, &str)> = vec![
-        ("no bytes at all".into(), vec![], "closed the connection"),
+        ("no bytes".into(), vec![], "closed the connection"),
         ("half a hello".into(), vec![half], "closed the connection: in the middle of a message"),
         ("a length of 0".into(), vec![0u32.to_le_bytes().to_vec()], garbled),
         ("the limit and one more".into(), vec![(MAX_FRAME as u32 + 1).to_le_bytes().to_vec()], garbled),
@@ -135,36 +136,36 @@ fn nonsense_has_its_sentence(server: &Server) -> Result<()> {
     for (name, script, part) in &cases {
         for words in COMMANDS {
             let outcome = server.meet(script, words)?;
-            // `off` takes events for events and waits on; the end of the connection is its answer.
-            ensure_said(&outcome, 1, &[part])
+            // `off` accepts events and keeps waiting until the connection ends.
+            ensure_messages(&outcome, 1, &[part])
                 .or_else(|error| match words[0] {
-                    "off" => ensure_said(&outcome, 1, &["closed the connection"]),
+                    "off" => ensure_messages(&outcome, 1, &["closed the connection"]),
                     _ => Err(error),
                 })
                 .with_context(|| format!("{name}: redial {words:?}"))?;
-            ensure!(outcome.stdout.is_empty(), "{name}: {}", outcome.said());
+            ensure!(outcome.stdout.is_empty(), "{name}: {}", outcome.output());
         }
-        // Listing goes on with the others.
+        // `ps` still lists the other processes.
         host::run(host::redial(&["ps"])?)?.ok()?;
     }
     for words in COMMANDS.iter().filter(|words| words[0] != "off" && words[0] != "status") {
         let outcome = server.meet(&vec![hello.clone(), stray_reply.clone()], words)?;
-        ensure_said(&outcome, 1, &["the reply belongs to another command"])
+        ensure_messages(&outcome, 1, &["the reply belongs to another command"])
             .with_context(|| format!("{words:?}"))?;
     }
     Ok(())
 }
 
-fn another_version_may_be_looked_at_and_stopped(server: &Server) -> Result<()> {
+fn check_other_protocol_version(server: &Server) -> Result<()> {
     let old = hello(PROTOCOL_VERSION + 40)?;
     let done = AgentPacket::AllOffDone { reverted: 3, remaining: 0, change: 0 }.to_frame()?;
     let versions = ["9.8.7", env!("CARGO_PKG_VERSION"), "redial off"];
     for words in COMMANDS.iter().filter(|words| words[0] != "off") {
-        ensure_said(&server.meet(&vec![old.clone()], words)?, 1, &versions)
+        ensure_messages(&server.meet(&vec![old.clone()], words)?, 1, &versions)
             .with_context(|| format!("{words:?}"))?;
     }
     let outcome = server.meet(&vec![old, done], &["off"])?;
-    ensure_said(&outcome, 0, &[])?;
-    ensure!(outcome.stdout.contains("3 methods reverted"), "{}", outcome.said());
+    ensure_messages(&outcome, 0, &[])?;
+    ensure!(outcome.stdout.contains("3 methods reverted"), "{}", outcome.output());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The cache: items are complete or absent, whoever dies or hurries.
+//! The cache: items are complete or absent, even with dying or competing processes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use redial_testbed::cache;
 
-/// Every test has items of its own; they lie in the real cache folder, below `self-test`.
+/// Each test has its own items in the real cache folder, below `self-test`.
 struct Item(String);
 
 impl Item {
@@ -40,7 +40,7 @@ impl Drop for Item {
 }
 
 #[test]
-fn an_item_is_built_once_and_again_when_its_recipe_changes() -> anyhow::Result<()> {
+fn builds_an_item_once_per_recipe() -> anyhow::Result<()> {
     let item = Item::new("once");
     let builds = AtomicU32::new(0);
     let ensure = |recipe: &str| {
@@ -60,7 +60,7 @@ fn an_item_is_built_once_and_again_when_its_recipe_changes() -> anyhow::Result<(
 }
 
 #[test]
-fn a_failed_build_leaves_nothing_that_counts() -> anyhow::Result<()> {
+fn failed_build_leaves_no_item() -> anyhow::Result<()> {
     let item = Item::new("failed");
     let failed = cache::ensure(&item.0, "recipe", |into| {
         fs::write(into.join("half"), "half")?;
@@ -74,7 +74,7 @@ fn a_failed_build_leaves_nothing_that_counts() -> anyhow::Result<()> {
 }
 
 #[test]
-fn many_at_once_build_once() -> anyhow::Result<()> {
+fn concurrent_users_build_once() -> anyhow::Result<()> {
     let item = Item::new("many");
     let builds = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -98,7 +98,7 @@ fn many_at_once_build_once() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_a_dead_process_left_is_never_used() -> anyhow::Result<()> {
+fn never_uses_leftovers_of_dead_processes() -> anyhow::Result<()> {
     let item = Item::new("dead");
     let leftover = item.building().join("1");
     fs::create_dir_all(&leftover)?;

@@ -1,5 +1,5 @@
-//! Who calls: callers that are known call a known number of times (`programs/callers.cs`). Every call is told of one caller, or
-//! of none; so the sums are exact, however often code is replaced meanwhile.
+//! Callers of methods. Known callers make a known number of calls (`programs/callers.cs`). Each call is
+//! attributed to one caller or to none, so the sums are exact, even while code is replaced.
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::callers::{CallOrigin, RowCallers};
@@ -8,21 +8,21 @@ use redial_protocol::limits::MAX_CALL_SITES;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What is dialled.
+/// The dialled methods.
 const TARGETS: [&str; 3] = ["callers!Target.*", "callers!Implementation.*", "callers!Derived.*"];
 
-/// Callers by name, with their calls.
-type Known = BTreeMap<String, u64>;
+/// Calls by caller name.
+type CallsByCaller = BTreeMap<String, u64>;
 
-fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
+fn start(runtime: Runtime, tiered: &str) -> Result<(LiveHost, Controller)> {
     let mut command = programs::named("callers")?.command(runtime)?;
     under_agent::set_tiered(&mut command, tiered);
     under_agent::start_controlled(command)
@@ -31,7 +31,7 @@ fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
 fn dial(controller: &mut Controller, patterns: &[&str], callers: bool) -> Result<()> {
     let options = TimeOptions { callers, ..TimeOptions::default() };
     let order = |pattern: &&str| Order { options, ..Order::new(*pattern, Level::Time) };
-    let report = controller.order(patterns.iter().map(order).collect(), Stay::Kept)?;
+    let report = controller.order(patterns.iter().map(order).collect(), Lifetime::Kept)?;
     ensure!(report.accepted > 0, "{report:?}");
     Ok(())
 }
@@ -39,24 +39,28 @@ fn dial(controller: &mut Controller, patterns: &[&str], callers: bool) -> Result
 fn ask(controller: &mut Controller, method: &str) -> Result<Result<RowCallers, Refusal>> {
     let row = controller.row(&format!("callers!{method}"))?;
     match controller.ask(WireCommand::Callers { row: row.row })?.reply {
-        Reply::Callers(told) if told.row == row.row => Ok(Ok(told)),
+        Reply::Callers(listed) if listed.row == row.row => Ok(Ok(listed)),
         Reply::Refused(refusal) => Ok(Err(refusal)),
         other => bail!("{other:?}"),
     }
 }
 
-/// Who called a method: all its calls, where they were told of all the time.
-fn told(controller: &mut Controller, method: &str) -> Result<RowCallers> {
-    let told = ask(controller, method)?.map_err(|refusal| anyhow::anyhow!("{method}: {refusal:?}"))?;
+/// Returns the callers of a method, and checks that they account for all its calls.
+fn callers_of(controller: &mut Controller, method: &str) -> Result<RowCallers> {
+    let listed = ask(controller, method)?.map_err(|refusal| anyhow::anyhow!("{method}: {refusal:?}"))?;
     let calls = controller.row(&format!("callers!{method}"))?.calls;
-    ensure!(told.calls() == calls, "{method}: {} of {calls} calls are told of: {told:?}", told.calls());
-    let sorted = told.callers.is_sorted_by(|one, next| one.calls >= next.calls);
-    ensure!(sorted && told.callers.iter().all(|caller| caller.sites > 0), "{told:?}");
-    Ok(told)
+    ensure!(
+        listed.calls() == calls,
+        "{method}: {} of {calls} calls have a caller: {listed:?}",
+        listed.calls()
+    );
+    let sorted = listed.callers.is_sorted_by(|one, next| one.calls >= next.calls);
+    ensure!(sorted && listed.callers.iter().all(|caller| caller.sites > 0), "{listed:?}");
+    Ok(listed)
 }
 
-fn name(who: &CallOrigin) -> String {
-    match who {
+fn name(origin: &CallOrigin) -> String {
+    match origin {
         CallOrigin::Method { method, .. } => method.strip_prefix("Callers.").unwrap_or(method).to_owned(),
         CallOrigin::Dynamic { name } => format!("dynamic {name}"),
         CallOrigin::Native => "native".to_owned(),
@@ -64,18 +68,21 @@ fn name(who: &CallOrigin) -> String {
     }
 }
 
-fn known(told: &RowCallers) -> Known {
-    told.callers.iter().map(|caller| (name(&caller.origin), caller.calls)).collect()
+fn calls_by_caller(listed: &RowCallers) -> CallsByCaller {
+    listed.callers.iter().map(|caller| (name(&caller.origin), caller.calls)).collect()
 }
 
 fn ensure_callers(controller: &mut Controller, method: &str, expected: &[(&str, u64)]) -> Result<RowCallers> {
-    let told = told(controller, method)?;
-    let expected: Known = expected.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect();
-    ensure!(known(&told) == expected && told.others == 0, "{method}: {told:?}, not {expected:?}");
-    Ok(told)
+    let listed = callers_of(controller, method)?;
+    let expected: CallsByCaller = expected.iter().map(|(name, calls)| ((*name).to_owned(), *calls)).collect();
+    ensure!(
+        calls_by_caller(&listed) == expected && listed.others == 0,
+        "{method}: {listed:?}, not {expected:?}"
+    );
+    Ok(listed)
 }
 
-fn callers_and_their_calls_are_told(runtime: Runtime) -> Result<()> {
+fn lists_callers_with_their_calls(runtime: Runtime) -> Result<()> {
     for tiered in ["0", "1"] {
         let (mut live, mut controller) = start(runtime, tiered)?;
         dial(&mut controller, &TARGETS, true)?;
@@ -110,8 +117,8 @@ fn callers_and_their_calls_are_told(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Reflection calls from the runtime's own code, and on .NET 8 from a method that it makes at the second call.
-fn reflection_calls_from_the_runtime(runtime: Runtime) -> Result<()> {
+/// Reflection calls from runtime code and, on .NET 8, from a method generated at the second call.
+fn reflection_calls_come_from_the_runtime(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("reflection 12", "done")?;
@@ -124,13 +131,14 @@ fn reflection_calls_from_the_runtime(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// What is inlined is a part of whoever it was inlined into: that is the caller, once its code is optimised.
-fn an_inlined_caller_is_told_as_who_it_was_inlined_into(runtime: Runtime) -> Result<()> {
+/// An inlined method becomes part of the method it was inlined into, which is then the caller once its code is
+/// optimised.
+fn attributes_inlined_calls_to_the_outer_method(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "0")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("inlined 30", "done")?;
     ensure_callers(&mut controller, "Target.Small", &[("Physical", 30)])?;
-    // Dialled itself it is inlined nowhere, and calls.
+    // Dialled itself, it is not inlined and appears as the caller.
     dial(&mut controller, &["callers!Callers.Inlined"], false)?;
     live.host.ask("inlined 4", "done")?;
     ensure_callers(&mut controller, "Target.Small", &[("Inlined", 4), ("Physical", 30)])?;
@@ -138,51 +146,51 @@ fn an_inlined_caller_is_told_as_who_it_was_inlined_into(runtime: Runtime) -> Res
     end(live, controller)
 }
 
-/// A call that is its method's last instruction may be made a jump: then its caller's caller is who calls.
-fn a_jump_is_told_of_who_called_before(runtime: Runtime) -> Result<()> {
+/// The JIT may turn a call at the end of a method into a jump. Then the caller's caller appears as the caller.
+fn attributes_jumps_to_the_previous_caller(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "0")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("last 20", "done")?;
     ensure_callers(&mut controller, "Target.Ended", &[("Last", 20)])?;
-    // Counted, Ends has a variable whose address is taken, or a frame: it calls.
-    controller.dial("callers!Callers.Ends", Level::Count, Stay::Kept)?;
+    // When counted, Ends has a variable with its address taken, or a frame, so it makes a real call.
+    controller.dial("callers!Callers.Ends", Level::Count, Lifetime::Kept)?;
     live.host.ask("last 3", "done")?;
     ensure_callers(&mut controller, "Target.Ended", &[("Ends", 3), ("Last", 20)])?;
     end(live, controller)
 }
 
-/// Who calls is dialled, too, at any level; and its bodies of all times are one caller.
-fn a_caller_may_be_dialled_itself(runtime: Runtime) -> Result<()> {
+/// The caller is dialled too, at any level, and all its bodies count as one caller.
+fn caller_can_be_dialled_too(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &TARGETS, true)?;
     for (round, level) in (1..).zip([Level::Off, Level::Count, Level::Time, Level::Count, Level::Off]) {
-        controller.dial("callers!Callers.Two", level, Stay::Kept)?;
+        controller.dial("callers!Callers.Two", level, Lifetime::Kept)?;
         live.host.ask("plain 10", "done")?;
         let expected = [("One", 10 * round), ("Two", 20 * round)];
-        let told = ensure_callers(&mut controller, "Target.Plain", &expected)?;
-        ensure!(round < 3 || told.callers[0].sites >= 4, "it has several bodies: {told:?}");
+        let listed = ensure_callers(&mut controller, "Target.Plain", &expected)?;
+        ensure!(round < 3 || listed.callers[0].sites >= 4, "it has several bodies: {listed:?}");
     }
     end(live, controller)
 }
 
-/// Code of a caller that is called much is replaced by better code: the same caller.
-fn callers_stay_the_same_while_their_code_is_replaced(runtime: Runtime) -> Result<()> {
+/// Tiering replaces the code of a hot caller, which stays the same caller.
+fn caller_stays_the_same_when_its_code_is_replaced(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &TARGETS, true)?;
     let (mut calls, mut places) = (0, 0);
-    // Where there are tiers, until Warm has other code than at first, which the runtime makes in its own time.
+    // With tiers, wait until Warm has new code, which the runtime makes in its own time.
     let deadline = Instant::now() + DEADLINE;
     while runtime == Runtime::V8_0 && places < 2 || calls == 0 {
         ensure!(Instant::now() < deadline, "its code was never replaced");
         live.host.ask("hot 100 100", "done")?;
         calls += 10_000;
-        let told = ensure_callers(&mut controller, "Target.Hot", &[("Warm", calls)])?;
-        places = told.callers[0].sites;
+        let listed = ensure_callers(&mut controller, "Target.Hot", &[("Warm", calls)])?;
+        places = listed.callers[0].sites;
     }
     end(live, controller)
 }
 
-fn threads_add_up(runtime: Runtime) -> Result<()> {
+fn adds_up_threads(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("threads 5 2000", "done")?;
@@ -192,23 +200,26 @@ fn threads_add_up(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Of more places than are told apart on a thread the rest is counted together.
-fn calls_from_too_many_places_are_counted_together(runtime: Runtime) -> Result<()> {
+/// Beyond the number of call sites that a thread distinguishes, the rest is counted together.
+fn counts_surplus_call_sites_together(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "0")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("many 50", "done")?;
-    let told = told(&mut controller, "Target.Many")?;
-    let apart = MAX_CALL_SITES as u64;
-    ensure!(known(&told) == Known::from([("Hundred".to_owned(), 50 * apart)]), "{told:?}");
+    let listed = callers_of(&mut controller, "Target.Many")?;
+    let distinct = MAX_CALL_SITES as u64;
     ensure!(
-        (told.callers[0].sites as usize, told.others) == (MAX_CALL_SITES, 50 * (100 - apart)),
-        "{told:?}"
+        calls_by_caller(&listed) == CallsByCaller::from([("Hundred".to_owned(), 50 * distinct)]),
+        "{listed:?}"
+    );
+    ensure!(
+        (listed.callers[0].sites as usize, listed.others) == (MAX_CALL_SITES, 50 * (100 - distinct)),
+        "{listed:?}"
     );
     end(live, controller)
 }
 
-/// A dynamic method that is gone keeps its name, since it was looked up while it was there.
-fn who_is_gone_is_still_told(runtime: Runtime) -> Result<()> {
+/// A collected dynamic method keeps its name, because the agent looked it up earlier.
+fn collected_caller_keeps_its_name(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &TARGETS, true)?;
     live.host.ask("emitted 11", "emitted")?;
@@ -218,8 +229,8 @@ fn who_is_gone_is_still_told(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Off and on again is a new body each time, and what was counted stays; so does undo.
-fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
+/// Each change makes a new body and keeps the counts; so does undo.
+fn turns_caller_counting_off_and_on(runtime: Runtime) -> Result<()> {
     const PLAIN: &str = "callers!Target.Plain";
     let (mut live, mut controller) = start(runtime, "1")?;
     let version = |controller: &mut Controller| {
@@ -238,13 +249,14 @@ fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
     live.host.ask("plain 2", "done")?;
     ensure!(version(&mut controller)? == (2, true));
     let since = |controller: &mut Controller| {
-        let told = ask(controller, "Target.Plain")?.map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
-        ensure!(told.others == 0, "{told:?}");
-        Ok(known(&told))
+        let listed = ask(controller, "Target.Plain")?.map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
+        ensure!(listed.others == 0, "{listed:?}");
+        Ok(calls_by_caller(&listed))
     };
-    let expected = |rounds: u64| Known::from([("One".to_owned(), rounds), ("Two".to_owned(), 2 * rounds)]);
+    let expected =
+        |rounds: u64| CallsByCaller::from([("One".to_owned(), rounds), ("Two".to_owned(), 2 * rounds)]);
     ensure!(since(&mut controller)? == expected(2));
-    // The same once more changes nothing.
+    // Repeating the order changes nothing.
     dial(&mut controller, &[PLAIN], true)?;
     live.host.ask("plain 2", "done")?;
     ensure!(version(&mut controller)? == (2, true) && since(&mut controller)? == expected(4));
@@ -265,20 +277,20 @@ fn callers_are_turned_off_and_on(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// What counting callers costs is told by itself.
-fn the_cost_is_told_apart(runtime: Runtime) -> Result<()> {
+/// The cost of counting callers is reported separately.
+fn reports_cost_of_counting_callers(runtime: Runtime) -> Result<()> {
     let (live, mut controller) = start(runtime, "1")?;
     let status = controller.agent_status()?;
-    let callers = status.callers_picoseconds.context("callers are told here")?;
+    let callers = status.callers_picoseconds.context("callers have a cost here")?;
     ensure!(callers < 100_000_000, "{status:?}");
     let again = controller.agent_status()?;
     ensure!(again.callers_picoseconds == Some(callers) && again.costs == status.costs, "{again:?}");
     end(live, controller)
 }
 
-/// With the whole core library dialled: whatever frames its methods have, each call is told of a caller, or its method has more
-/// places that it is called from than are told apart.
-fn everything_tells_its_callers(runtime: Runtime) -> Result<()> {
+/// With the whole core library dialled: for any kind of frame each call has a caller, or its method has more
+/// call sites than a thread distinguishes.
+fn every_method_has_callers(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, &["callers!*", "System.Private.CoreLib!*"], true)?;
     for command in [
@@ -298,35 +310,38 @@ fn everything_tells_its_callers(runtime: Runtime) -> Result<()> {
         live.host.ask(command, "done")?;
     }
     let before = controller.status(None)?;
-    let (mut methods, mut natives, mut apart) = (0, 0, 0);
+    let (mut methods, mut natives, mut targets) = (0, 0, 0);
     for row in before.iter().filter(|row| row.calls > 0) {
-        let told = match controller.ask(WireCommand::Callers { row: row.row })?.reply {
-            Reply::Callers(told) => told,
-            // What can only be counted has no callers.
+        let listed = match controller.ask(WireCommand::Callers { row: row.row })?.reply {
+            Reply::Callers(listed) => listed,
+            // Methods that can only be counted have no callers.
             Reply::Refused(Refusal::Unsupported(_)) if row.times_note.is_some() => continue,
             other => bail!("{row:?}: {other:?}"),
         };
-        let sites: u32 = told.callers.iter().map(|caller| caller.sites).sum();
-        ensure!(told.calls() >= row.calls, "{row:?}: {told:?}");
-        ensure!(told.others == 0 || sites as usize >= MAX_CALL_SITES, "{row:?}: {told:?}");
-        let natively = told.callers.iter().filter(|caller| caller.origin == CallOrigin::Native).count();
-        ensure!(!told.callers.iter().any(|caller| caller.origin == CallOrigin::Gone), "{row:?}: {told:?}");
-        methods += told.callers.len() - natively;
+        let sites: u32 = listed.callers.iter().map(|caller| caller.sites).sum();
+        ensure!(listed.calls() >= row.calls, "{row:?}: {listed:?}");
+        ensure!(listed.others == 0 || sites as usize >= MAX_CALL_SITES, "{row:?}: {listed:?}");
+        let natively = listed.callers.iter().filter(|caller| caller.origin == CallOrigin::Native).count();
+        ensure!(
+            !listed.callers.iter().any(|caller| caller.origin == CallOrigin::Gone),
+            "{row:?}: {listed:?}"
+        );
+        methods += listed.callers.len() - natively;
         natives += natively;
-        apart += 1;
+        targets += 1;
     }
-    println!("{apart} methods, called by {methods} and {natives} times from native code");
-    ensure!(apart > 100 && methods > apart, "{apart} methods are called by {methods}");
+    println!("{targets} methods, called by {methods} methods and {natives} times from native code");
+    ensure!(targets > 100 && methods > targets, "{targets} methods are called by {methods}");
     let after = controller.status(None)?;
     ensure!(after.iter().filter(|row| row.wanted == Level::Time).all(|row| row.options.callers));
     end(live, controller)
 }
 
-/// What the program says, in words and as JSON.
-fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
+/// The output of the command line, as text and as JSON.
+fn command_line_lists_callers(runtime: Runtime) -> Result<()> {
     let (mut live, controller) = start(runtime, "1")?;
     let dialled = live.redial("dial", &["callers!Target.Plain", "time", "--callers"])?;
-    under_agent::ensure_said(&dialled, 0, &[])?;
+    under_agent::ensure_messages(&dialled, 0, &[])?;
     let words = live.redial("status", &["callers!Target.*", "--callers"])?.ok()?.stdout;
     ensure!(words.contains("callers!Target.Plain(int): no calls since callers are counted"), "{words}");
     live.host.ask("plain 10", "done")?;
@@ -335,9 +350,9 @@ fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
     ensure!(lines[0] == "callers!Target.Plain(int): 30 calls", "{words}");
     ensure!(lines[2].starts_with("20   67 %      2  callers!Callers.Two(int)"), "{words}");
     let json = live.redial("status", &["callers!Target.*", "--callers", "--json"])?.ok()?.json()?;
-    let [told] = json.as_array().map(Vec::as_slice).unwrap_or_default() else { bail!("{json}") };
-    ensure!(told["calls"] == 30 && told["others"] == 0, "{json}");
-    let by = &told["called_by"];
+    let [listed] = json.as_array().map(Vec::as_slice).unwrap_or_default() else { bail!("{json}") };
+    ensure!(listed["calls"] == 30 && listed["others"] == 0, "{json}");
+    let by = &listed["called_by"];
     ensure!(by[0]["method"] == "Callers.Two" && by[0]["kind"] == "method", "{json}");
     ensure!(by[0]["calls"] == 20 && by[0]["sites"] == 2 && by[1]["calls"] == 10, "{json}");
     let account = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
@@ -349,27 +364,27 @@ fn the_command_line_tells_callers(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Nothing went wrong in the agent, and the program ends as it should.
-fn end(mut live: Live, mut controller: Controller) -> Result<()> {
+/// Checks that no guard of the agent tripped, and ends the program.
+fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;
     let outcome = live.host.finish()?.ok()?;
-    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(())
 }
 
 on_each_runtime!(
-    callers_and_their_calls_are_told,
-    reflection_calls_from_the_runtime,
-    an_inlined_caller_is_told_as_who_it_was_inlined_into,
-    a_jump_is_told_of_who_called_before,
-    a_caller_may_be_dialled_itself,
-    callers_stay_the_same_while_their_code_is_replaced,
-    threads_add_up,
-    calls_from_too_many_places_are_counted_together,
-    who_is_gone_is_still_told,
-    callers_are_turned_off_and_on,
-    the_cost_is_told_apart,
-    everything_tells_its_callers,
-    the_command_line_tells_callers,
+    lists_callers_with_their_calls,
+    reflection_calls_come_from_the_runtime,
+    attributes_inlined_calls_to_the_outer_method,
+    attributes_jumps_to_the_previous_caller,
+    caller_can_be_dialled_too,
+    caller_stays_the_same_when_its_code_is_replaced,
+    adds_up_threads,
+    counts_surplus_call_sites_together,
+    collected_caller_keeps_its_name,
+    turns_caller_counting_off_and_on,
+    reports_cost_of_counting_callers,
+    every_method_has_callers,
+    command_line_lists_callers,
 );

@@ -1,4 +1,5 @@
-//! Processes that a host starts, and hosts whose variables say no: inert, with a reason, or active for themselves.
+//! Processes that a host starts, and hosts with prohibiting variables: inactive with a reason, or active on
+//! their own.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -8,16 +9,16 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
-    a_child_stays_inert,
-    a_child_has_an_agent_of_its_own,
-    a_child_inherits_no_handle,
-    disabled_or_malformed_means_inert,
-    the_mark_names_the_reason,
-    a_lower_most_level_is_kept_to,
+    child_stays_inactive,
+    child_has_its_own_agent,
+    child_inherits_no_handle,
+    wrong_variables_keep_the_agent_inactive,
+    mark_names_the_reason,
+    respects_a_lower_maximum_level,
 );
 
 const STEP: &str = "child!Child.Step(int)";
@@ -26,36 +27,36 @@ fn child(runtime: Runtime) -> Result<Command> {
     programs::named("child")?.command(runtime)
 }
 
-/// The pid of one more process, started by the host itself.
-fn start_child(live: &mut Live) -> Result<Live> {
+/// Lets the host start another process and returns it.
+fn start_child(live: &mut LiveHost) -> Result<LiveHost> {
     let pid = live.host.ask("start", "started")?.parse()?;
-    // Only to ask `redial` about it; the process it owns is another.
-    Ok(Live { host: Host::start(Command::new("cat"))?, pid })
+    // The host here is a placeholder: only `redial` uses this value.
+    Ok(LiveHost { host: Host::start(Command::new("cat"))?, pid })
 }
 
-fn calls(live: &Live) -> Result<Vec<u64>> {
+fn calls(live: &LiveHost) -> Result<Vec<u64>> {
     live.rows(STEP)?.iter().map(|row| row["calls"].as_u64().context("calls is a number")).collect()
 }
 
-fn a_child_stays_inert(runtime: Runtime) -> Result<()> {
+fn child_stays_inactive(runtime: Runtime) -> Result<()> {
     let dial = format!("{STEP}=count");
-    let mut live = under_agent::start_as_it_is(host::redial_run(&["--dial", &dial], &child(runtime)?)?)?;
+    let mut live = under_agent::start_prepared(host::redial_run(&["--dial", &dial], &child(runtime)?)?)?;
     let below = start_child(&mut live)?;
     live.host.ask("call 3", "called 3")?;
     live.host.ask("ask call 5", "answer called 5")?;
     for command in ["status", "modules", "off"] {
-        ensure_said(&below.redial(command, &[])?, 4, &["runs without the agent"])?;
+        ensure_messages(&below.redial(command, &[])?, 4, &["runs without the agent"])?;
     }
     ensure!(calls(&live)? == [3], "{:?}", calls(&live)?);
     ensure!(live.host.ask("end", "ended")? == "0", "the child ended badly");
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-fn a_child_has_an_agent_of_its_own(runtime: Runtime) -> Result<()> {
+fn child_has_its_own_agent(runtime: Runtime) -> Result<()> {
     let dial = format!("{STEP}=count");
     let options = ["--children", "--dial", &dial];
-    let mut live = under_agent::start_as_it_is(host::redial_run(&options, &child(runtime)?)?)?;
+    let mut live = under_agent::start_prepared(host::redial_run(&options, &child(runtime)?)?)?;
     let below = start_child(&mut live)?;
     live.host.ask("call 3", "called 3")?;
     live.host.ask("ask call 5", "answer called 5")?;
@@ -65,7 +66,7 @@ fn a_child_has_an_agent_of_its_own(runtime: Runtime) -> Result<()> {
         calls(&live)?,
         calls(&below)?
     );
-    ensure_said(&live.redial("off", &[])?, 0, &[])?;
+    ensure_messages(&live.redial("off", &[])?, 0, &[])?;
     live.host.ask("call 10", "called 10")?;
     live.host.ask("ask call 20", "answer called 20")?;
     ensure!(
@@ -76,10 +77,10 @@ fn a_child_has_an_agent_of_its_own(runtime: Runtime) -> Result<()> {
     );
     ensure!(live.host.ask("end", "ended")? == "0", "the child ended badly");
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// Inodes of the Unix sockets whose path is that of a process's endpoint: the listener and what it accepted.
+/// Returns the inodes of the Unix sockets at a process's endpoint: the listener and accepted connections.
 fn endpoint_inodes(pid: u32) -> Result<BTreeSet<String>> {
     let start = format!("/{pid}-");
     let listed = fs::read_to_string("/proc/net/unix")?;
@@ -102,8 +103,8 @@ fn open_sockets(pid: u32) -> Result<BTreeSet<String>> {
     Ok(inodes)
 }
 
-fn a_child_inherits_no_handle(runtime: Runtime) -> Result<()> {
-    let mut live = under_agent::start_as_it_is(host::redial_run(&["--children"], &child(runtime)?)?)?;
+fn child_inherits_no_handle(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start_prepared(host::redial_run(&["--children"], &child(runtime)?)?)?;
     let _session = live.controller()?;
     let below = start_child(&mut live)?;
     let ours = endpoint_inodes(live.pid)?;
@@ -114,7 +115,7 @@ fn a_child_inherits_no_handle(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Variables that a runtime under the agent may hold, and the reason it then gives.
+/// Variables of a runtime with the agent, and the reason that the agent then gives.
 const WRONG: [(&str, &str, &str); 8] = [
     ("REDIAL_DISABLE", "1", "REDIAL_DISABLE is set"),
     ("REDIAL_DISABLE", "yes", "REDIAL_DISABLE is 'yes'; expected 0 or 1"),
@@ -127,21 +128,25 @@ const WRONG: [(&str, &str, &str); 8] = [
 ];
 
 /// Through `redial run`, which sets some of the variables itself.
-fn disabled_or_malformed_means_inert(runtime: Runtime) -> Result<()> {
+fn wrong_variables_keep_the_agent_inactive(runtime: Runtime) -> Result<()> {
     for (name, value, reason) in &WRONG[..5] {
         let mut command = host::redial_run(&["--dial", &format!("{STEP}=count")], &child(runtime)?)?;
         command.env(name, value);
         let mut host = Host::start(command)?;
         let pid = host.wait_for("ready")?;
-        ensure_said(&host::run(host::redial(&["status", &pid])?)?, 4, &["runs without the agent"])?;
+        ensure_messages(&host::run(host::redial(&["status", &pid])?)?, 4, &["runs without the agent"])?;
         host.ask("call 3", "called 3")?;
         host.close_input();
-        ensure_said(&host.finish()?, 0, &["ran without dials because the agent stayed inactive:", reason])?;
+        ensure_messages(
+            &host.finish()?,
+            0,
+            &["ran without dials because the agent stayed inactive:", reason],
+        )?;
     }
     Ok(())
 }
 
-fn the_mark_names_the_reason(runtime: Runtime) -> Result<()> {
+fn mark_names_the_reason(runtime: Runtime) -> Result<()> {
     let mark =
         std::env::temp_dir().join(format!("redial-children-mark-{}-{}", std::process::id(), runtime.name()));
     for (name, value, reason) in WRONG {
@@ -157,7 +162,7 @@ fn the_mark_names_the_reason(runtime: Runtime) -> Result<()> {
             "{name}={value}: {marked:?}"
         );
         ensure!(marked.lines().count() == 1, "{marked:?}");
-        ensure_said(&host::run(host::redial(&["off", &pid])?)?, 4, &["runs without the agent"])?;
+        ensure_messages(&host::run(host::redial(&["off", &pid])?)?, 4, &["runs without the agent"])?;
         host.ask("call 3", "called 3")?;
         host.close_input();
         ensure!(host.finish()?.code()? == 0);
@@ -166,11 +171,15 @@ fn the_mark_names_the_reason(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn a_lower_most_level_is_kept_to(runtime: Runtime) -> Result<()> {
+fn respects_a_lower_maximum_level(runtime: Runtime) -> Result<()> {
     let mut command = child(runtime)?;
     command.env("REDIAL_MAX_LEVEL", "off");
     let live = under_agent::start(command)?;
-    ensure_said(&live.redial("dial", &[STEP, "count"])?, 1, &["level count is not offered by this agent"])?;
+    ensure_messages(
+        &live.redial("dial", &[STEP, "count"])?,
+        1,
+        &["level count is not offered by this agent"],
+    )?;
     ensure!(live.rows(STEP)?.is_empty(), "a refused dial left a row");
-    ensure_said(&live.redial("off", &[])?, 0, &[])
+    ensure_messages(&live.redial("off", &[])?, 0, &[])
 }

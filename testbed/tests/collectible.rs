@@ -1,37 +1,38 @@
-//! Code that the runtime cannot recompile: collectible, emitted, dynamic. It is refused, and the host goes on.
+//! Code that the runtime cannot recompile: collectible, emitted and dynamic methods. The agent refuses it, and
+//! the host continues.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{host, on_each_runtime, programs};
 
 on_each_runtime!(
-    what_cannot_be_recompiled_is_refused,
-    orders_that_stand_before_refuse_it_as_well,
-    an_unloaded_context_leaves_lost_rows,
+    refuses_code_that_cannot_be_recompiled,
+    standing_orders_refuse_it_too,
+    unloaded_context_leaves_lost_rows,
 );
 
 const TWICE: &str = "*.Work.Twice(int)";
 
-fn start(runtime: Runtime) -> Result<Live> {
+fn start(runtime: Runtime) -> Result<LiveHost> {
     under_agent::start(programs::named("collectible")?.command(runtime)?)
 }
 
-/// Loads a kind; false where the runtime has none of it (collectible on 2.1).
-fn load(live: &mut Live, kind: &str) -> Result<bool> {
+/// Loads a kind of code. Returns false if the runtime lacks it (collectible on 2.1).
+fn load(live: &mut LiveHost, kind: &str) -> Result<bool> {
     live.host.say(&format!("load {kind}"))?;
     Ok(live.host.next_line()?.starts_with("loaded"))
 }
 
-fn call(live: &mut Live, kind: &str, times: u32) -> Result<()> {
+fn call(live: &mut LiveHost, kind: &str, times: u32) -> Result<()> {
     live.host.ask(&format!("call {kind} {times}"), "called").map(drop)
 }
 
-fn refusals(live: &Live, controller: &mut Controller) -> Result<Vec<(String, CopyState, String)>> {
+fn refusals(live: &LiveHost, controller: &mut Controller) -> Result<Vec<(String, CopyState, String)>> {
     ensure!(live.pid == controller.pid());
     let rows = controller.status(Some(TWICE))?;
     let row =
@@ -39,7 +40,7 @@ fn refusals(live: &Live, controller: &mut Controller) -> Result<Vec<(String, Cop
     Ok(rows.into_iter().map(row).collect())
 }
 
-fn what_cannot_be_recompiled_is_refused(runtime: Runtime) -> Result<()> {
+fn refuses_code_that_cannot_be_recompiled(runtime: Runtime) -> Result<()> {
     let mut live = start(runtime)?;
     let mut controller = live.controller()?;
     let mut kinds = Vec::new();
@@ -50,22 +51,22 @@ fn what_cannot_be_recompiled_is_refused(runtime: Runtime) -> Result<()> {
         }
     }
     ensure!(kinds.contains(&"collectible") == (runtime != Runtime::V2_1), "{kinds:?}");
-    // A dynamic method belongs to no module, so it is not even found.
+    // A dynamic method belongs to no module, so it is not found.
     let findable = kinds.len() as u64 - 1;
-    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    let report = controller.dial(TWICE, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (findable, 0), "{report:?}");
     let allowed = [Reason::Dynamic, Reason::Collectible];
     ensure!(report.refused_by_reason.iter().all(|(reason, _)| allowed.contains(reason)), "{report:?}");
     ensure!(report.refused_by_reason.iter().map(|(_, copies)| copies).sum::<u64>() == findable, "{report:?}");
-    ensure_said(&live.redial("dial", &["Emitted_run!*", "count"])?, 1, &[])?;
+    ensure_messages(&live.redial("dial", &["Emitted_run!*", "count"])?, 1, &[])?;
     for kind in &kinds {
         call(&mut live, kind, 50)?;
     }
-    // The counterpart in a context that stays is dialled, the others beside it are not.
+    // Its counterpart in a normal context is dialled; the others beside it are not.
     ensure!(load(&mut live, "plain")?);
     let outcome = live.redial("dial", &[TWICE, "count"])?;
-    ensure_said(&outcome, 7, &[])?;
-    ensure!(outcome.stdout.contains("1 accepted"), "{}", outcome.said());
+    ensure_messages(&outcome, 7, &[])?;
+    ensure!(outcome.stdout.contains("1 accepted"), "{}", outcome.output());
     for kind in kinds.iter().chain(&["plain"]) {
         call(&mut live, kind, 50)?;
     }
@@ -90,10 +91,10 @@ fn what_cannot_be_recompiled_is_refused(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
+fn standing_orders_refuse_it_too(runtime: Runtime) -> Result<()> {
     let program = programs::named("collectible")?.command(runtime)?;
     let dial = format!("{TWICE}=count");
-    let mut live = under_agent::start_as_it_is(host::redial_run(&["--dial", &dial], &program)?)?;
+    let mut live = under_agent::start_prepared(host::redial_run(&["--dial", &dial], &program)?)?;
     let mut controller = live.controller()?;
     controller.subscribe(None)?;
     for kind in ["collectible", "run", "collect", "method", "plain"] {
@@ -101,7 +102,7 @@ fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
             call(&mut live, kind, 20)?;
         }
     }
-    // Nobody waits for the look at a module that is refused anyway.
+    // Loading does not wait for the scan of a module that is refused anyway.
     controller.wait_until("a collectible copy to be refused", |dials| {
         runtime == Runtime::V2_1
             || dials.values().any(|row| row.module == "Gathered" && row.state == CopyState::Refused)
@@ -115,19 +116,19 @@ fn orders_that_stand_before_refuse_it_as_well(runtime: Runtime) -> Result<()> {
     ensure!(plain.iter().map(|row| row.calls).sum::<u64>() == 20, "{plain:?}");
     ensure!(controller.agent_status()?.missed_deadlines == 0);
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// Many times, so that the runtime gives ModuleIDs a second life.
-fn an_unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
+/// Repeated many times, so that the runtime reuses ModuleIDs.
+fn unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
     const TIMES: usize = 20;
-    /// Modules that have gone whose rows the agent still shows.
+    /// Unloaded modules whose rows the agent still shows.
     const SHOWN: usize = 16;
     let mut live = start(runtime)?;
     let mut controller = live.controller()?;
     controller.subscribe(None)?;
     ensure!(load(&mut live, "plain")?);
-    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    let report = controller.dial(TWICE, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     if !load(&mut live, "collectible")? {
         ensure!(runtime == Runtime::V2_1);
@@ -139,7 +140,7 @@ fn an_unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
         }
         call(&mut live, "collectible", 3)?;
         call(&mut live, "plain", 3)?;
-        // On a machine that is busy elsewhere the agent may look at a module after its first call.
+        // On a busy machine the agent may scan a module after its first call.
         controller.wait_until("the row to be refused", |dials| {
             dials.values().any(|row| row.state == CopyState::Refused)
         })?;
@@ -159,13 +160,13 @@ fn an_unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
             _ => ensure!(false, "{row:?}"),
         }
     }
-    // Every life that was told of had a key of its own.
+    // Every reported generation had its own key.
     let mut keys: Vec<_> = controller.dials().values().map(|row| row.copy.module).collect();
     keys.sort_unstable();
     keys.dedup();
     ensure!(keys.len() == TIMES + 1, "two lives of a module share a key: {:?}", controller.dials());
-    // The standing order means only what is loaded now.
-    let report = controller.dial(TWICE, Level::Count, Stay::Kept)?;
+    // The standing order matches only what is loaded now.
+    let report = controller.dial(TWICE, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.close_input();

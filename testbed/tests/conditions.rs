@@ -1,5 +1,5 @@
-//! Conditions keep the worst calls: which, by whom, and by what exception they ended (`programs/kept.cs`). Calls sleep well
-//! above or well below a threshold, so that no machine is too slow.
+//! Conditions keep the slowest calls with their threads and exceptions (`programs/kept.cs`). Calls sleep far
+//! above or far below a threshold, so that slow machines pass too.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
@@ -8,17 +8,17 @@ use redial_protocol::message::{Reply, StatusRow, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
 use serde_json::{Value, json};
 
 const WORK: &str = "kept!Kept.Work(int)";
 const FAILS: &str = "kept!Kept.Fails(string, int)";
 const HOLDS: &str = "kept!Kept.Holds(bool)";
-/// Nobody sleeps for less than that and takes longer than this, but where the machine stands still.
+/// Calls that sleep less than this never take longer, unless the whole machine stalls.
 const SLOW_MS: u64 = 200;
 const SLOW_NS: u64 = SLOW_MS * 1_000_000;
 
@@ -27,7 +27,7 @@ const SLOW: TimeOptions = TimeOptions { slower_than_ns: Some(SLOW_NS), ..PLAIN }
 const FAILED: TimeOptions = TimeOptions { failed_only: true, ..PLAIN };
 const SLOW_AND_FAILED: TimeOptions = TimeOptions { failed_only: true, ..SLOW };
 
-fn start(runtime: Runtime) -> Result<(Live, Controller)> {
+fn start(runtime: Runtime) -> Result<(LiveHost, Controller)> {
     under_agent::start_controlled(programs::named("kept")?.command(runtime)?)
 }
 
@@ -36,7 +36,7 @@ fn order(pattern: &str, options: TimeOptions) -> Order {
 }
 
 fn set(controller: &mut Controller, pattern: &str, options: TimeOptions) -> Result<()> {
-    let report = controller.order(vec![order(pattern, options)], Stay::Kept)?;
+    let report = controller.order(vec![order(pattern, options)], Lifetime::Kept)?;
     ensure!(report.accepted == 1 && report.warnings.is_empty(), "{report:?}");
     Ok(())
 }
@@ -45,7 +45,7 @@ fn say(host: &mut Host, command: &str) -> Result<()> {
     host.ask(command, "done").map(drop)
 }
 
-/// The worst calls of a method, and its row; no list where no condition stands.
+/// Returns a method's row and its slowest calls, or no list without a condition.
 fn kept(controller: &mut Controller, pattern: &str) -> Result<(StatusRow, Option<RowSlowestCalls>)> {
     let row = controller.row(pattern)?;
     match controller.ask(WireCommand::SlowestCalls { rows: vec![row.row] })?.reply {
@@ -62,11 +62,11 @@ fn list(controller: &mut Controller, pattern: &str) -> Result<RowSlowestCalls> {
     calls.ok_or_else(|| anyhow::anyhow!("no list of {row:?}"))
 }
 
-/// Just the slow ones are kept, the longest first; whoever changes a condition begins anew, without a new body.
-fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
+/// Keeps only slow calls, the longest first. A changed condition clears the list without a new body.
+fn keeps_only_slow_calls(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, WORK, PLAIN)?;
-    // Longer than all that follow: the thread's longest does not hide them.
+    // Longer than all that follow: the thread's longest call must not hide them.
     say(&mut live.host, "work 900 1")?;
     let (before, none) = kept(&mut controller, WORK)?;
     ensure!(before.state == CopyState::Live && none.is_none(), "{before:?} {none:?}");
@@ -86,7 +86,7 @@ fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
         "{calls:?}"
     );
 
-    // Another threshold, and none: the same body all along.
+    // Another threshold, then none, all with the same body.
     set(&mut controller, WORK, TimeOptions { slower_than_ns: Some(2 * SLOW_NS), ..PLAIN })?;
     ensure!(list(&mut controller, WORK)?.calls.is_empty());
     say(&mut live.host, "work 300 500 1")?;
@@ -100,8 +100,8 @@ fn slow_calls_are_kept_and_no_others(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Every thread's are there, each with the system's number of its thread.
-fn calls_of_all_threads_are_told_apart(runtime: Runtime) -> Result<()> {
+/// The list contains calls of every thread, with the system's thread id.
+fn keeps_calls_of_all_threads(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, WORK, SLOW)?;
     live.host.say("threads 1 300 500 2")?;
@@ -118,13 +118,13 @@ fn calls_of_all_threads_are_told_apart(runtime: Runtime) -> Result<()> {
     threads.retain(|(ms, _)| *ms >= SLOW_MS);
     threads.sort_unstable_by_key(|(ms, _)| std::cmp::Reverse(*ms));
     let calls = list(&mut controller, WORK)?.calls;
-    let told: Vec<u32> = calls.iter().map(|call| call.thread).collect();
-    ensure!(told == threads.iter().map(|(_, id)| *id).collect::<Vec<_>>(), "{calls:?} {threads:?}");
+    let reported: Vec<u32> = calls.iter().map(|call| call.thread).collect();
+    ensure!(reported == threads.iter().map(|(_, id)| *id).collect::<Vec<_>>(), "{calls:?} {threads:?}");
     ensure!(calls.iter().zip(&threads).all(|(call, (ms, _))| call.took_ns >= ms * 1_000_000), "{calls:?}");
     end(live, controller)
 }
 
-/// What ends a call, and the type of it.
+/// The ends of a call, and the exception type of each.
 const ENDS: [(&str, &str); 29] = [
     ("own", "OwnException"),
     ("system", "System.TimeoutException"),
@@ -157,13 +157,13 @@ const ENDS: [(&str, &str); 29] = [
     ("below-filter-throws-in-finally", "OwnException"),
 ];
 
-/// Of calls that failed the exception's type is told, whatever was thrown and caught meanwhile.
-fn failed_calls_are_kept_with_their_types(runtime: Runtime) -> Result<()> {
+/// The list has the exception type of failed calls, whatever else was thrown and caught meanwhile.
+fn keeps_failed_calls_with_exception_types(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     let mut wrong = Vec::new();
     for options in [FAILED, TimeOptions { slower_than_ns: Some(1), ..PLAIN }] {
         for (how, exception) in ENDS {
-            // Begins anew.
+            // Clears the list.
             set(&mut controller, FAILS, PLAIN)?;
             set(&mut controller, FAILS, options)?;
             say(&mut live.host, "fail returns")?;
@@ -177,7 +177,7 @@ fn failed_calls_are_kept_with_their_types(runtime: Runtime) -> Result<()> {
         }
     }
     ensure!(wrong.is_empty(), "{wrong:#?}");
-    // More within one another than are known: of the outermost nothing is said.
+    // With more nested exceptions than the agent tracks, the outermost call has no type.
     set(&mut controller, FAILS, PLAIN)?;
     set(&mut controller, FAILS, FAILED)?;
     say(&mut live.host, "fail twenty-inside")?;
@@ -193,8 +193,8 @@ fn failed_calls_are_kept_with_their_types(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Each method on the way out has its own; reflection puts another exception around the one within.
-fn every_method_on_the_way_has_its_own(runtime: Runtime) -> Result<()> {
+/// Each method on the way out has its own exception; reflection wraps the inner one.
+fn every_method_on_the_way_out_keeps_its_own_type(runtime: Runtime) -> Result<()> {
     const INVOKED: &str = "kept!Kept.Invoked()";
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, FAILS, FAILED)?;
@@ -209,8 +209,8 @@ fn every_method_on_the_way_has_its_own(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Of what was thrown before anybody asked the type is not known, and no other one is told in its place.
-fn what_was_thrown_before_is_unknown(runtime: Runtime) -> Result<()> {
+/// The type of an exception thrown before the condition was set is unknown, and no other type replaces it.
+fn earlier_exceptions_have_no_type(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, HOLDS, PLAIN)?;
     for others in ["others", "none"] {
@@ -220,7 +220,7 @@ fn what_was_thrown_before_is_unknown(runtime: Runtime) -> Result<()> {
         say(&mut live.host, "leave")?;
         let calls = list(&mut controller, HOLDS)?.calls;
         ensure!(calls.len() == 1 && calls[0].failed && calls[0].exception.is_none(), "{others}: {calls:?}");
-        // Where it stands all along it is known.
+        // With the condition set throughout, the type is known.
         say(&mut live.host, &format!("hold {others}"))?;
         say(&mut live.host, "leave")?;
         let calls = list(&mut controller, HOLDS)?.calls;
@@ -229,8 +229,8 @@ fn what_was_thrown_before_is_unknown(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// A storm leaves a short list, and all of it is counted.
-fn a_storm_leaves_a_short_list(runtime: Runtime) -> Result<()> {
+/// A burst of failing calls leaves a short list, and all calls are counted.
+fn burst_of_failures_leaves_a_short_list(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     set(&mut controller, FAILS, FAILED)?;
     say(&mut live.host, "storm 4 2000")?;
@@ -241,8 +241,8 @@ fn a_storm_leaves_a_short_list(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// The command line: dial, plan, status, save, apply, undo.
-fn conditions_are_set_shown_saved_and_undone(runtime: Runtime) -> Result<()> {
+/// On the command line: dial, plan, status, save, apply, undo.
+fn sets_shows_saves_and_undoes_conditions(runtime: Runtime) -> Result<()> {
     let (mut live, controller) = start(runtime)?;
     let of = |rows: &[Value], field: &str| rows.first().map_or(Value::Null, |row| row[field].clone());
     live.redial("dial", &[WORK, "time"])?.ok()?;
@@ -287,16 +287,16 @@ fn conditions_are_set_shown_saved_and_undone(runtime: Runtime) -> Result<()> {
     ensure!(of(&rows, "slower_than_ns").is_null() && of(&rows, "kept_calls").is_null(), "{rows:?}");
     ensure!(of(&rows, "wanted") == "time" && of(&rows, "version") == 1, "{rows:?}");
     let refused = live.redial("dial", &[WORK, "count", "--slower-than", "200ms"])?;
-    under_agent::ensure_said(&refused, 2, &["needs level time"])?;
+    under_agent::ensure_messages(&refused, 2, &["needs level time"])?;
     end(live, controller)
 }
 
-/// The runtime tells of exceptions after an attach, too.
+/// The runtime also reports exceptions after an attach.
 #[cfg(target_os = "linux")]
-fn types_are_told_after_an_attach(runtime: Runtime) -> Result<()> {
+fn reports_types_after_an_attach(runtime: Runtime) -> Result<()> {
     let mut host = Host::start(programs::named("kept")?.command(runtime)?)?;
     let pid = host.wait_for("ready")?.parse()?;
-    let mut live = Live { host, pid };
+    let mut live = LiveHost { host, pid };
     say(&mut live.host, "fail own")?;
     live.redial("attach", &[])?.ok()?;
     let mut controller = live.controller()?;
@@ -309,34 +309,34 @@ fn types_are_told_after_an_attach(runtime: Runtime) -> Result<()> {
 
 #[cfg(target_os = "linux")]
 mod after_an_attach {
-    use super::{Runtime, types_are_told_after_an_attach};
+    use super::{Runtime, reports_types_after_an_attach};
 
     #[test]
     fn net_3_1() -> anyhow::Result<()> {
-        types_are_told_after_an_attach(Runtime::V3_1)
+        reports_types_after_an_attach(Runtime::V3_1)
     }
 
     #[test]
     fn net_8_0() -> anyhow::Result<()> {
-        types_are_told_after_an_attach(Runtime::V8_0)
+        reports_types_after_an_attach(Runtime::V8_0)
     }
 }
 
-/// Nothing went wrong in the agent, and the program ends as it should.
-fn end(mut live: Live, mut controller: Controller) -> Result<()> {
+/// Checks that no guard of the agent tripped, and ends the program.
+fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;
     let outcome = live.host.finish()?.ok()?;
-    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(())
 }
 
 on_each_runtime!(
-    slow_calls_are_kept_and_no_others,
-    calls_of_all_threads_are_told_apart,
-    failed_calls_are_kept_with_their_types,
-    every_method_on_the_way_has_its_own,
-    what_was_thrown_before_is_unknown,
-    a_storm_leaves_a_short_list,
-    conditions_are_set_shown_saved_and_undone,
+    keeps_only_slow_calls,
+    keeps_calls_of_all_threads,
+    keeps_failed_calls_with_exception_types,
+    every_method_on_the_way_out_keeps_its_own_type,
+    earlier_exceptions_have_no_type,
+    burst_of_failures_leaves_a_short_list,
+    sets_shows_saves_and_undoes_conditions,
 );

@@ -1,36 +1,35 @@
-//! Control: one controller changes dials at a time, everybody may look and stop, and held dials end with their holder.
+//! Control: one controller at a time changes dials, every controller may read and turn off, and held dials end
+//! with their holder.
 #![cfg(unix)]
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{
-    Event, Holder, Refusal, Reply, Request, StatusRow, Transition, WireCommand as Ask,
-};
+use redial_protocol::message::{Event, Holder, Refusal, Reply, Request, StatusRow, Transition, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::controller::{Controller, Dials};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::signals;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
-    a_second_command_is_told_who_has_control,
-    commands_at_the_same_moment_all_succeed,
-    a_turn_waits_for_turns_that_are_on_their_way,
-    the_holder_is_told_who_took_control,
-    a_command_beside_an_app_that_holds_dials,
-    anyone_may_look_and_stop,
-    what_was_held_is_told_at_the_end,
+    second_command_learns_who_has_control,
+    simultaneous_commands_all_succeed,
+    change_waits_for_deferred_changes,
+    holder_learns_who_took_control,
+    command_beside_a_window_with_held_dials,
+    anyone_may_read_and_turn_off,
+    reports_released_dials_at_the_end,
     run_gives_control_back,
-    turns_of_one_session_are_merged,
-    what_fails_takes_no_control,
-    control_is_taken_without_a_turn,
-    what_one_turned_off_and_on_again_is_as_it_was_before,
+    merges_changes_of_one_session,
+    failed_change_takes_no_control,
+    takes_control_without_a_change,
+    off_and_on_again_restores_the_dial,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
@@ -42,9 +41,9 @@ fn shop(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-fn turn(pattern: &str, take: bool, held: bool) -> Ask {
+fn turn(pattern: &str, take: bool, held: bool) -> WireCommand {
     let order = Order::new(pattern, Level::Count);
-    Ask::RequestReJit {
+    WireCommand::RequestReJit {
         orders: vec![order],
         later: false,
         take,
@@ -52,7 +51,7 @@ fn turn(pattern: &str, take: bool, held: bool) -> Ask {
     }
 }
 
-/// The next words about control; everything else is passed over.
+/// Returns the next notification about control and skips all other events.
 fn control_event(controller: &mut Controller) -> Result<Option<Holder>> {
     controller.wait_for("words about control", |event| match event {
         Event::Control(holder) => Some(holder.clone()),
@@ -60,7 +59,7 @@ fn control_event(controller: &mut Controller) -> Result<Option<Holder>> {
     })
 }
 
-/// Copies of methods whose name begins so that are asked for or live.
+/// Returns the number of pending or live copies of methods whose names start with `name`.
 fn on(dials: &Dials, name: &str) -> usize {
     let on = |row: &&StatusRow| {
         row.method.starts_with(name) && matches!(row.state, CopyState::Asked | CopyState::Live)
@@ -68,16 +67,16 @@ fn on(dials: &Dials, name: &str) -> usize {
     dials.values().filter(on).count()
 }
 
-fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
+fn second_command_learns_who_has_control(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
     let mut holder = live.hold(CART)?;
     let name = format!("redial dial (pid {})", holder.pid());
-    ensure_said(&live.redial("dial", &[ORDER, "count"])?, 5, &[&name, "--take"])?;
-    ensure_said(&live.redial("dial", &[CART, "off"])?, 5, &[&name])?;
-    ensure_said(&live.redial("dial", &[ORDER, "count", "--hold"])?, 5, &[&name])?;
-    ensure_said(&live.redial("dial", &[ORDER, "count", "--later"])?, 5, &[&name])?;
+    ensure_messages(&live.redial("dial", &[ORDER, "count"])?, 5, &[&name, "--take"])?;
+    ensure_messages(&live.redial("dial", &[CART, "off"])?, 5, &[&name])?;
+    ensure_messages(&live.redial("dial", &[ORDER, "count", "--hold"])?, 5, &[&name])?;
+    ensure_messages(&live.redial("dial", &[ORDER, "count", "--later"])?, 5, &[&name])?;
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(
         agent["control"]["pid"] == holder.pid() && agent["control"]["program"] == "redial dial",
@@ -85,17 +84,17 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     );
     ensure!(agent["kept"] == 0 && agent["held"].as_u64() > Some(5), "{agent}");
 
-    // Whoever takes it does, the holder is told, and its dials stay.
-    ensure_said(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
-    let told = holder.wait_for("redial: redial dial (pid ")?;
-    ensure!(told.contains("took control; the dials stay held until this command ends"), "{told}");
+    // `--take` takes control, the holder receives a notification, and its dials stay.
+    ensure_messages(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
+    let line = holder.wait_for("redial: redial dial (pid ")?;
+    ensure!(line.contains("took control; the dials stay held until this command ends"), "{line}");
     ensure!(holder.is_running()?);
     let after = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(after["control"].is_null(), "a command gives control back: {after}");
     ensure!(after["held"] == agent["held"] && after["kept"].as_u64() > Some(0), "{after}");
 
-    // Control is free for a third, and the first one's end takes its own dials with it and no others.
-    ensure_said(&live.redial("dial", &["Shop!Shop.Money.*", "count"])?, 0, &[])?;
+    // Control is free for a third session. The end of the first one removes its own dials only.
+    ensure_messages(&live.redial("dial", &["Shop!Shop.Money.*", "count"])?, 0, &[])?;
     live.host.ask("round 3", "done")?;
     observer.wait_until("all three to be on", |dials| {
         ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
@@ -105,7 +104,7 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
     let methods = agent["held"].as_u64().context("a number")?;
     let off = format!("off: {methods} methods reverted to the original IL");
-    ensure!(ended.stdout.lines().last() == Some(off.as_str()), "{}", ended.said());
+    ensure!(ended.stdout.lines().last() == Some(off.as_str()), "{}", ended.output());
     observer.wait_until("the held dials to be off", |dials| on(dials, "Shop.Cart.") == 0)?;
     let rest = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(rest["held"] == 0 && rest["kept"].as_u64() > Some(0), "{rest}");
@@ -113,8 +112,8 @@ fn a_second_command_is_told_who_has_control(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Twenty at once, of which four each pull at the same dial, and an agent that serves sixteen.
-fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
+/// Twenty at once, four of them for each dial, and an agent that serves sixteen.
+fn simultaneous_commands_all_succeed(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let patterns = ["Shop!Shop.Cart.Add(int)", CART, ORDER, "Shop!Shop.Money.*", "Shop!*"];
     let start = |number: usize| {
@@ -124,7 +123,7 @@ fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
     let commands: Vec<Host> = (0..20).map(start).collect::<Result<_>>()?;
     for command in commands {
         let outcome = command.finish()?;
-        ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
+        ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.output());
     }
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["control"].is_null(), "{agent}");
@@ -133,13 +132,13 @@ fn commands_at_the_same_moment_all_succeed(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// The second turn of a copy within a moment is put off, and its session has control meanwhile: another one's turn
-/// comes after it, and before nothing.
-fn a_turn_waits_for_turns_that_are_on_their_way(runtime: Runtime) -> Result<()> {
+/// The second change of a copy within a short time is deferred, and its session has control meanwhile. Another
+/// session's change then waits for it and fails nothing.
+fn change_waits_for_deferred_changes(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let mut first = Controller::connect_as(live.pid, "first")?;
     let mut second = Controller::connect_as(live.pid, "second")?;
-    let revert = || Ask::RequestRevert { patterns: vec![CART.into()], take: false };
+    let revert = || WireCommand::RequestRevert { patterns: vec![CART.into()], take: false };
     for round in 0..5 {
         let id = 1_000 + 2 * round;
         for (id, command) in [(id, turn(CART, false, false)), (id + 1, revert())] {
@@ -156,14 +155,14 @@ fn a_turn_waits_for_turns_that_are_on_their_way(runtime: Runtime) -> Result<()> 
         );
         second.turn(revert())?.expect("nobody has control");
     }
-    // Who holds dials is not waited for.
+    // Changes do not wait for a session that holds dials.
     first.turn(turn(ORDER, false, true))?.expect("nobody has control");
     let refused = second.turn(turn(CART, false, false))?;
     ensure!(matches!(refused, Err(Refusal::ControlHeld(_))), "{refused:?}");
     Ok(())
 }
 
-fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
+fn holder_learns_who_took_control(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let own = std::process::id();
     let mut first = Controller::connect_as(live.pid, "first")?;
@@ -179,7 +178,7 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
     ensure!(control_event(&mut observer)?.as_ref() == Some(&first_one));
     ensure!(second.turn(turn(ORDER, false, true))? == Err(Refusal::ControlHeld(first_one.clone())));
     ensure!(second.turn(turn(ORDER, false, false))? == Err(Refusal::ControlHeld(first_one.clone())));
-    let revert = Ask::RequestRevert { patterns: vec![CART.into()], take: false };
+    let revert = WireCommand::RequestRevert { patterns: vec![CART.into()], take: false };
     ensure!(second.turn(revert)? == Err(Refusal::ControlHeld(first_one.clone())));
     ensure!(control_event(&mut first)?.as_ref() == Some(&first_one));
 
@@ -187,21 +186,22 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
     for one in [&mut first, &mut observer] {
         ensure!(control_event(one)?.as_ref() == Some(&second_one));
     }
-    // The roles have changed; the first one's dials stand.
+    // The roles have changed; the first session's dials stand.
     ensure!(first.turn(turn(ORDER, false, true))? == Err(Refusal::ControlHeld(second_one)));
     let facts = Controller::connect(live.pid)?.facts().clone();
     ensure!(facts.kept == 0 && facts.held > 5, "{facts:?}");
     ensure!(first.status(Some(CART))?.iter().any(|row| row.state == CopyState::Asked));
 
-    // The taker gives it back without ending: its dials stay too, and the first takes control with its next turn.
-    second.tell(Ask::ReleaseControl)?;
+    // The second session releases control without ending. Its dials stay too, and the first session's next
+    // change takes control.
+    second.execute(WireCommand::ReleaseControl)?;
     for one in [&mut first, &mut observer] {
         ensure!(control_event(one)?.is_none());
     }
     first.turn(turn("Shop!Shop.Money.*", false, true))?.expect("control is free again");
     ensure!(control_event(&mut observer)?.as_ref() == Some(&first_one));
 
-    // Each one's end takes its own dials with it; the holder's end frees control.
+    // The end of each session removes its own dials; the holder's end frees control.
     observer
         .wait_until("both to be on", |dials| on(dials, "Shop.Cart.") > 0 && on(dials, "Shop.Order.") > 0)?;
     drop(second);
@@ -214,7 +214,7 @@ fn the_holder_is_told_who_took_control(runtime: Runtime) -> Result<()> {
 }
 
 /// A one-shot command while a session like the window's has held dials.
-fn a_command_beside_an_app_that_holds_dials(runtime: Runtime) -> Result<()> {
+fn command_beside_a_window_with_held_dials(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
     let mut app = Controller::connect_as(live.pid, "redial app")?;
     app.subscribe(None)?;
@@ -227,26 +227,26 @@ fn a_command_beside_an_app_that_holds_dials(runtime: Runtime) -> Result<()> {
 
     let name = format!("redial app (pid {})", own.pid);
     for level in ["count", "off"] {
-        ensure_said(&live.redial("dial", &[ORDER, level])?, 5, &[&name, "--take"])?;
+        ensure_messages(&live.redial("dial", &[ORDER, level])?, 5, &[&name, "--take"])?;
     }
-    ensure_said(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
-    // The app is told who took control, and that it is free again as soon as the command has done its turn.
+    ensure_messages(&live.redial("dial", &[ORDER, "count", "--take"])?, 0, &[])?;
+    // The window's session learns who took control, and that it is free once the command is done.
     let taker = control_event(&mut app)?.context("somebody has control")?;
     ensure!(taker.program == "redial dial", "{taker:?}");
     ensure!(control_event(&mut app)?.is_none());
     let status = app.agent_status()?;
     ensure!(status.control.is_none() && status.held == held && status.kept > 0, "{status:?}");
-    // Its dials went on counting all along.
+    // Its dials kept counting.
     live.host.ask("round 2", "done")?;
     let after = calls(&live)?;
     ensure!(after.iter().sum::<u64>() > before.iter().sum(), "{before:?} became {after:?}");
-    // Its next turn takes control again, and other commands are turned away again.
+    // Its next change takes control again, and other commands are refused again.
     app.turn(turn("Shop!Shop.Money.*", false, true))?.expect("control is free again");
     ensure!(control_event(&mut app)?.as_ref() == Some(&own));
-    ensure_said(&live.redial("dial", &[ORDER, "off"])?, 5, &[&name])?;
+    ensure_messages(&live.redial("dial", &[ORDER, "off"])?, 5, &[&name])?;
 
-    // Off is for anyone: what is held, what is kept, and what would come.
-    ensure_said(&live.redial("off", &[])?, 0, &[])?;
+    // Anyone may turn everything off: held, kept and future dials.
+    ensure_messages(&live.redial("off", &[])?, 0, &[])?;
     app.wait_until("all to be off", |dials| on(dials, "Shop.") == 0)?;
     let before = calls(&live)?;
     live.host.ask("round 2", "done")?;
@@ -256,7 +256,7 @@ fn a_command_beside_an_app_that_holds_dials(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
+fn anyone_may_read_and_turn_off(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(shop(runtime)?)?;
     let mut holder = live.hold(CART)?;
     live.host.ask("round 2", "done")?;
@@ -267,16 +267,16 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
         ("watch", &["--interval", "20", "--count", "2"]),
     ] {
         let outcome = live.redial(command, arguments)?;
-        ensure_said(&outcome, 0, &[]).context(command)?;
-        ensure!(outcome.stdout.contains("Shop"), "{}", outcome.said());
+        ensure_messages(&outcome, 0, &[]).context(command)?;
+        ensure!(outcome.stdout.contains("Shop"), "{}", outcome.output());
     }
     let outcome = live.redial("off", &[])?;
-    ensure_said(&outcome, 0, &[])?;
-    ensure!(outcome.stdout.contains("every dial is off"), "{}", outcome.said());
+    ensure_messages(&outcome, 0, &[])?;
+    ensure!(outcome.stdout.contains("every dial is off"), "{}", outcome.output());
     let before = calls(&live)?;
     live.host.ask("round 2", "done")?;
     ensure!(calls(&live)? == before, "calls were counted after off");
-    // The holder says that it goes on holding nothing, and its end changes nothing.
+    // The holder reports that it holds nothing now, and its end changes nothing.
     holder.wait_for("redial: someone else turned")?;
     ensure!(holder.is_running()?);
     signals::send(holder.pid(), libc::SIGINT)?;
@@ -284,26 +284,26 @@ fn anyone_may_look_and_stop(runtime: Runtime) -> Result<()> {
     ensure!(
         ended.code()? == 0 && ended.stdout.ends_with("off: no dial was held any more\n"),
         "{}",
-        ended.said()
+        ended.output()
     );
-    ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])
+    ensure_messages(&live.redial("dial", &[CART, "count"])?, 0, &[])
 }
 
-/// What is let go goes back to what the orders below say, and the command says how many went which way.
-fn what_was_held_is_told_at_the_end(runtime: Runtime) -> Result<()> {
+/// Released dials return to the orders below them, and the command reports the numbers of both outcomes.
+fn reports_released_dials_at_the_end(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let on = |pattern: &str| -> Result<usize> {
         let rows = live.rows(pattern)?;
         Ok(rows.iter().filter(|row| matches!(row["state"].as_str(), Some("asked" | "live"))).count())
     };
-    ensure_said(&live.redial("dial", &["Shop!Shop.Cart.Add(int)", "count"])?, 0, &[])?;
+    ensure_messages(&live.redial("dial", &["Shop!Shop.Cart.Add(int)", "count"])?, 0, &[])?;
     let mut holder = Host::start(live.command("dial", &[CART, "count", "--hold", "--json"])?)?;
     holder.wait_for("{")?;
     let held = on(CART)?;
     ensure!(held > 5, "{held}");
     signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
-    ensure_said(&ended, 0, &[])?;
+    ensure_messages(&ended, 0, &[])?;
     let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap_or_default())?;
     let expected = serde_json::json!({"pid": live.pid, "reverted": held - 1, "stay": 1, "remaining": 0});
     ensure!(last == expected, "{last} instead of {expected}");
@@ -313,7 +313,7 @@ fn what_was_held_is_told_at_the_end(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn calls(live: &Live) -> Result<Vec<u64>> {
+fn calls(live: &LiveHost) -> Result<Vec<u64>> {
     let mut calls = Vec::new();
     for row in live.rows(CART)? {
         let Some(number) = row["calls"].as_u64() else { bail!("no number of calls in {row}") };
@@ -324,11 +324,11 @@ fn calls(live: &Live) -> Result<Vec<u64>> {
 
 fn run_gives_control_back(runtime: Runtime) -> Result<()> {
     let run = host::redial_run(&["--dial", &format!("{CART}=count")], &shop(runtime)?)?;
-    let live = under_agent::start_as_it_is(run)?;
+    let live = under_agent::start_prepared(run)?;
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["control"].is_null() && agent["kept"].as_u64() > Some(5) && agent["held"] == 0, "{agent}");
-    ensure_said(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
-    // What the launcher ordered is of the same user as what this one did.
+    ensure_messages(&live.redial("dial", &[ORDER, "count"])?, 0, &[])?;
+    // The launcher's order and this one come from the same user.
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     let [first, second] = [0, 1].map(|at| &agent["audit"][at]);
     ensure!(first["program"] == "redial run" && second["program"] == "redial dial", "{agent}");
@@ -336,13 +336,13 @@ fn run_gives_control_back(runtime: Runtime) -> Result<()> {
         first["user"] == second["user"] && first["user"].as_str().is_some_and(|user| !user.is_empty()),
         "{agent}"
     );
-    ensure_said(&live.redial("dial", &[CART, "off"])?, 0, &[])
+    ensure_messages(&live.redial("dial", &[CART, "off"])?, 0, &[])
 }
 
-/// Turns that one session sends without waiting are all answered, and those of a moment are one request: a fidgety
-/// hand on a knob must not cost a recompilation a twitch.
-fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
-    const TURNS: u32 = 200;
+/// The agent answers all changes that a session sends without waiting, and merges those close together into one
+/// request. Fast movements of a knob must not cost one recompilation each.
+fn merges_changes_of_one_session(runtime: Runtime) -> Result<()> {
+    const CHANGES: u32 = 200;
     const FIRST_ID: u32 = 1_000_000;
     let live = under_agent::start(shop(runtime)?)?;
     let mut controller = live.controller()?;
@@ -350,8 +350,8 @@ fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
     let add = "Shop!Shop.Cart.Add(int)";
     controller.turn(turn(add, false, true))?.expect("control is free");
     let mut frames = Vec::new();
-    for number in 0..TURNS {
-        let off = Ask::RequestRevert { patterns: vec![add.into()], take: false };
+    for number in 0..CHANGES {
+        let off = WireCommand::RequestRevert { patterns: vec![add.into()], take: false };
         let command = if number % 2 == 0 { off } else { turn(add, false, true) };
         frames.extend(ControllerPacket::Request(Request { id: FIRST_ID + number, command }).to_frame()?);
     }
@@ -367,17 +367,17 @@ fn turns_of_one_session_are_merged(runtime: Runtime) -> Result<()> {
             Event::Transition(Transition { state: CopyState::Asked, .. }) => asked += 1,
             _ => {}
         }
-        (answered == TURNS).then_some(())
+        (answered == CHANGES).then_some(())
     })?;
-    ensure!(asked < TURNS / 4, "{asked} requests for {TURNS} turns");
+    ensure!(asked < CHANGES / 4, "{asked} requests for {TURNS} turns");
     let row = controller.row(add)?;
     ensure!((row.wanted, row.state) == (Level::Count, CopyState::Asked), "the last turn decides: {row:?}");
     ensure!(live.controller()?.facts().holder.is_some(), "the session holds a dial");
     Ok(())
 }
 
-/// `--take` of a turn that does nothing leaves control, and the rows, as they were.
-fn what_fails_takes_no_control(runtime: Runtime) -> Result<()> {
+/// `--take` with a change that fails leaves control and rows as they were.
+fn failed_change_takes_no_control(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
     let mut first = Controller::connect_as(live.pid, "first")?;
     first.turn(turn(CART, false, true))?.expect("control is free");
@@ -395,10 +395,12 @@ fn what_fails_takes_no_control(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Nothing is turned, and nothing is there to be undone; who holds no dials has control for a moment only.
-fn control_is_taken_without_a_turn(runtime: Runtime) -> Result<()> {
+/// Taking control changes no dial and leaves nothing to undo. A session without held dials has control only
+/// briefly.
+fn takes_control_without_a_change(runtime: Runtime) -> Result<()> {
     let live = under_agent::start(shop(runtime)?)?;
-    let take = |take| Ask::RequestReJit { orders: Vec::new(), later: true, take, lifetime: Lifetime::Kept };
+    let take =
+        |take| WireCommand::RequestReJit { orders: Vec::new(), later: true, take, lifetime: Lifetime::Kept };
     let mut first = Controller::connect_as(live.pid, "first")?;
     first.turn(turn(CART, false, true))?.expect("control is free");
     let mut second = Controller::connect_as(live.pid, "second")?;
@@ -416,8 +418,8 @@ fn control_is_taken_without_a_turn(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// A knob that passed through off on its way: as a window turns it, whose dials are held and whose `off` is not.
-fn what_one_turned_off_and_on_again_is_as_it_was_before(runtime: Runtime) -> Result<()> {
+/// A knob moved through off in a window, whose dials are held and whose `off` is not.
+fn off_and_on_again_restores_the_dial(runtime: Runtime) -> Result<()> {
     const ADD: &str = "Shop!Shop.Cart.Add(int)";
     let mut live = under_agent::start(shop(runtime)?)?;
     live.redial("dial", &[CART, "count"])?.ok()?;
@@ -426,7 +428,7 @@ fn what_one_turned_off_and_on_again_is_as_it_was_before(runtime: Runtime) -> Res
         for (pattern, level) in turns {
             match level {
                 Level::Off => window.off(pattern)?,
-                level => window.dial(pattern, *level, Stay::Held)?,
+                level => window.dial(pattern, *level, Lifetime::Held)?,
             };
         }
         let mut observer = live.controller()?;

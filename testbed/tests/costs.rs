@@ -1,4 +1,4 @@
-//! What dials cost, and would cost: measured in the process, by the rates of what is called there.
+//! The cost of dials, actual and planned: measured in the process from its call rates.
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host;
@@ -8,9 +8,9 @@ use redial_testbed::shop::LiveShop;
 use redial_testbed::{on_each_runtime, truth, under_agent};
 use serde_json::Value;
 
-on_each_runtime!(what_dials_cost_and_would_cost_is_told);
+on_each_runtime!(reports_actual_and_planned_costs);
 
-fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
+fn reports_actual_and_planned_costs(runtime: Runtime) -> Result<()> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
     let live = under_agent::start(command)?;
@@ -24,7 +24,7 @@ fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
     let (count, time) = (ns("count")?, ns("time")?);
     ensure!(count < time && time < 100_000.0, "{costs}");
 
-    // Nothing of it is called, or dialled.
+    // None of these methods is called or dialled.
     let plan =
         |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
     ensure!(plan("time")?["expected_cost_percent"].is_null());
@@ -34,7 +34,7 @@ fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
 
     let plan =
         |level: &str| shop.redial("dial", &["Shop!Shop.Cart.*", level, "--plan", "--json"])?.ok()?.json();
-    let percent = |plan: Value| plan["expected_cost_percent"].as_f64().context("nothing is foreseen");
+    let percent = |plan: Value| plan["expected_cost_percent"].as_f64().context("no planned cost");
     let (as_counted, as_timed) = (percent(plan("count")?)?, percent(plan("time")?)?);
     ensure!(as_counted > 0.0 && as_timed > 0.0, "{as_counted} {as_timed}");
     let watched = host::run(host::redial(&[
@@ -48,11 +48,14 @@ fn what_dials_cost_and_would_cost_is_told(runtime: Runtime) -> Result<()> {
     ])?)?;
     let watched = watched.ok()?;
     let last: Value = serde_json::from_str(watched.stdout.lines().last().context("no line")?)?;
-    // By the rates and the cost of that very line.
+    // From the rates and the cost in the same line.
     let rates: f64 =
         last["dials"].as_array().context("dials")?.iter().filter_map(|dial| dial["rate"].as_f64()).sum();
-    let (told, expected) = (last["cost_percent"].as_f64().context("no cost")?, rates * count / 1e7);
-    ensure!(rates > 0.0 && (told - expected).abs() <= expected * 0.01 + 1e-9, "{told} is not {expected}");
+    let (reported, expected) = (last["cost_percent"].as_f64().context("no cost")?, rates * count / 1e7);
+    ensure!(
+        rates > 0.0 && (reported - expected).abs() <= expected * 0.01 + 1e-9,
+        "{reported} is not {expected}"
+    );
     truth::ask(&mut shop.host, "loop off")?;
     shop.exit().map(drop)
 }

@@ -1,5 +1,5 @@
-//! Counts are exact: what Redial counts of Shop's methods is what Shop itself knows, on every runtime, from the first
-//! call and from the middle of a run, in reports and live.
+//! Counts are exact: Redial's counts of Shop's methods equal Shop's own, on every runtime, from the first call
+//! and from the middle of a run, in reports and live.
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::controller::Controller;
@@ -8,15 +8,15 @@ use redial_testbed::on_each_runtime;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{
-    self, Counted, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, ReportFile, differences,
+    self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, MethodCount, ReportFile, differences,
 };
 use redial_testbed::truth::{self, Truth};
 use serde_json::Value;
 
-/// Everything is optimised, and inlined, when it is first compiled.
+/// Optimises, and inlines, at the first compilation.
 const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
 
-/// Everything differs from nothing, so a comparison of nothing must not pass for equality.
+/// Checks counts against the truth. An empty truth is an error, since it would match anything.
 fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts) -> Result<()> {
     let wrong = differences(truth, before, counts, |_, _| true);
     ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
@@ -24,8 +24,8 @@ fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts) -> Result<()> {
     Ok(())
 }
 
-/// Dials set by `run` before anything loads: the report has the truth, and Shop does what it does without the agent.
-fn from_the_first_call(runtime: Runtime) -> Result<()> {
+/// `run` sets the dials before anything loads. The report has the truth, and Shop behaves as without the agent.
+fn counts_exactly_from_the_first_call(runtime: Runtime) -> Result<()> {
     const CART: &[&str] = &["Shop!Shop.Cart.*=count"];
     const ALL: &[&str] = &["Shop!*=count", "Plugin!*=count"];
     for (number, (dials, threads)) in
@@ -57,7 +57,7 @@ fn from_the_first_call(runtime: Runtime) -> Result<()> {
         ensure_exact(&truth, &Counts::new(), &counts)
             .with_context(|| format!("{dials:?}, {threads} threads"))?;
         for (method, calls) in &truth {
-            let counted = &counts[&shop::plain(method)];
+            let counted = &counts[&shop::plain_name(method)];
             let (state, version) = if *calls > 0 { ("live", Some(1)) } else { ("asked", None) };
             assert_eq!((counted.state.as_str(), counted.version), (state, version), "{method}");
         }
@@ -67,9 +67,9 @@ fn from_the_first_call(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Dials set by `redial dial` while threads stand at a barrier: exact from there on, in `status`, in `watch` and for
-/// a controller, whatever the JIT had inlined before.
-fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
+/// `redial dial` sets dials while threads stand at a barrier. Counts are exact from there on, in `status`, in
+/// `watch` and for a controller, whatever the JIT had inlined before.
+fn counts_exactly_from_a_barrier_on(runtime: Runtime) -> Result<()> {
     let known = shop::known_methods()?;
     for (threads, patterns) in [(1, &EVERYTHING[..]), (8, &EVERYTHING), (8, &KNOWN_TYPES)] {
         let mut shop = LiveShop::start(runtime, &[], threads, &[])?;
@@ -85,14 +85,14 @@ fn from_a_barrier_on(runtime: Runtime) -> Result<()> {
             let truth = shop.truth()?;
             ensure_exact(&truth, &before, &shop.status()?)?;
         }
-        agree(&mut shop)?;
+        ensure_agreement(&mut shop)?;
         shop.exit()?;
     }
     Ok(())
 }
 
 /// Dials set while threads call without a pause: exact from the next barrier on.
-fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
+fn counts_exactly_after_dialling_a_busy_loop(runtime: Runtime) -> Result<()> {
     for patterns in [&EVERYTHING[..], &KNOWN_TYPES] {
         let mut shop = LiveShop::start(runtime, &[], 8, &[])?;
         shop.host.ask("load-plugin", "plugin")?;
@@ -103,7 +103,8 @@ fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
         let looped = truth::ask(&mut shop.host, "loop off")?;
         let during = shop.status()?;
         for (method, calls) in &looped {
-            let counted = during.get(&shop::plain(method)).with_context(|| format!("no row of {method}"))?;
+            let counted =
+                during.get(&shop::plain_name(method)).with_context(|| format!("no row of {method}"))?;
             ensure!(counted.calls <= *calls, "{method}: counted {} of {calls}", counted.calls);
         }
         let add = &during["Shop.Cart.Add(int)"];
@@ -117,9 +118,9 @@ fn while_the_loop_runs(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// With everything optimised at its first compilation, callers have surely inlined what they may: they are recompiled
-/// without it, so that every call counts, and get their own code back with the dial turned off.
-fn inlined_callees_count(runtime: Runtime) -> Result<()> {
+/// Optimised at the first compilation, callers certainly contain inlined callees. The agent recompiles them
+/// without inlining, so that every call counts; with the dial off they get their own code back.
+fn counts_inlined_callees(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.rounds(20)?;
@@ -131,9 +132,9 @@ fn inlined_callees_count(runtime: Runtime) -> Result<()> {
         let counts = shop.status()?;
         ensure_exact(&shop.truth()?, &before, &counts)?;
         assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
-        assert!(passengers(shop.pid)? > 0, "nobody had inlined anything, so nothing was tested");
+        assert!(recompiled_callers(shop.pid)? > 0, "no caller had inlined anything, so nothing was tested");
         shop.redial("off", &[])?.ok()?;
-        assert_eq!(passengers(shop.pid)?, 0, "all is off");
+        assert_eq!(recompiled_callers(shop.pid)?, 0, "all is off");
         let off = shop.status()?;
         shop.rounds(20)?;
         assert_eq!(shop.status()?, off, "something counts after all was turned off");
@@ -141,23 +142,23 @@ fn inlined_callees_count(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Methods recompiled for the sake of what was inlined into them, as `status --agent` tells.
-fn passengers(pid: u32) -> Result<u64> {
+/// Returns the number of recompiled callers in the agent's status.
+fn recompiled_callers(pid: u32) -> Result<u64> {
     let remains = Controller::connect(pid)?.agent_status()?.remains;
-    let told = remains.iter().find(|sentence| sentence.contains("were inlined into"));
-    told.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
+    let remain = remains.iter().find(|sentence| sentence.contains("were inlined into"));
+    remain.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
 }
 
-/// Callers and callees turned on and off one after the other: what is on counts every call, whoever was recompiled for
-/// it and whatever was turned off meanwhile.
-fn callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
+/// Callers and callees turned on and off one after the other. Every dialled method counts all its calls,
+/// whichever callers were recompiled or turned off meanwhile.
+fn counts_callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
     const CALLERS: &str = "Shop!Shop.Clerk.*";
     const MONEY: &str = "Shop!Shop.Money.*";
     const CART: &str = "Shop!Shop.Cart.*";
-    const TURNS: [(&str, &str); 12] = [
+    const CHANGES: [(&str, &str); 12] = [
         (CALLERS, "count"),
         (MONEY, "count"),
-        // Its own code holds what is still dialled.
+        // Its own code contains a method that is still dialled.
         (CALLERS, "off"),
         (CART, "count"),
         (CALLERS, "count"),
@@ -172,15 +173,15 @@ fn callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 2, &EAGER)?;
     shop.rounds(20)?;
     let mut helped = 0;
-    for (number, (pattern, level)) in TURNS.into_iter().enumerate() {
+    for (number, (pattern, level)) in CHANGES.into_iter().enumerate() {
         shop.redial("dial", &[pattern, level])?.ok()?;
         shop.host.ask("truth-reset", "reset")?;
         let before = shop.status()?;
         shop.rounds(20)?;
         let (truth, counts) = (shop.truth()?, shop.status()?);
-        helped += passengers(shop.pid)?;
+        helped += recompiled_callers(shop.pid)?;
         ensure!(truth.values().sum::<u64>() > 0, "nothing was called");
-        let on = |counted: &Counted| matches!(counted.state.as_str(), "asked" | "live");
+        let on = |counted: &MethodCount| matches!(counted.state.as_str(), "asked" | "live");
         let wrong = differences(&truth, &before, &counts, |_, counted| on(counted));
         ensure!(wrong.is_empty(), "after turn {number}, {pattern} {level}:\n  {}", wrong.join("\n  "));
         assert!(counts.values().all(|counted| counted.note.is_none()), "{counts:?}");
@@ -188,14 +189,14 @@ fn callers_and_callees_in_any_order(runtime: Runtime) -> Result<()> {
             assert_eq!(counted.calls, before[method].calls, "{method} is off after turn {number}");
         }
     }
-    ensure!(helped > 0, "nobody had inlined anything, so nothing was tested");
-    assert_eq!(passengers(shop.pid)?, 0, "all is off");
+    ensure!(helped > 0, "no caller had inlined anything, so nothing was tested");
+    assert_eq!(recompiled_callers(shop.pid)?, 0, "all is off");
     shop.exit().map(drop)
 }
 
-/// The same, but dialled before the first call: the JIT is kept from inlining, whether the callers are dialled, too,
-/// or not, and all is exact.
-fn inlining_is_kept_away_from_the_first_call_on(runtime: Runtime) -> Result<()> {
+/// The same, dialled before the first call: the agent keeps the JIT from inlining. Counts are exact whether or
+/// not the callers are dialled too.
+fn prevents_inlining_from_the_first_call(runtime: Runtime) -> Result<()> {
     for patterns in [&EVERYTHING[..], &KNOWN_TYPES] {
         let dials: Vec<String> = patterns.iter().map(|pattern| format!("{pattern}=count")).collect();
         let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
@@ -211,15 +212,15 @@ fn inlining_is_kept_away_from_the_first_call_on(runtime: Runtime) -> Result<()> 
 }
 
 on_each_runtime!(
-    from_the_first_call,
-    from_a_barrier_on,
-    while_the_loop_runs,
-    inlined_callees_count,
-    callers_and_callees_in_any_order,
-    inlining_is_kept_away_from_the_first_call_on,
+    counts_exactly_from_the_first_call,
+    counts_exactly_from_a_barrier_on,
+    counts_exactly_after_dialling_a_busy_loop,
+    counts_inlined_callees,
+    counts_callers_and_callees_in_any_order,
+    prevents_inlining_from_the_first_call,
 );
 
-/// `redial dial` for each pattern, with nothing refused.
+/// Runs `redial dial` for each pattern and checks that nothing is refused.
 fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
     for pattern in patterns {
         let dialled = shop.redial("dial", &[pattern, "count", "--json"])?.ok()?.json()?;
@@ -229,8 +230,8 @@ fn dial(shop: &LiveShop, patterns: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// At rest, `watch`, `status` and a controller of our own say the same numbers.
-fn agree(shop: &mut LiveShop) -> Result<()> {
+/// Checks that at rest `watch`, `status` and a controller show the same numbers.
+fn ensure_agreement(shop: &mut LiveShop) -> Result<()> {
     let status = shop.status()?;
     let pid = shop.pid.to_string();
     let mut watch = Host::start(redial(&["watch", &pid, "--json", "--interval", "20", "--count", "3"])?)?;

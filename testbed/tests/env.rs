@@ -1,4 +1,5 @@
-//! `redial env`: what it prints for a shell is used, what it prints for systemd is checked by systemd's own verifier.
+//! `redial env`: the test uses the output for a shell, and systemd's own verifier checks the output for
+//! systemd.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -8,19 +9,20 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use redial_testbed::under_agent::ensure_said;
+use redial_testbed::under_agent::ensure_messages;
 use redial_testbed::{artefacts, cache, programs, skip};
 use serde_json::Value;
 
-/// A folder with the library under a path that shells and units have to quote; removed when dropped.
-struct Place(PathBuf);
+/// A folder with the library, under a path that needs quoting in shells and units. Dropping it removes the
+/// folder.
+struct LibraryFolder(PathBuf);
 
-impl Place {
-    fn new(test: &str) -> Result<Place> {
+impl LibraryFolder {
+    fn new(test: &str) -> Result<LibraryFolder> {
         let folder =
             cache::folder().join("env").join(format!("{test} o'clock 100% $HOME-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let place = Place(folder);
+        let place = LibraryFolder(folder);
         std::fs::copy(artefacts::agent()?, place.agent())?;
         Ok(place)
     }
@@ -29,7 +31,7 @@ impl Place {
         self.0.join(artefacts::library_name(false))
     }
 
-    /// `redial env --for MEANS`, with the library of this place.
+    /// Runs `redial env --for MEANS` with this folder's library.
     fn redial(&self, words: &[&str]) -> Result<Outcome> {
         let mut command = host::redial(&[&["env"], words].concat())?;
         command.env("REDIAL_AGENT", self.agent());
@@ -37,24 +39,24 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LibraryFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     Command::new(program).arg("-c").arg("exit 0").output().is_ok_and(|output| output.status.success())
 }
 
-/// Shop, started by a shell that did what was printed, is dialled; undone, the next one has no agent.
+/// After evaluating the printed lines, a shell starts Shop with the agent; after undoing them, without it.
 #[test]
-fn a_shell_that_does_what_is_printed_starts_programs_with_the_agent() -> Result<()> {
-    let place = Place::new("shell")?;
+fn shell_lines_load_and_unload_the_agent() -> Result<()> {
+    let place = LibraryFolder::new("shell")?;
     let shop = programs::shop()?.command(Runtime::V8_0)?;
     let undo = place.redial(&["--for", "shell", "--json"])?.ok()?.json()?["undo"][0].clone();
     let undo = undo.as_str().context("a line")?.to_owned();
-    for shell in ["sh", "bash", "dash"].into_iter().filter(|shell| is_there(shell)) {
+    for shell in ["sh", "bash", "dash"].into_iter().filter(|shell| is_installed(shell)) {
         for (script, state) in [(String::new(), "loaded"), (format!("{undo}; "), "attachable")] {
             let script = format!("eval \"$(\"$REDIAL\" env --for shell)\"; {script}exec \"$@\"");
             let mut command = Command::new(shell);
@@ -80,7 +82,7 @@ fn a_shell_that_does_what_is_printed_starts_programs_with_the_agent() -> Result<
     Ok(())
 }
 
-/// `systemd-analyze verify` of a service with this drop-in: whether it is content, and what it says.
+/// Runs `systemd-analyze verify` on a service with this drop-in. Returns whether it passes, and the output.
 fn verify(folder: &Path, drop_in: &str) -> Result<(bool, String)> {
     let unit = folder.join("redial-shop.service");
     let beside = folder.join("redial-shop.service.d");
@@ -90,21 +92,21 @@ fn verify(folder: &Path, drop_in: &str) -> Result<(bool, String)> {
     let mut command = Command::new("systemd-analyze");
     command.args(["verify", "--man=no", "--recursive-errors=no"]).arg(&unit);
     let outcome = host::run(command)?;
-    Ok((outcome.status.success() && outcome.said().lines().count() == 2, outcome.said()))
+    Ok((outcome.status.success() && outcome.output().lines().count() == 2, outcome.output()))
 }
 
 #[test]
-fn systemd_takes_the_drop_in() -> Result<()> {
+fn systemd_accepts_the_drop_in() -> Result<()> {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        skip::not_run("env::systemd_takes_the_drop_in", "there is no systemd-analyze");
+        skip::not_run("env::systemd_accepts_the_drop_in", "there is no systemd-analyze");
         return Ok(());
     }
-    let place = Place::new("systemd")?;
-    let units = Place::new("units")?;
+    let place = LibraryFolder::new("systemd")?;
+    let units = LibraryFolder::new("units")?;
     let printed = place.redial(&["--for", "systemd"])?.ok()?.stdout;
     let (good, said) = verify(&units.0, &printed)?;
     ensure!(good, "{printed}\n{said}");
-    // It does read the drop-in, and it would notice.
+    // The verifier does read the drop-in and detects mistakes.
     for (broken, part) in [
         (printed.replace("[Service]", "[Sevrice]"), "Sevrice"),
         (printed.replace("Environment=", "Enviroment="), "Enviroment"),
@@ -117,8 +119,8 @@ fn systemd_takes_the_drop_in() -> Result<()> {
 }
 
 #[test]
-fn every_means_is_printed_whole() -> Result<()> {
-    let place = Place::new("means")?;
+fn prints_every_kind_of_setup() -> Result<()> {
+    let place = LibraryFolder::new("means")?;
     for (means, tested) in [
         ("shell", true),
         ("systemd", true),
@@ -148,13 +150,13 @@ fn every_means_is_printed_whole() -> Result<()> {
 }
 
 #[test]
-fn what_cannot_be_printed_is_a_sentence() -> Result<()> {
+fn reports_impossible_setups_in_a_sentence() -> Result<()> {
     let unknown = host::run(host::redial(&["env", "--for", "upstart"])?)?;
-    ensure!(unknown.code()? == 2 && unknown.stderr.contains("windows-service:NAME"), "{}", unknown.said());
+    ensure!(unknown.code()? == 2 && unknown.stderr.contains("windows-service:NAME"), "{}", unknown.output());
     let mut command = host::redial(&["env", "--for", "shell"])?;
     command.env("REDIAL_AGENT", "/no/such/agent.so");
     let missing = host::run(command)?;
-    ensure_said(&missing, 4, &["/no/such/agent.so"])?;
-    ensure!(missing.stdout.is_empty(), "a shell would do half of it: {}", missing.said());
+    ensure_messages(&missing, 4, &["/no/such/agent.so"])?;
+    ensure!(missing.stdout.is_empty(), "a shell would do half of it: {}", missing.output());
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Everything dialled at once: every method of Shop and of the core library that can be, and every method of a real
-//! compiler. The programs do what they do without the agent, and whatever is refused has its reason.
+//! Everything dialled at once: every possible method of Shop and of the core library, and every method of a
+//! real compiler. The programs behave as without the agent, and every refusal has a reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,13 +11,13 @@ use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay, full_name};
+use redial_testbed::controller::{Controller, Lifetime, full_name};
 use redial_testbed::csharp::Compilation;
-use redial_testbed::everything::Everything;
 use redial_testbed::host::{Host, Outcome, redial_run, run};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, LiveShop, ReportFile, differences, has_last_numbers};
+use redial_testbed::state_counts::StateCounts;
 use redial_testbed::truth;
 use redial_testbed::{cache, generate, programs};
 
@@ -25,21 +25,22 @@ const CORE_LIBRARY: &str = "System.Private.CoreLib!*";
 const PATTERNS: [&str; 3] = ["Shop!*", "Plugin!*", CORE_LIBRARY];
 
 fn ensure_same(with: &Outcome, without: &Outcome) -> Result<()> {
-    ensure!(with.code()? == without.code()?, "exit codes differ:\n{}\n{}", with.said(), without.said());
-    ensure!(with.stdout == without.stdout, "outputs differ:\n{}\n{}", with.said(), without.said());
-    ensure!(with.stderr == without.stderr, "errors differ:\n{}\n{}", with.said(), without.said());
+    ensure!(with.code()? == without.code()?, "exit codes differ:\n{}\n{}", with.output(), without.output());
+    ensure!(with.stdout == without.stdout, "outputs differ:\n{}\n{}", with.output(), without.output());
+    ensure!(with.stderr == without.stderr, "errors differ:\n{}\n{}", with.output(), without.output());
     Ok(())
 }
 
-/// Set before the first instruction, and lasting to the last: the core library starts and ends in our bodies.
-fn from_the_start(runtime: Runtime) -> Result<()> {
+/// Set before the first instruction and on until the last: the core library starts and ends in instrumented
+/// bodies.
+fn program_is_unchanged_when_dialled_from_the_start(runtime: Runtime) -> Result<()> {
     let expected = without_agent(runtime)?;
     let report = ReportFile::new(&format!("everything-{}", runtime.name()))?;
     let orders = PATTERNS.map(|pattern| format!("{pattern}=count"));
     let mut options = vec!["--report", report.path()];
     orders.iter().for_each(|order| options.extend(["--dial", order.as_str()]));
     let mut shop = LiveShop::start(runtime, &options, 4, &[])?;
-    // So much takes longer than the program is made to wait.
+    // This takes longer than the launcher makes the program wait.
     let mut controller = Controller::connect(shop.pid)?;
     controller.subscribe(Some(CORE_LIBRARY))?;
     controller.wait_until("the whole core library dialled", |dials| {
@@ -73,8 +74,8 @@ fn from_the_start(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// The same, in a program that is over in a moment, while its dials may still be on their way.
-fn in_a_short_program(runtime: Runtime) -> Result<()> {
+/// The same in a program that ends at once, while its dials may still be pending.
+fn short_program_is_unchanged(runtime: Runtime) -> Result<()> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--exact", "20", "--threads", "4"]);
     let orders = PATTERNS.map(|pattern| format!("{pattern}=count"));
@@ -84,14 +85,14 @@ fn in_a_short_program(runtime: Runtime) -> Result<()> {
     ensure_same(&with, &run(command)?.ok()?)
 }
 
-/// What the runtime itself calls while it starts, dialled before it does: so little is asked for in time, unlike the
-/// whole core library. (.NET 5 to 8 crash when they may recompile the wrong two of these.)
-fn helpers_of_the_runtime(runtime: Runtime) -> Result<()> {
+/// Helpers that the runtime calls while it starts, dialled before that. Unlike the whole core library, so few
+/// are requested in time. (.NET 5 to 8 crash when two particular ones are recompiled.)
+fn program_is_unchanged_with_runtime_helpers_dialled(runtime: Runtime) -> Result<()> {
     let report = ReportFile::new(&format!("helpers-{}", runtime.name()))?;
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--exact", "20", "--threads", "4"]);
     let mut options = vec!["--report", report.path()];
-    // 2.1 has none, and a dial that matched nothing is told of.
+    // 2.1 has no hooks, and a dial that matches nothing is reported.
     let hooks =
         (runtime != Runtime::V2_1).then_some("System.Private.CoreLib!System.StartupHookProvider.*=count");
     options.extend(hooks.iter().flat_map(|order| ["--dial", order]));
@@ -121,7 +122,7 @@ fn helpers_of_the_runtime(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Shop's commands and what it answers, with a chance to turn dials between them.
+/// Sends commands to Shop, with a chance to turn dials between them, and returns its answers.
 fn drive(host: &mut Host, mut between: impl FnMut(usize) -> Result<()>) -> Result<Vec<String>> {
     let mut answers = vec![host.ask("load-plugin", "plugin")?, host.ask("round 30", "done")?];
     for step in 0..4 {
@@ -158,8 +159,8 @@ fn without_agent(runtime: Runtime) -> Result<Vec<String>> {
     Ok(answers)
 }
 
-/// On and off while it runs, with threads in and out of everything: counted first, then timed.
-fn while_it_runs(runtime: Runtime) -> Result<()> {
+/// On and off while it runs, with threads entering and leaving every method: counted first, then timed.
+fn program_is_unchanged_when_dialled_while_it_runs(runtime: Runtime) -> Result<()> {
     let expected = without_agent(runtime)?;
     let mut shop = LiveShop::start(runtime, &[], 4, &[])?;
     let mut controller = Controller::connect(shop.pid)?;
@@ -167,15 +168,15 @@ fn while_it_runs(runtime: Runtime) -> Result<()> {
     let answers = drive(&mut shop.host, |step| {
         let level = if step < 2 { Level::Count } else { Level::Time };
         if step % 2 == 0 {
-            let report = controller.dial_all(&PATTERNS, level, Stay::Kept)?;
-            add_up(&report)?;
+            let report = controller.dial_all(&PATTERNS, level, Lifetime::Kept)?;
+            ensure_sums(&report)?;
             let rows = controller.status(None)?;
-            of_rows(&rows, &report, level)?;
+            ensure_rows_match(&rows, &report, level)?;
             reports.push(report);
         } else {
             let on = controller.agent_status()?.kept;
             let (reverted, remaining) = controller.all_off()?;
-            // Who waits, of Shop or of the runtime, is in bodies that time until it goes on.
+            // Waiting threads of Shop or the runtime stay in timed bodies until they continue.
             assert_eq!(reverted + remaining, on, "step {step}");
             assert!(remaining == 0 || (level == Level::Time && remaining < 200), "{remaining} are not off");
             let rows = controller.status(None)?;
@@ -194,36 +195,36 @@ fn while_it_runs(runtime: Runtime) -> Result<()> {
     let status = controller.agent_status();
     let outcome = shop.host.finish()?;
     assert_eq!((outcome.code()?, outcome.stderr.as_str()), (7, ""));
-    // The process may have been gone before it could be asked.
+    // The process may have ended before the request.
     if let Ok(status) = status {
         assert_eq!(status.guard_trips, 0);
     }
-    // The second time everything matches again, and what the loop has loaded since.
+    // The second time everything matches again, plus the modules loaded by the loop.
     assert!(reports[1].matched >= reports[0].matched, "{reports:?}");
     Ok(())
 }
 
-/// Counts stay exact when the whole core library counts beside them.
+/// Counts stay exact while the whole core library counts too.
 fn shop_stays_exact_beside_the_core_library(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 4, &[])?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.rounds(20)?;
     shop.host.ask("truth-reset", "reset")?;
     let mut controller = Controller::connect(shop.pid)?;
-    controller.dial_all(&PATTERNS, Level::Count, Stay::Kept)?;
+    controller.dial_all(&PATTERNS, Level::Count, Lifetime::Kept)?;
     shop.rounds(50)?;
     let truth = shop.truth()?;
     let mut rows = controller.status(Some("Shop!*"))?;
     rows.extend(controller.status(Some("Plugin!*"))?);
-    let wrong = differences(&truth, &Counts::new(), &shop::of_rows(&rows), |_, _| true);
+    let wrong = differences(&truth, &Counts::new(), &shop::ensure_rows_match(&rows), |_, _| true);
     ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
     let status = controller.agent_status()?;
     assert_eq!((status.guard_trips, status.missed_deadlines), (0, 0), "{status:?}");
     shop.exit().map(drop)
 }
 
-/// What cannot be dialled is counted under a wildcard, and refused with its reason by name.
-fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
+/// Methods that cannot be dialled are counted under a wildcard, and refused with a reason when named.
+fn refuses_named_methods_without_il(runtime: Runtime) -> Result<()> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     for (pattern, reason) in [
         ("System.Private.CoreLib!System.Object.MemberwiseClone", None),
@@ -233,26 +234,27 @@ fn bodies_that_are_none_are_refused_by_name(runtime: Runtime) -> Result<()> {
     ] {
         let outcome = shop.redial("dial", &[pattern, "count", "--json"])?;
         let dialled = outcome.json()?;
-        // A method that is the runtime's on one runtime may be C# on another.
+        // A method implemented by one runtime may be C# in another.
         let Some(reason) = reason else { continue };
         assert_eq!((outcome.code()?, &dialled["matched"]), (1, &1.into()), "{pattern}: {dialled}");
         assert_eq!(dialled["refused"][0]["reason"], reason.sentence(), "{pattern}");
     }
-    // The catalogue tells beforehand what a wildcard will leave out.
+    // The catalogue shows in advance which methods a wildcard will skip.
     let mut controller = Controller::connect(shop.pid)?;
     let everything = "System.Private.CoreLib!*";
     let answer =
         controller.ask(WireCommand::Methods { pattern: Some(everything.into()), limit: u64::MAX })?;
     let pages = answer.methods.iter().map(|page| page.bodyless().context("a torn page"));
-    let told: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
-    let report = controller.dial_all(&[everything], Level::Count, Stay::Kept)?;
-    assert_eq!((told as u64, told > 100), (report.bodyless, true), "{report:?}");
+    let bodyless: usize = pages.map(|page| page.map(|methods| methods.len())).sum::<Result<usize>>()?;
+    let report = controller.dial_all(&[everything], Level::Count, Lifetime::Kept)?;
+    assert_eq!((bodyless as u64, bodyless > 100), (report.bodyless, true), "{report:?}");
     drop(controller);
     shop.exit().map(drop)
 }
 
-/// Parameters by reference are told as they are passed, and each of the three words means any of them in a pattern.
-fn parameters_are_told_as_they_are_passed(runtime: Runtime) -> Result<()> {
+/// By-reference parameters are listed with their keyword, and in a pattern each of the three keywords matches
+/// all of them.
+fn lists_parameters_with_their_keywords(runtime: Runtime) -> Result<()> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     for word in ["out", "ref", "in"] {
         let pattern = format!("Shop.Cart.TryTake(int, {word} int)");
@@ -270,10 +272,10 @@ fn parameters_are_told_as_they_are_passed(runtime: Runtime) -> Result<()> {
         listed.lines().filter(|line| line.contains(&first) || line.contains(&later)).count()
     };
     let numbers = ["out", "ref", "in"].map(with);
-    // 2.1 has none of the last.
+    // 2.1 has none of the last kind.
     let some_in = numbers[2] > 10 || runtime == Runtime::V2_1;
     ensure!(numbers[0] > 500 && numbers[1] > 200 && some_in, "{numbers:?}");
-    // `[In] ref` has the flag of `in`, and of `ref readonly`: only these two have an attribute.
+    // `[In] ref` has the same flag as `in` and `ref readonly`; only those two have an attribute.
     let marshalled = "ICustomQueryInterface.GetInterface(ref System.Guid, out nint)";
     ensure!(listed.contains(marshalled), "{marshalled} is not in the list");
     if runtime == Runtime::V8_0 {
@@ -285,35 +287,35 @@ fn parameters_are_told_as_they_are_passed(runtime: Runtime) -> Result<()> {
 }
 
 on_each_runtime!(
-    from_the_start,
-    in_a_short_program,
-    helpers_of_the_runtime,
-    while_it_runs,
+    program_is_unchanged_when_dialled_from_the_start,
+    short_program_is_unchanged,
+    program_is_unchanged_with_runtime_helpers_dialled,
+    program_is_unchanged_when_dialled_while_it_runs,
     shop_stays_exact_beside_the_core_library,
-    bodies_that_are_none_are_refused_by_name,
-    parameters_are_told_as_they_are_passed,
+    refuses_named_methods_without_il,
+    lists_parameters_with_their_keywords,
 );
 
-/// The C# compiler with every method of every assembly dialled compiles 30,000 lines to the same bytes. (On 8.0 alone:
-/// the older runtimes' cryptography wants an OpenSSL that today's systems no longer have.)
+/// The C# compiler, with every method of every assembly dialled, compiles 30,000 lines to the same bytes. Only
+/// on 8.0, because the cryptography of older runtimes needs an OpenSSL version that current systems lack.
 #[test]
-fn the_compiler_compiles_the_same() -> Result<()> {
-    the_compiler_at(Level::Count, "")
+fn compiler_output_is_the_same() -> Result<()> {
+    compile_with_dials(Level::Count, "")
 }
 
 /// The same with every call timed.
 #[test]
-fn the_compiler_compiles_the_same_timed() -> Result<()> {
-    the_compiler_at(Level::Time, "")
+fn compiler_output_is_the_same_with_times() -> Result<()> {
+    compile_with_dials(Level::Time, "")
 }
 
-/// The same with every call's caller counted: whatever frames the compiler's methods have, nothing else is read.
+/// The same with callers counted: no frame of the compiler's methods is misread.
 #[test]
-fn the_compiler_compiles_the_same_with_callers() -> Result<()> {
-    the_compiler_at(Level::Time, " callers")
+fn compiler_output_is_the_same_with_callers() -> Result<()> {
+    compile_with_dials(Level::Time, " callers")
 }
 
-fn the_compiler_at(level: Level, more: &str) -> Result<()> {
+fn compile_with_dials(level: Level, more: &str) -> Result<()> {
     let folder = cache::folder().join(format!("everything-{level}{}-{}", more.trim(), std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let out = folder.join("Big.dll");
@@ -325,17 +327,17 @@ fn the_compiler_at(level: Level, more: &str) -> Result<()> {
     let dialled = redial_run(&["--report", report.path(), "--dial", &order], &command)?;
     let with = run(dialled)?.ok()?;
     let took = began.elapsed();
-    let compiled = take(&out)?;
+    let compiled = take_file(&out)?;
     let began = Instant::now();
     let without = run(command)?.ok()?;
     let alone = began.elapsed();
     ensure_same(&with, &without)?;
-    assert!(compiled == take(&out)?, "it compiled to something else");
+    assert!(compiled == take_file(&out)?, "it compiled to something else");
     std::fs::remove_dir_all(&folder)?;
 
     let report = report.read()?;
     assert_eq!(report["exit_code"], 0);
-    let dialled = Everything::of_json(&report["status"])?;
+    let dialled = StateCounts::of_json(&report["status"])?;
     let rows = report["status"].as_array().context("no status in the report")?;
     let timed = rows.iter().filter(|row| row["total_ns"].as_u64() > Some(0)).count();
     assert!(level == Level::Count || timed > 10_000, "{timed} methods were timed");
@@ -344,7 +346,7 @@ fn the_compiler_at(level: Level, more: &str) -> Result<()> {
     dialled.ensure_sound()
 }
 
-fn take(file: &Path) -> Result<Vec<u8>> {
+fn take_file(file: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
     std::fs::remove_file(file)?;
     Ok(bytes)
@@ -354,20 +356,20 @@ fn is_sentence(text: Option<&str>) -> bool {
     text.is_some_and(|text| text.contains(' ') && text.len() > 20)
 }
 
-/// Every copy is accepted, without a body, or refused for a reason.
-fn add_up(report: &DialReport) -> Result<()> {
+/// Checks that every copy is accepted, has no body, or is refused for a reason.
+fn ensure_sums(report: &DialReport) -> Result<()> {
     let refused: u64 = report.refused_by_reason.iter().map(|(_, copies)| copies).sum();
     ensure!(report.matched == report.accepted + report.bodyless + refused, "{report:?}");
     ensure!(report.accepted > 10_000 && report.bodyless > 100, "{report:?}");
-    // Of what is inlined where nobody can recompile it the calls are missing, and that is said.
+    // Calls inlined into methods that cannot be recompiled are missing, and a warning says so.
     let other = |warning: &&String| !warning.starts_with("calls of ") && !warning.contains("only counted");
     ensure!(!report.warnings.iter().any(|warning| other(&warning)), "{:?}", report.warnings);
     ensure!(report.refused_by_reason.iter().all(|(reason, _)| *reason != Reason::Hresult), "{report:?}");
     Ok(())
 }
 
-/// The rows say what the report says.
-fn of_rows(rows: &[StatusRow], report: &DialReport, level: Level) -> Result<()> {
+/// Checks that the rows agree with the report.
+fn ensure_rows_match(rows: &[StatusRow], report: &DialReport, level: Level) -> Result<()> {
     let on = rows.iter().filter(|row| matches!(row.state, CopyState::Asked | CopyState::Live)).count() as u64;
     ensure!(on == report.accepted, "{on} rows are on, {} copies were accepted", report.accepted);
     for row in rows {

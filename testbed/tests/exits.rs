@@ -1,5 +1,5 @@
-//! However a host ends, with dials on and calls in flight: the same exit status as without the agent, the report
-//! written, and watchers told.
+//! Ends of a host, with dials on and calls in flight: the same exit status as without the agent, a written
+//! report, and notified watchers.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,37 +9,37 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
-use redial_testbed::controller::Stay;
+use redial_testbed::controller::Lifetime;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::ReportFile;
 use redial_testbed::signals;
-use redial_testbed::under_agent::{self, ensure_said};
+use redial_testbed::under_agent::{self, ensure_messages};
 use redial_testbed::{on_each_runtime, programs, soak};
 
 on_each_runtime!(
-    the_same_end_as_without,
-    the_same_words_at_every_end,
-    the_launcher_passes_every_end_on,
-    the_launcher_waits_for_a_program_that_does_not_end,
-    dials_that_matched_nothing_are_told,
-    a_mistyped_dial_is_told_while_the_program_runs,
-    ends_in_the_middle_of_turns,
+    exit_status_is_the_same_as_without_agent,
+    output_is_the_same_at_every_end,
+    launcher_passes_on_every_exit_status,
+    launcher_waits_for_a_program_that_does_not_end,
+    reports_unmatched_dials_at_the_end,
+    reports_mistyped_dials_while_the_program_runs,
+    ends_during_changes,
     watchers_and_holders_end_with_the_host
 );
 
-/// What Shop is told, in the ways a program can end.
+/// Commands for Shop, one for each way to end.
 const ENDS: [&str; 4] = ["exit 7", "quit 9", "failfast", "throw"];
 
 fn shop(runtime: Runtime) -> Result<Command> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "4"]);
-    // No core files of the ends that abort.
+    // Aborting ends write no core files.
     command.env("COMPlus_DbgEnableMiniDump", "0");
     Ok(command)
 }
 
-/// Ends a host whose threads are at work.
+/// Ends a host while its threads work.
 fn end(mut host: Host, word: &str) -> Result<Outcome> {
     host.ask("loop on", "looping")?;
     host.ask("loop wait 20", "looped")?;
@@ -51,50 +51,50 @@ fn end(mut host: Host, word: &str) -> Result<Outcome> {
     host.finish()
 }
 
-/// The exit status without an agent.
-fn without(runtime: Runtime, word: &str) -> Result<Outcome> {
+/// Returns the exit status without an agent.
+fn end_without_agent(runtime: Runtime, word: &str) -> Result<Outcome> {
     let mut host = Host::start(shop(runtime)?)?;
     host.wait_for("ready")?;
     end(host, word)
 }
 
-fn the_same_end_as_without(runtime: Runtime) -> Result<()> {
+fn exit_status_is_the_same_as_without_agent(runtime: Runtime) -> Result<()> {
     for word in ENDS.iter().chain(&[""]) {
-        let expected = without(runtime, word)?;
+        let expected = end_without_agent(runtime, word)?;
         let live = under_agent::start(shop(runtime)?)?;
         let mut controller = live.controller()?;
         controller.subscribe(None)?;
-        controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+        controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
         let outcome = end(live.host, word)?;
-        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.said());
-        // An abort is told by the end of the connection alone.
+        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.output());
+        // Only the end of the connection reveals an abort.
         controller.wait_for_end().with_context(|| format!("after {word:?}"))?;
     }
     Ok(())
 }
 
-/// What is told and written is the same too, again and again: `return`, `Environment.Exit`, `FailFast`, an unhandled
+/// Output and report are the same too, every time: `return`, `Environment.Exit`, `FailFast`, an unhandled
 /// exception and SIGTERM, with every method of the program dialled.
-fn the_same_words_at_every_end(runtime: Runtime) -> Result<()> {
+fn output_is_the_same_at_every_end(runtime: Runtime) -> Result<()> {
     for word in ENDS.iter().chain(&["", TERMINATE]) {
         let mut host = Host::start(shop(runtime)?)?;
         let pid: u32 = host.wait_for("ready")?.parse()?;
-        let expected = said(&end_by(host, pid, word)?, pid);
+        let expected = normalized_output(&end_by(host, pid, word)?, pid);
         let complains = ["failfast", "throw"].contains(word);
         ensure!(expected.2.contains("on request") == complains, "{word:?}: {expected:#?}");
         for time in 0..soak::scaled(2, 50) {
             let live = under_agent::start(shop(runtime)?)?;
             let mut controller = live.controller()?;
-            let report = controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+            let report = controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
             ensure!(report.accepted > 100, "{report:?}");
-            let found = said(&end_by(live.host, live.pid, word)?, live.pid);
+            let found = normalized_output(&end_by(live.host, live.pid, word)?, live.pid);
             ensure!(found == expected, "{word:?}, time {time}: {found:#?}, not {expected:#?}");
         }
     }
     Ok(())
 }
 
-/// A word for what the program is not told: SIGTERM.
+/// Stands for SIGTERM, which is not a command to the program.
 const TERMINATE: &str = "SIGTERM";
 
 fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
@@ -107,8 +107,8 @@ fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
     host.finish()
 }
 
-/// It passes SIGTERM on, as often as it comes, and stays for as long as the program does: nobody is left behind.
-fn the_launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
+/// The launcher passes on every SIGTERM and stays until the program ends, so no process is left behind.
+fn launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
     let mut launcher = Host::start(host::redial_run(&[], &programs::named("stays")?.command(runtime)?)?)?;
     let program: u32 = launcher.wait_for("ready")?.parse()?;
     signals::send(launcher.pid(), libc::SIGTERM)?;
@@ -117,18 +117,18 @@ fn the_launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Resul
     ensure!(launcher.is_running()?, "it left its program behind");
     signals::send(program, libc::SIGKILL)?;
     let outcome = launcher.finish()?;
-    ensure!(outcome.code()? == 128 + libc::SIGKILL, "{}", outcome.said());
+    ensure!(outcome.code()? == 128 + libc::SIGKILL, "{}", outcome.output());
     Ok(())
 }
 
-/// Its exit status and all it wrote, its process id and the rounds it had made left out.
-fn said(outcome: &Outcome, pid: u32) -> (ExitStatus, String, String) {
+/// Returns the exit status and the output, without process id and number of rounds.
+fn normalized_output(outcome: &Outcome, pid: u32) -> (ExitStatus, String, String) {
     let ready = format!("ready {pid}");
     let lines = outcome.stdout.lines().filter(|line| *line != ready && !line.starts_with("looped "));
     (outcome.status, lines.collect::<Vec<_>>().join("\n"), outcome.stderr.clone())
 }
 
-fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {
+fn launcher_passes_on_every_exit_status(runtime: Runtime) -> Result<()> {
     let report = std::env::temp_dir().join(format!("redial-exits-{}-{}", std::process::id(), runtime.name()));
     let path = report.to_str().context("the temporary folder's name is text")?;
     let ends = ENDS.iter().zip([7, 9, 128 + libc::SIGABRT, 128 + libc::SIGABRT]);
@@ -136,19 +136,19 @@ fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {
         let mut tries = 0;
         loop {
             let run = host::redial_run(&["--dial", "Shop!*=count", "--report", path], &shop(runtime)?)?;
-            let live = under_agent::start_as_it_is(run)?;
+            let live = under_agent::start_prepared(run)?;
             let outcome = end(live.host, word)?;
-            ensure!(outcome.code()? == code, "{word:?}: {}\n{}", outcome.status, outcome.said());
+            ensure!(outcome.code()? == code, "{word:?}: {}\n{}", outcome.status, outcome.output());
             let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&report)?)?;
             fs::remove_file(&report)?;
             ensure!(written["exit_code"] == code, "{word:?}: {written}");
-            // An abort sends no last numbers, and the report says so instead of passing for whole.
+            // After an abort there are no last numbers, and the report says so.
             let orderly = code < 128;
             ensure!(
                 written["complete"] == orderly && written["note"].is_null() == orderly,
                 "{word:?}: {written}"
             );
-            // It may come before the launcher has found the agent; then it is tried again.
+            // The abort may come before the launcher has found the agent; then the test tries again.
             let too_soon = |note: &str| note.ends_with("ended before its agent could be reached");
             tries += 1;
             if written["note"].as_str().is_some_and(too_soon) && tries < 20 {
@@ -161,85 +161,85 @@ fn the_launcher_passes_every_end_on(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// However it ends: at an orderly end with what each may have meant.
-fn dials_that_matched_nothing_are_told(runtime: Runtime) -> Result<()> {
+/// After every kind of end; after an orderly one with suggestions.
+fn reports_unmatched_dials_at_the_end(runtime: Runtime) -> Result<()> {
     let report = ReportFile::new("unmatched")?;
     let dials =
         ["Shop!Shop.Cart.Ad=count", "Shop!Shop.Cart.*=count", "Shop!Shop.Order.*=off domain=Elsewhere"];
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let misspelt = format!("redial: --dial '{}' matched nothing", dials[0]);
     let elsewhere = format!("redial: --dial '{}' matched nothing", dials[2]);
-    for (word, code, meant) in
+    for (word, code, suggestion) in
         [("exit 7", 7, "; did you mean 'Shop!Shop.Cart.Add', "), ("failfast", 128 + libc::SIGABRT, "")]
     {
         let run = host::redial_run(&[&options[..], &["--report", report.path()]].concat(), &shop(runtime)?)?;
-        let outcome = end(under_agent::start_as_it_is(run)?.host, word)?;
-        ensure!(outcome.code()? == code, "{word}: {}", outcome.said());
-        let said: Vec<&str> = outcome.stderr.lines().filter(|line| at_the_end(line)).collect();
-        let [first, second] = said[..] else { anyhow::bail!("not two sentences: {}", outcome.said()) };
+        let outcome = end(under_agent::start_prepared(run)?.host, word)?;
+        ensure!(outcome.code()? == code, "{word}: {}", outcome.output());
+        let said: Vec<&str> = outcome.stderr.lines().filter(|line| is_final_message(line)).collect();
+        let [first, second] = said[..] else { anyhow::bail!("not two sentences: {}", outcome.output()) };
         ensure!(
-            first.starts_with(&format!("{misspelt}{meant}")) && second == elsewhere,
+            first.starts_with(&format!("{misspelt}{suggestion}")) && second == elsewhere,
             "{}",
-            outcome.said()
+            outcome.output()
         );
         let unmatched = report.read()?["unmatched"].clone();
         ensure!(unmatched[0]["dial"] == dials[0] && unmatched[1]["dial"] == dials[2], "{unmatched}");
         ensure!(unmatched.as_array().map(Vec::len) == Some(2), "{unmatched}");
-        let near = unmatched[0]["suggestions"].as_array().map_or(0, Vec::len);
-        ensure!((near > 0) != meant.is_empty(), "{unmatched}");
+        let suggestions = unmatched[0]["suggestions"].as_array().map_or(0, Vec::len);
+        ensure!((suggestions > 0) != suggestion.is_empty(), "{unmatched}");
     }
-    // What matched says nothing, and neither does a program without the agent.
+    // No report for a dial that matched, or for a program without the agent.
     let run = host::redial_run(&["--dial", dials[1]], &shop(runtime)?)?;
-    ensure_said(&end(under_agent::start_as_it_is(run)?.host, "exit 0")?, 0, &[])?;
+    ensure_messages(&end(under_agent::start_prepared(run)?.host, "exit 0")?, 0, &[])?;
     let mut other = host::redial(&["run", "--dial", dials[0], "--"])?;
     other.arg("true");
     let outcome = host::run(other)?;
-    ensure_said(&outcome, 0, &["never loaded the agent"])?;
-    ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
+    ensure_messages(&outcome, 0, &["never loaded the agent"])?;
+    ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.output());
     Ok(())
 }
 
-/// Sentences of the launcher, but for what it said while the program ran, which may have ended before.
-fn at_the_end(line: &str) -> bool {
+/// Returns whether a line is a sentence of the launcher, except those printed while the program ran.
+fn is_final_message(line: &str) -> bool {
     line.starts_with("redial: ") && !line.contains(" matched nothing at startup")
 }
 
-/// Long before its end, and with what it may have meant; what only loads later matches then.
-fn a_mistyped_dial_is_told_while_the_program_runs(runtime: Runtime) -> Result<()> {
+/// Reported long before the end, with suggestions. Methods of a module that loads later match then.
+fn reports_mistyped_dials_while_the_program_runs(runtime: Runtime) -> Result<()> {
     let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let run = host::redial_run(&options, &shop(runtime)?)?;
-    let mut host = Host::start_heard(&run)?;
+    let mut host = Host::start_with_merged_output(&run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
         format!(
             "redial: --dial '{dial}' matched nothing at startup but still applies to code that loads later"
         )
     };
-    let meant = host.wait_for(&so_far(dials[0]))?;
-    ensure!(meant.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{meant}");
+    let suggestion = host.wait_for(&so_far(dials[0]))?;
+    ensure!(suggestion.starts_with("; did you mean 'Shop!Shop.Cart.*'"), "{suggestion}");
     host.wait_for(&so_far(dials[2]))?;
     host.ask("load-plugin", "plugin")?;
     host.say("exit 0")?;
     let outcome = host.finish()?.ok()?;
-    let last: Vec<&str> = outcome.stdout.lines().filter(|line| at_the_end(line)).collect();
-    let [last] = last[..] else { anyhow::bail!("not one sentence: {}", outcome.said()) };
+    let last: Vec<&str> = outcome.stdout.lines().filter(|line| is_final_message(line)).collect();
+    let [last] = last[..] else { anyhow::bail!("not one sentence: {}", outcome.output()) };
     ensure!(last.starts_with(&format!("redial: --dial '{}' matched nothing; did you", dials[0])), "{last}");
     Ok(())
 }
 
-/// The end comes while dials are being turned on and off without a pause.
-fn ends_in_the_middle_of_turns(runtime: Runtime) -> Result<()> {
+/// The end comes while dials are turned on and off without a pause.
+fn ends_during_changes(runtime: Runtime) -> Result<()> {
     for word in ENDS {
-        let expected = without(runtime, word)?;
+        let expected = end_without_agent(runtime, word)?;
         let live = under_agent::start(shop(runtime)?)?;
         let mut controller = live.controller()?;
-        controller.dial("Shop!*", Level::Count, Stay::Held)?;
-        // Turning on from here until the connection ends; the error is that end.
+        controller.dial("Shop!*", Level::Count, Lifetime::Held)?;
+        // Turns dials on until the connection ends; the error is that end.
         let turning = thread::spawn(move || {
             let mut turns = 0;
             while controller.off("Shop!*").is_ok()
-                && controller.dial("Shop!*", Level::Count, Stay::Held).is_ok()
+                && controller.dial("Shop!*", Level::Count, Lifetime::Held).is_ok()
             {
                 turns += 1;
             }
@@ -252,25 +252,25 @@ fn ends_in_the_middle_of_turns(runtime: Runtime) -> Result<()> {
         });
         let outcome = end(live.host, word)?;
         turning.join().map_err(|_| anyhow!("the turning thread panicked"))?;
-        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.said());
+        ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.output());
     }
     Ok(())
 }
 
-/// Watchers and holders are told of an orderly end and end themselves, with the code for a process that is gone. What
-/// a holder held is not reverted in a runtime that is going down (2.1 crashed there): many times, for it is a race.
+/// An orderly end notifies watchers and holders, which end with the exit code for a process that is gone. Held
+/// dials are not reverted while the runtime shuts down (2.1 crashed there). Repeated, because it is a race.
 fn watchers_and_holders_end_with_the_host(runtime: Runtime) -> Result<()> {
     for _ in 0..8 {
         let live = under_agent::start(shop(runtime)?)?;
-        ensure_said(&live.redial("dial", &["Shop!Shop.Cart.*", "count"])?, 0, &[])?;
+        ensure_messages(&live.redial("dial", &["Shop!Shop.Cart.*", "count"])?, 0, &[])?;
         let mut watch = Host::start(live.command("watch", &["--interval", "20"])?)?;
         watch.next_line()?;
         let mut hold = Host::start(live.command("dial", &["Shop!Shop.Money.*", "count", "--hold"])?)?;
         hold.wait_for("held")?;
         let outcome = end(live.host, "exit 0")?;
-        ensure!(outcome.code()? == 0, "{}", outcome.said());
-        ensure_said(&watch.finish()?, 3, &["has ended"])?;
-        ensure_said(&hold.finish()?, 3, &["has ended"])?;
+        ensure!(outcome.code()? == 0, "{}", outcome.output());
+        ensure_messages(&watch.finish()?, 3, &["has ended"])?;
+        ensure_messages(&hold.finish()?, 3, &["has ended"])?;
     }
     Ok(())
 }

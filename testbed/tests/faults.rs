@@ -1,4 +1,5 @@
-//! Controllers that send garbage, half a frame, or never read: closed or left waiting, and nobody else notices.
+//! Controllers that send garbage or half a frame, or never read. The agent closes them or lets them wait, and
+//! no other session is affected.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,32 +15,32 @@ use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::ClientHello;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_OUTBOX, MAX_SESSIONS};
-use redial_protocol::message::{Event, Reply, Request, WireCommand as Ask};
+use redial_protocol::message::{Event, Reply, Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::noise::noise;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{generate, on_each_runtime, programs, truth};
 
 on_each_runtime!(
-    garbage_is_closed_and_nobody_notices,
-    half_a_frame_is_closed_in_time,
-    who_asks_and_never_reads_is_cut_off,
-    who_subscribes_and_never_reads_misses_no_number,
-    many_short_connections_leave_nothing_behind,
-    too_many_sessions_are_turned_away,
+    closes_garbage_without_affecting_others,
+    closes_half_a_frame_in_time,
+    cuts_off_clients_that_never_read_replies,
+    subscriber_that_reads_late_misses_no_number,
+    short_connections_leave_nothing_behind,
+    refuses_too_many_sessions,
 );
 
-/// A host whose socket is in a folder of the test's own.
-struct Attacked {
-    live: Live,
+/// A host whose socket lies in the test's own folder.
+struct TargetHost {
+    live: LiveHost,
     folder: PathBuf,
 }
 
-impl Attacked {
+impl TargetHost {
     fn start(mut command: Command) -> Result<Self> {
         let name = format!("redial-faults-{}-{:?}", std::process::id(), std::thread::current().id());
         let folder = std::env::temp_dir().join(name);
@@ -48,18 +49,18 @@ impl Attacked {
         Ok(Self { live: under_agent::start(command)?, folder })
     }
 
-    /// A connection without any manners.
-    fn connect(&self) -> Result<Rude> {
+    /// Opens a connection that ignores the protocol.
+    fn connect(&self) -> Result<RawClient> {
         // SAFETY: geteuid takes nothing and cannot fail.
         let own = self.folder.join(format!("redial-{}", unsafe { libc::geteuid() }));
         let socket = own.join(endpoint::socket_name(process::key_of(self.live.pid)?));
         let stream = UnixStream::connect(&socket).with_context(|| socket.display().to_string())?;
         stream.set_read_timeout(Some(DEADLINE))?;
         stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(Rude { stream, frames: FrameReader::new() })
+        Ok(RawClient { stream, frames: FrameReader::new() })
     }
 
-    /// A number of `/proc/PID/status`: kB, or threads.
+    /// Returns a number from `/proc/PID/status`, such as kB or threads.
     fn fact(&self, name: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.live.pid))?;
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -67,7 +68,8 @@ impl Attacked {
         Ok(number.parse()?)
     }
 
-    /// Open sockets; the runtime opens and closes files of its own at any time.
+    /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some
+    /// at any time.
     fn sockets(&self) -> Result<usize> {
         let links = fs::read_dir(format!("/proc/{}/fd", self.live.pid))?
             .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
@@ -75,19 +77,19 @@ impl Attacked {
     }
 }
 
-impl Drop for Attacked {
+impl Drop for TargetHost {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.folder));
     }
 }
 
-/// One end of a connection on which anything may be said.
-struct Rude {
+/// One end of a connection that may send anything.
+struct RawClient {
     stream: UnixStream,
     frames: FrameReader,
 }
 
-impl Rude {
+impl RawClient {
     fn hello(&mut self) -> Result<()> {
         let hello =
             ClientHello { protocol: PROTOCOL_VERSION, program: "rude".into(), version: "1".into(), pid: 1 };
@@ -102,18 +104,18 @@ impl Rude {
         Ok(self.stream.write_all(&packet.to_frame()?)?)
     }
 
-    fn ask(&mut self, id: u32, command: Ask) -> Result<()> {
+    fn ask(&mut self, id: u32, command: WireCommand) -> Result<()> {
         self.send(&ControllerPacket::Request(Request { id, command }))
     }
 
-    /// Writes a body with its length before it; that the agent has closed meanwhile is no error here.
+    /// Writes a length and a body. An already closed connection is not an error.
     fn body(&mut self, body: &[u8]) {
         let mut frame = (body.len() as u32).to_le_bytes().to_vec();
         frame.extend_from_slice(body);
         drop(self.stream.write_all(&frame));
     }
 
-    /// The next packet; None when the agent closed the connection.
+    /// Returns the next packet, or `None` after the agent closed the connection.
     fn packet(&mut self) -> Result<Option<AgentPacket>> {
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -137,7 +139,7 @@ impl Rude {
     /// Waits, without reading, until the agent has closed the connection.
     fn wait_for_hang_up(&self) -> Result<()> {
         let mut wait = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
-        // SAFETY: one live pollfd, and its number.
+        // SAFETY: one live pollfd, and its count.
         let found = unsafe { libc::poll(&mut wait, 1, DEADLINE.as_millis() as libc::c_int) };
         ensure!(found == 1, "the agent did not close the connection");
         Ok(())
@@ -156,63 +158,63 @@ fn big(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-fn garbage_is_closed_and_nobody_notices(runtime: Runtime) -> Result<()> {
-    let mut host = Attacked::start(shop(runtime)?)?;
+fn closes_garbage_without_affecting_others(runtime: Runtime) -> Result<()> {
+    let mut host = TargetHost::start(shop(runtime)?)?;
     let mut other = host.live.controller()?;
-    other.dial("Shop!Shop.Cart.Add(int)", Level::Count, Stay::Held)?;
+    other.dial("Shop!Shop.Cart.Add(int)", Level::Count, Lifetime::Held)?;
     host.live.host.ask("truth-reset", "reset")?;
     host.live.host.ask("loop on", "looping")?;
     let size = host.fact("VmSize")?;
 
-    // Two bad bodies are forgiven, the third is not.
-    let mut rude = host.connect()?;
-    rude.hello()?;
+    // The agent tolerates two bad bodies but not three.
+    let mut client = host.connect()?;
+    client.hello()?;
     for _ in 0..2 {
-        rude.body(&noise(3, 40));
-        rude.send(&ControllerPacket::Status)?;
-        ensure!(matches!(rude.packet()?, Some(AgentPacket::Status(_))));
+        client.body(&noise(3, 40));
+        client.send(&ControllerPacket::Status)?;
+        ensure!(matches!(client.packet()?, Some(AgentPacket::Status(_))));
     }
-    rude.body(&noise(4, 40));
-    rude.ensure_closed()?;
-    // A request before hello is a bad one, whatever it asks.
-    let mut rude = host.connect()?;
+    client.body(&noise(4, 40));
+    client.ensure_closed()?;
+    // Every request before the hello is bad.
+    let mut client = host.connect()?;
     for id in 0..3 {
-        rude.ask(id, Ask::RequestRevert { patterns: vec!["*".into()], take: true })?;
+        client.ask(id, WireCommand::RequestRevert { patterns: vec!["*".into()], take: true })?;
     }
-    rude.ensure_closed()?;
-    // Lengths that cannot be.
+    client.ensure_closed()?;
+    // Impossible lengths.
     for length in [0, MAX_FRAME as u32 + 1, u32::MAX] {
-        let mut rude = host.connect()?;
-        rude.hello()?;
-        rude.stream.write_all(&length.to_le_bytes())?;
-        rude.ensure_closed().with_context(|| format!("length {length}"))?;
+        let mut client = host.connect()?;
+        client.hello()?;
+        client.stream.write_all(&length.to_le_bytes())?;
+        client.ensure_closed().with_context(|| format!("length {length}"))?;
     }
-    // Every kind of body, with noise in it (0x03 is AllOff, which needs no body), and requests cut anywhere.
+    // Every kind of body with noise in it (0x03 is AllOff, which needs no body), and requests cut anywhere.
     let request = ControllerPacket::Request(Request {
         id: 9,
-        command: Ask::Methods { pattern: Some("A.*".into()), limit: 9 },
+        command: WireCommand::Methods { pattern: Some("A.*".into()), limit: 9 },
     });
     let request = request.to_frame()?.split_off(4);
     let noisy =
         (0..=255u8).filter(|kind| *kind != 3).map(|kind| [vec![kind], noise(u64::from(kind), 60)].concat());
     let bodies: Vec<Vec<u8>> = noisy.chain((1..request.len()).map(|end| request[..end].to_vec())).collect();
     for bodies in bodies.chunks(8) {
-        let mut rude = host.connect()?;
-        rude.hello()?;
-        bodies.iter().for_each(|body| rude.body(body));
-        // Some kinds are answered before the third bad one ends it.
-        while rude.packet()?.is_some() {}
+        let mut client = host.connect()?;
+        client.hello()?;
+        bodies.iter().for_each(|body| client.body(body));
+        // Some kinds get answers before the third bad body ends the connection.
+        while client.packet()?.is_some() {}
         other.agent_status()?;
     }
     for seed in 0..100 {
-        let mut rude = host.connect()?;
-        // It may be closed before all is written.
-        drop(rude.stream.write_all(&noise(seed, 20_000)));
-        rude.ensure_closed().with_context(|| format!("noise {seed}"))?;
+        let mut client = host.connect()?;
+        // It may be closed before all bytes are written.
+        drop(client.stream.write_all(&noise(seed, 20_000)));
+        client.ensure_closed().with_context(|| format!("noise {seed}"))?;
     }
 
     let grown = host.fact("VmSize")?.saturating_sub(size);
-    // Threads reserve some; nobody reserved the 4 GiB that a length claimed.
+    // Threads reserve some memory, but nothing reserves the claimed length of 4 GiB.
     ensure!(grown < 2 << 20, "the host grew by {grown} kB of addresses");
     let truth = truth::ask(&mut host.live.host, "loop off")?;
     let row = other.row("Shop!Shop.Cart.Add(int)")?;
@@ -222,33 +224,33 @@ fn garbage_is_closed_and_nobody_notices(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn half_a_frame_is_closed_in_time(runtime: Runtime) -> Result<()> {
+fn closes_half_a_frame_in_time(runtime: Runtime) -> Result<()> {
     let mut command = shop(runtime)?;
     command.env("REDIAL_FRAME_MS", "300");
-    let host = Attacked::start(command)?;
+    let host = TargetHost::start(command)?;
     let mut other = host.live.controller()?;
-    // A prefix of two bytes, a body that stops, and one that claims the most there may be.
+    // A prefix of two bytes, a truncated body, and one that claims the maximum length.
     for bytes in [
         vec![1, 0],
         [100u32.to_le_bytes().to_vec(), noise(1, 10)].concat(),
         [(MAX_FRAME as u32).to_le_bytes().to_vec(), noise(2, 100_000)].concat(),
     ] {
-        let mut rude = host.connect()?;
-        rude.hello()?;
-        rude.stream.write_all(&bytes)?;
+        let mut client = host.connect()?;
+        client.hello()?;
+        client.stream.write_all(&bytes)?;
         other.agent_status()?;
-        rude.ensure_closed()?;
+        client.ensure_closed()?;
     }
-    // Bytes that keep coming, one by one, do not hold it open.
-    let mut rude = host.connect()?;
-    rude.hello()?;
-    rude.stream.write_all(&5000u32.to_le_bytes())?;
-    rude.stream.set_read_timeout(Some(Duration::from_millis(20)))?;
+    // Bytes that arrive one by one do not keep it open.
+    let mut client = host.connect()?;
+    client.hello()?;
+    client.stream.write_all(&5000u32.to_le_bytes())?;
+    client.stream.set_read_timeout(Some(Duration::from_millis(20)))?;
     let deadline = Instant::now() + DEADLINE;
     loop {
         ensure!(Instant::now() < deadline, "one byte now and then held the connection open");
-        let written = rude.stream.write_all(&[0]);
-        let closed = match rude.stream.read(&mut [0; 1]) {
+        let written = client.stream.write_all(&[0]);
+        let closed = match client.stream.read(&mut [0; 1]) {
             Ok(0) => true,
             Ok(_) => bail!("half a frame was answered"),
             Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
@@ -258,57 +260,57 @@ fn half_a_frame_is_closed_in_time(runtime: Runtime) -> Result<()> {
             break;
         }
     }
-    // Who says nothing between whole frames is left alone, however long that is.
+    // A session that is silent between whole frames may stay for any time.
     let mut quiet = host.connect()?;
     quiet.hello()?;
-    let mut rude = host.connect()?;
-    rude.stream.write_all(&[9])?;
-    rude.ensure_closed()?;
+    let mut client = host.connect()?;
+    client.stream.write_all(&[9])?;
+    client.ensure_closed()?;
     quiet.send(&ControllerPacket::Status)?;
     ensure!(matches!(quiet.packet()?, Some(AgentPacket::Status(_))));
     Ok(())
 }
 
-/// Far more answers are asked for than any buffer holds.
-fn who_asks_and_never_reads_is_cut_off(runtime: Runtime) -> Result<()> {
+/// Requests far more answers than any buffer holds.
+fn cuts_off_clients_that_never_read_replies(runtime: Runtime) -> Result<()> {
     const ASKED: u32 = 200;
-    let host = Attacked::start(big(runtime)?)?;
+    let host = TargetHost::start(big(runtime)?)?;
     let mut other = host.live.controller()?;
-    // What one such answer takes, and what the first one makes the agent keep.
-    let whole = Ask::Methods { pattern: None, limit: u64::MAX };
+    // The size of one such answer, and the memory that the agent keeps after the first one.
+    let whole = WireCommand::Methods { pattern: None, limit: u64::MAX };
     for _ in 0..3 {
         let answer = other.ask(whole.clone())?;
         ensure!(matches!(answer.reply, Reply::Methods { matched: 10_000.., .. }), "{:?}", answer.reply);
     }
     let before = host.fact("VmRSS")?;
-    let mut rude = host.connect()?;
-    rude.hello()?;
+    let mut client = host.connect()?;
+    client.hello()?;
     for id in 1..=ASKED {
-        rude.ask(id, whole.clone())?;
+        client.ask(id, whole.clone())?;
     }
     other.agent_status()?;
-    rude.wait_for_hang_up()?;
+    client.wait_for_hang_up()?;
     let grown = host.fact("VmRSS")?.saturating_sub(before);
-    ensure!(grown < 5 * (MAX_OUTBOX as u64 >> 10), "the host grew by {grown} kB for answers nobody reads");
+    ensure!(grown < 5 * (MAX_OUTBOX as u64 >> 10), "the host grew by {grown} kB for unread answers");
     let mut answered = 0;
-    while let Some(packet) = rude.packet()? {
+    while let Some(packet) = client.packet()? {
         answered += u32::from(matches!(packet, AgentPacket::Event(Event::Reply { .. })));
     }
-    ensure!(answered < 50, "{answered} answers of {ASKED} were kept for somebody who does not read");
+    ensure!(answered < 50, "{answered} answers of {ASKED} were kept for a client that does not read");
     ensure!(other.agent_status()?.guard_trips == 0);
     Ok(())
 }
 
-/// Numbers wait in the agent, added up, until there is room again.
-fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<()> {
+/// Numbers accumulate in the agent until there is room again.
+fn subscriber_that_reads_late_misses_no_number(runtime: Runtime) -> Result<()> {
     const ROUNDS: usize = 40;
-    let mut host = Attacked::start(big(runtime)?)?;
+    let mut host = TargetHost::start(big(runtime)?)?;
     let mut other = host.live.controller()?;
-    other.dial("Big!Big.C*.*", Level::Count, Stay::Held)?;
+    other.dial("Big!Big.C*.*", Level::Count, Lifetime::Held)?;
     host.live.host.ask("call 1", "called 1")?;
-    let mut rude = host.connect()?;
-    rude.hello()?;
-    rude.ask(1, Ask::Subscribe { pattern: Some("Big!*".into()), interval_ms: 10 })?;
+    let mut client = host.connect()?;
+    client.hello()?;
+    client.ask(1, WireCommand::Subscribe { pattern: Some("Big!*".into()), interval_ms: 10 })?;
     let before = host.fact("VmRSS")?;
     for _ in 0..ROUNDS {
         host.live.host.ask("call 1", "called 1")?;
@@ -316,15 +318,15 @@ fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<(
     }
     let grown = host.fact("VmRSS")?.saturating_sub(before);
     ensure!(grown < 64 << 10, "the host grew by {grown} kB");
-    // It reads at last: rows, then what happened meanwhile, exact.
+    // It finally reads rows, then exact sums of everything since.
     let mut expected = other.status(Some("Big!*"))?;
     expected.sort_by_key(|row| row.row);
     let total: u64 = expected.iter().map(|row| row.calls).sum();
     let (mut calls, mut counted) = (std::collections::BTreeMap::new(), 0);
     let deadline = Instant::now() + DEADLINE;
     while counted < total {
-        ensure!(Instant::now() < deadline, "only {counted} of {total} calls were told");
-        match rude.packet()?.context("the subscription ended")? {
+        ensure!(Instant::now() < deadline, "only {counted} of {total} calls were reported");
+        match client.packet()?.context("the subscription ended")? {
             AgentPacket::Event(Event::Rows { rows, .. }) => {
                 for row in rows {
                     counted += row.calls;
@@ -346,28 +348,28 @@ fn who_subscribes_and_never_reads_misses_no_number(runtime: Runtime) -> Result<(
     Ok(())
 }
 
-fn many_short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
-    let host = Attacked::start(shop(runtime)?)?;
+fn short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
+    let host = TargetHost::start(shop(runtime)?)?;
     let mut other = host.live.controller()?;
     let (threads, sockets) = (host.fact("Threads")?, host.sockets()?);
     let mut greeted = 0;
     for round in 0..500 {
-        let mut rude = host.connect()?;
+        let mut client = host.connect()?;
         match round % 4 {
             0 => {}
-            1 => drop(rude.stream.write_all(&[7; 3])),
-            // While sessions before it have not ended yet there may be no place for it.
-            2 => greeted += u32::from(rude.hello().is_ok()),
-            _ if rude.hello().is_ok() => {
+            1 => drop(client.stream.write_all(&[7; 3])),
+            // There may be no room while earlier sessions have not ended yet.
+            2 => greeted += u32::from(client.hello().is_ok()),
+            _ if client.hello().is_ok() => {
                 greeted += 1;
-                drop(rude.ask(1, Ask::Subscribe { pattern: None, interval_ms: 60_000 }));
+                drop(client.ask(1, WireCommand::Subscribe { pattern: None, interval_ms: 60_000 }));
             }
             _ => {}
         }
     }
     ensure!(greeted > 50, "{greeted} of 250 were greeted");
     other.agent_status()?;
-    // Nothing tells when the last thread is gone.
+    // No event announces the end of the last thread.
     let deadline = Instant::now() + DEADLINE;
     while host.fact("Threads")? > threads || host.sockets()? > sockets {
         let (now, open) = (host.fact("Threads")?, host.sockets()?);
@@ -377,20 +379,20 @@ fn many_short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn too_many_sessions_are_turned_away(runtime: Runtime) -> Result<()> {
-    let host = Attacked::start(shop(runtime)?)?;
+fn refuses_too_many_sessions(runtime: Runtime) -> Result<()> {
+    let host = TargetHost::start(shop(runtime)?)?;
     let mut idle = Vec::new();
     for _ in 0..MAX_SESSIONS {
         let mut one = host.connect()?;
         one.hello()?;
         idle.push(one);
     }
-    // Full: one more may still look and stop, nothing else, and not for long.
-    ensure_said(&host.live.redial("status", &[])?, 1, &["already serves 16 controllers"])?;
-    ensure_said(&host.live.redial("off", &[])?, 0, &[])?;
+    // When full, one more session may look and turn off, nothing else, and only briefly.
+    ensure_messages(&host.live.redial("status", &[])?, 1, &["already serves 16 controllers"])?;
+    ensure_messages(&host.live.redial("off", &[])?, 0, &[])?;
     host.connect()?.ensure_closed()?;
     drop(idle.pop());
-    // The agent sees the end of a session in a thread of its own.
+    // A thread of the agent notices the end of a session.
     let deadline = Instant::now() + DEADLINE;
     while Controller::connect(host.live.pid).is_err() {
         ensure!(Instant::now() < deadline, "the place that became free is not given away");

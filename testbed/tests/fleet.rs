@@ -1,5 +1,5 @@
-//! One command for many processes: by name, by a list, those that start later included. Twenty Shops under a name that no
-//! other process has.
+//! One command for many processes: by name or by a list, including those that start later. The tests run twenty
+//! Shops under a name that no other process has.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use redial_testbed::fleet::Program;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::shop::{self, LiveShop};
 use redial_testbed::signals;
-use redial_testbed::under_agent::ensure_said;
+use redial_testbed::under_agent::ensure_messages;
 use serde_json::Value;
 
 const FLEET: usize = 20;
@@ -22,18 +22,18 @@ fn pids(rows: &Value) -> Result<BTreeSet<u32>> {
     Ok(rows.iter().filter_map(|row| row["pid"].as_u64()).map(|pid| pid as u32).collect())
 }
 
-fn all(shops: &[LiveShop]) -> BTreeSet<u32> {
+fn pids_of(shops: &[LiveShop]) -> BTreeSet<u32> {
     shops.iter().map(|shop| shop.pid).collect()
 }
 
-/// Each counts exactly what it does.
+/// Checks that each process counts exactly its own calls.
 fn counts_are_exact(shops: &mut [LiveShop]) -> Result<()> {
     for shop in shops {
         shop.host.ask("truth-reset", "reset")?;
         let before = shop.status()?;
         shop.rounds(2)?;
         let counted = shop.status()?;
-        let of_cart = |method: &str, _: &shop::Counted| method.starts_with("Shop.Cart.");
+        let of_cart = |method: &str, _: &shop::MethodCount| method.starts_with("Shop.Cart.");
         let wrong = shop::differences(&shop.truth()?, &before, &counted, of_cart);
         let inlined = |line: &String| line.contains("already inlined");
         ensure!(wrong.iter().all(inlined), "{}:\n  {}", shop.pid, wrong.join("\n  "));
@@ -42,29 +42,33 @@ fn counts_are_exact(shops: &mut [LiveShop]) -> Result<()> {
     Ok(())
 }
 
-/// All commands on twenty processes at once, two of them without the agent to begin with.
+/// Every command on twenty processes at once, two of them without the agent at first.
 #[test]
 fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     let program = Program::new("Fleet")?;
     let mut shops = program.start(FLEET, FLEET - 2)?;
-    let (everyone, bare) = (all(&shops), all(&shops[FLEET - 2..]));
+    let (everyone, bare) = (pids_of(&shops), pids_of(&shops[FLEET - 2..]));
 
     let part = program.redial("dial", &[CART, "count", "--json"])?;
-    ensure_said(&part, 7, &["runs without the agent", "redial attach", "or use --attach with this command"])?;
-    ensure!(part.stderr.lines().count() == 2, "{}", part.said());
+    ensure_messages(
+        &part,
+        7,
+        &["runs without the agent", "redial attach", "or use --attach with this command"],
+    )?;
+    ensure!(part.stderr.lines().count() == 2, "{}", part.output());
     let with_agent: BTreeSet<u32> = everyone.difference(&bare).copied().collect();
-    ensure!(pids(&part.json()?)? == with_agent, "{}", part.said());
+    ensure!(pids(&part.json()?)? == with_agent, "{}", part.output());
     program.redial("off", &[])?;
 
     let dialled = program.redial("dial", &[CART, "count", "--attach"])?;
-    ensure_said(&dialled, 0, &["loaded the agent into process"])?;
+    ensure_messages(&dialled, 0, &["loaded the agent into process"])?;
     for shop in &shops {
-        ensure!(dialled.stdout.contains(&format!("{}\n", program.title(shop))), "{}", dialled.said());
+        ensure!(dialled.stdout.contains(&format!("{}\n", program.title(shop))), "{}", dialled.output());
     }
-    ensure!(dialled.stdout.matches(" methods matched, ").count() == FLEET, "{}", dialled.said());
+    ensure!(dialled.stdout.matches(" methods matched, ").count() == FLEET, "{}", dialled.output());
     let last =
         format!("kept in 20 processes until turned off: `redial off {}` turns them off\n", program.target());
-    ensure!(dialled.stdout.ends_with(&last), "{}", dialled.said());
+    ensure!(dialled.stdout.ends_with(&last), "{}", dialled.output());
     counts_are_exact(&mut shops)?;
 
     let status = program.redial("status", &["--json"])?.ok()?.json()?;
@@ -77,7 +81,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
         "{methods}"
     );
     let attached = program.redial("attach", &[])?.ok()?;
-    ensure!(attached.stdout.matches(" already\n").count() == FLEET, "{}", attached.said());
+    ensure!(attached.stdout.matches(" already\n").count() == FLEET, "{}", attached.output());
 
     let watched = program.redial("watch", &["--count", "2", "--interval", "50", "--json"])?.ok()?;
     let mut lines =
@@ -85,7 +89,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
     ensure!(
         lines.len() == 2 * FLEET && pids(&Value::Array(lines.clone()))? == everyone,
         "{}",
-        watched.said()
+        watched.output()
     );
     ensure!(lines.pop().is_some_and(|line| line["dials"].as_array().is_some_and(|dials| dials.len() > 5)));
     let watched = program.redial("watch", &["Shop.Cart.Add*", "--count", "1"])?.ok()?;
@@ -95,32 +99,32 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
 
     let list = format!("{},{}", shops[0].pid, shops[1].pid);
     let undone = host::run(host::redial(&["undo", &list, "--json"])?)?.ok()?.json()?;
-    ensure!(pids(&undone)? == all(&shops[..2]), "{undone}");
+    ensure!(pids(&undone)? == pids_of(&shops[..2]), "{undone}");
     let saved = program.redial("save", &[])?;
-    ensure_said(&saved, 2, &["`redial save` saves one process at a time"])?;
+    ensure_messages(&saved, 2, &["`redial save` saves one process at a time"])?;
     let missing = format!("{},{}", shops[0].pid, u32::MAX);
     let off = host::run(host::redial(&["off", &missing])?)?;
-    ensure_said(&off, 7, &[&format!("no process {}", u32::MAX)])?;
+    ensure_messages(&off, 7, &[&format!("no process {}", u32::MAX)])?;
     let off = program.redial("off", &["--json"])?.ok()?.json()?;
     ensure!(pids(&off)? == everyone, "{off}");
     let remaining = off.as_array().context("an array")?.iter().map(|row| row["remaining"].as_u64());
     ensure!(remaining.sum::<Option<u64>>() == Some(0), "{off}");
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))?;
-    ensure_said(&program.redial("off", &[])?, 3, &["no .NET process is called", "redial ps"])
+    ensure_messages(&program.redial("off", &[])?, 3, &["no .NET process is called", "redial ps"])
 }
 
-/// `redial dial name:NAME …` that stays in the foreground, its standard error among its output.
+/// Starts `redial dial name:NAME …` in the foreground, with its standard error in its output.
 fn following(program: &Program, options: &[&str]) -> Result<Host> {
     following_with(program, options, &artefacts::agent()?)
 }
 
-/// The same with that agent library.
+/// The same with the given agent library.
 fn following_with(program: &Program, options: &[&str], library: &Path) -> Result<Host> {
     let target = program.target();
     let words = [&["dial", target.as_str(), CART, "count", "--follow"], options].concat();
     let mut redial = host::redial(&words)?;
     redial.env("REDIAL_AGENT", library);
-    Host::start_heard(&redial)
+    Host::start_with_merged_output(&redial)
 }
 
 fn interrupt(host: Host) -> Result<Outcome> {
@@ -128,7 +132,7 @@ fn interrupt(host: Host) -> Result<Outcome> {
     host.finish()
 }
 
-/// Waits for one line each, in any order.
+/// Waits for the expected lines in any order.
 fn wait_for_all(host: &mut Host, expected: impl Iterator<Item = String>) -> Result<()> {
     let mut expected: BTreeSet<String> = expected.collect();
     while !expected.is_empty() {
@@ -138,9 +142,9 @@ fn wait_for_all(host: &mut Host, expected: impl Iterator<Item = String>) -> Resu
     Ok(())
 }
 
-/// Twenty are dialled, two that start later join, two that are killed disappear; Ctrl-C leaves the dials on.
+/// Twenty are dialled, two that start later join, two that are killed disappear. Ctrl-C leaves the dials on.
 #[test]
-fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
+fn processes_join_and_leave_while_following() -> Result<()> {
     let program = Program::new("Followed")?;
     let mut shops = program.start(FLEET, FLEET)?;
     let mut dial = following(&program, &[])?;
@@ -158,18 +162,22 @@ fn those_that_start_later_join_and_those_that_end_go() -> Result<()> {
     wait_for_all(&mut dial, killed.iter().map(|shop| program.title(shop) + " has ended"))?;
     counts_are_exact(&mut shops)?;
     let status = program.redial("status", &["--json"])?.ok()?.json()?;
-    ensure!(pids(&status)? == all(&shops), "{status}");
+    ensure!(pids(&status)? == pids_of(&shops), "{status}");
     let ended = interrupt(dial)?;
-    ensure!(ended.code()? == 0, "{}", ended.said());
+    ensure!(ended.code()? == 0, "{}", ended.output());
     let status = program.redial("status", &["--json"])?.ok()?.json()?;
     let dialled = status.as_array().context("an array")?;
-    ensure!(pids(&status)? == all(&shops) && dialled.iter().all(|row| row["wanted"] == "count"), "{status}");
+    ensure!(
+        pids(&status)? == pids_of(&shops) && dialled.iter().all(|row| row["wanted"] == "count"),
+        "{status}"
+    );
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
-/// Nothing of the name runs yet. One comes without the agent, which is only told; held dials end with the command.
+/// No process of that name runs yet. One starts without the agent and is only reported. Held dials end with the
+/// command.
 #[test]
-fn what_comes_without_the_agent_is_told() -> Result<()> {
+fn reports_processes_without_the_agent() -> Result<()> {
     let program = Program::new("Unready")?;
     let mut dial = following(&program, &["--hold"])?;
     dial.wait_for("redial: no .NET process is called")?;
@@ -177,24 +185,24 @@ fn what_comes_without_the_agent_is_told() -> Result<()> {
     let mut shops = program.start(2, 1)?;
     let (with_agent, bare) = (program.title(&shops[0]), program.title(&shops[1]));
     wait_for_all(&mut dial, std::iter::once(with_agent + " started"))?;
-    let told = dial.wait_for(&format!("redial: {bare} runs without the agent"))?;
-    ensure!(told.contains("redial attach"), "{told}");
+    let line = dial.wait_for(&format!("redial: {bare} runs without the agent"))?;
+    ensure!(line.contains("redial attach"), "{line}");
     counts_are_exact(&mut shops[..1])?;
     let rows = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
     let state = |pid: u32| rows.as_array()?.iter().find(|row| row["pid"] == pid)?["agent"].as_str();
     ensure!(state(shops[1].pid) == Some("attachable") && state(shops[0].pid) == Some("loaded"), "{rows}");
-    // Someone loads it: then it joins.
+    // Another command loads the agent: then the process joins.
     shops[1].redial("attach", &[])?.ok()?;
     wait_for_all(&mut dial, std::iter::once(bare + " joined"))?;
     counts_are_exact(&mut shops)?;
     let ended = interrupt(dial)?.ok()?;
     for shop in &shops {
-        let gone = ended.said().lines().any(|line| {
+        let gone = ended.output().lines().any(|line| {
             line.contains(&program.title(shop))
                 && line.contains("off: ")
                 && line.ends_with("reverted to the original IL")
         });
-        ensure!(gone, "nothing is said of {}: {}", program.title(shop), ended.said());
+        ensure!(gone, "nothing is said of {}: {}", program.title(shop), ended.output());
     }
     for mut shop in shops {
         let mut controller = redial_testbed::controller::Controller::connect(shop.pid)?;
@@ -208,9 +216,9 @@ fn what_comes_without_the_agent_is_told() -> Result<()> {
     Ok(())
 }
 
-/// With `--attach` the agent is loaded into whatever comes; as JSON every event is one line.
+/// With `--attach` the agent is loaded into every new process; as JSON each event is one line.
 #[test]
-fn what_comes_is_attached_to_where_that_is_asked_for() -> Result<()> {
+fn attach_option_loads_the_agent_into_new_processes() -> Result<()> {
     let program = Program::new("Attached")?;
     let target = program.target();
     let words = ["dial", &target, CART, "count", "--follow", "--attach", "--json"];
@@ -235,11 +243,11 @@ fn what_comes_is_attached_to_where_that_is_asked_for() -> Result<()> {
     interrupt(dial)?.ok().map(drop)
 }
 
-/// An attach that fails is tried again, and told once; a process that ends before it worked is in nobody's way.
+/// A failed attach is tried again and reported once. A process that ends before it worked blocks nothing.
 #[test]
-fn an_attach_that_fails_at_first_is_tried_again() -> Result<()> {
+fn retries_a_failed_attach() -> Result<()> {
     let program = Program::new("Retried")?;
-    let library = program.agent_to_come();
+    let library = program.late_agent();
     let mut dial = following_with(&program, &["--attach"], &library)?;
     dial.wait_for(&format!("following {}; Ctrl-C stops following", program.target()))?;
     let mut shops = program.start(2, 0)?;
@@ -265,15 +273,15 @@ fn an_attach_that_fails_at_first_is_tried_again() -> Result<()> {
     shops.extend(later);
     counts_are_exact(&mut shops)?;
     let done = interrupt(dial)?;
-    ensure!(done.code()? == 7, "one was never turned: {}", done.said());
-    ensure!(!done.stdout.contains(&(program.title(&ended) + " joined")), "{}", done.said());
-    ensure!(done.stdout.matches(missing).count() == 2, "each failure is told once: {}", done.said());
+    ensure!(done.code()? == 7, "one was never turned: {}", done.output());
+    ensure!(!done.stdout.contains(&(program.title(&ended) + " joined")), "{}", done.output());
+    ensure!(done.stdout.matches(missing).count() == 2, "each failure is reported once: {}", done.output());
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
-/// What is turned in a process before its modules are loaded is no failure: it says what it waits for.
+/// Dialling a process before its modules are loaded is not a failure: the command reports what it waits for.
 #[test]
-fn what_loads_later_is_waited_for() -> Result<()> {
+fn waits_for_modules_that_load_later() -> Result<()> {
     let program = Program::new("Awaited")?;
     let target = program.target();
     let redial = host::redial(&["dial", &target, "No.Such.Thing", "count", "--follow", "--later"])?;
@@ -287,9 +295,10 @@ fn what_loads_later_is_waited_for() -> Result<()> {
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
-/// What all of them count is added up, for people and programs; what is off again is a number, and a row with `--all`.
+/// Calls of all processes are added up, as text and as JSON. Rows that are off again are a number, or rows with
+/// `--all`.
 #[test]
-fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
+fn adds_up_numbers_and_folds_rows_that_are_off() -> Result<()> {
     let program = Program::new("Summed")?;
     let mut shops = program.start(3, 3)?;
     program.redial("dial", &[CART, "count"])?.ok()?;
@@ -307,40 +316,40 @@ fn numbers_are_added_up_and_what_is_off_is_folded() -> Result<()> {
     let numbers = ["processes", "wanted", "live", "calls"].map(|field| row[field].as_u64());
     ensure!(numbers == [Some(3), Some(3), Some(3), Some(truth)], "{row} for {truth} calls");
     let status = program.redial("status", &["--sum"])?.ok()?;
-    ensure!(status.stdout.contains("3 of 3 live  Shop!Shop.Cart.Add(int)"), "{}", status.said());
+    ensure!(status.stdout.contains("3 of 3 live  Shop!Shop.Cart.Add(int)"), "{}", status.output());
     ensure!(
         status.stdout.lines().last().is_some_and(|line| line.starts_with("3 processes: ")),
         "{}",
-        status.said()
+        status.output()
     );
 
     let watched = program.redial("watch", &["--sum", "--json", "--count", "2", "--interval", "200"])?.ok()?;
     let lines: Vec<Value> = watched.stdout.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    ensure!(lines.len() == 2 && lines[1]["processes"] == 3, "{}", watched.said());
-    ensure!(add(&lines[1]["dials"])?["calls"] == truth, "{}", watched.said());
+    ensure!(lines.len() == 2 && lines[1]["processes"] == 3, "{}", watched.output());
+    ensure!(add(&lines[1]["dials"])?["calls"] == truth, "{}", watched.output());
     let watched = program.redial("watch", &["--count", "1"])?.ok()?;
     let heads: Vec<&str> = watched.stdout.lines().filter(|line| line.contains("PER SECOND")).collect();
-    ensure!(heads.len() == 1 && heads[0].trim().starts_with("PID "), "{}", watched.said());
+    ensure!(heads.len() == 1 && heads[0].trim().starts_with("PID "), "{}", watched.output());
 
-    // One stays on, in one of them.
+    // One dial stays on, in one of the processes.
     program.redial("off", &[])?.ok()?;
     shops[0].redial("dial", &["Shop.Cart.Add", "count"])?.ok()?;
     let status = shops[0].redial("status", &[])?.ok()?;
     ensure!(
         status.stdout.contains("are off again (") && status.stdout.contains("--all"),
         "{}",
-        status.said()
+        status.output()
     );
-    ensure!(!status.stdout.contains("Shop.Cart.Peek"), "{}", status.said());
+    ensure!(!status.stdout.contains("Shop.Cart.Peek"), "{}", status.output());
     let all = shops[0].redial("status", &["--all"])?.ok()?;
-    ensure!(all.stdout.contains("Shop.Cart.Peek") && !all.stdout.contains("--all"), "{}", all.said());
+    ensure!(all.stdout.contains("Shop.Cart.Peek") && !all.stdout.contains("--all"), "{}", all.output());
     let json = shops[0].redial("status", &["--json"])?.ok()?.json()?;
     ensure!(json.as_array().is_some_and(|rows| rows.len() > 5), "JSON leaves nothing out: {json}");
     let row = add(&program.redial("status", &["--sum", "--json"])?.ok()?.json()?)?;
     ensure!((row["processes"].as_u64(), row["wanted"].as_u64()) == (Some(3), Some(1)), "{row}");
     let watched = shops[1].redial("watch", &["--count", "1"])?.ok()?;
-    ensure!(watched.stdout.contains("no method is dialled"), "{}", watched.said());
+    ensure!(watched.stdout.contains("no method is dialled"), "{}", watched.output());
     let none = program.redial("watch", &["Nope.*", "--sum", "--count", "1", "--interval", "50"])?;
-    ensure_said(&none, 6, &["no dialled method matched 'Nope.*'"])?;
+    ensure_messages(&none, 6, &["no dialled method matched 'Nope.*'"])?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }

@@ -1,4 +1,4 @@
-//! The harness itself: hosts are spoken to, failures carry what was said, nothing is left behind.
+//! Tests of the harness itself: hosts answer lines, failures contain the output, nothing is left behind.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -12,7 +12,7 @@ fn shell(script: &str) -> Command {
 }
 
 #[test]
-fn lines_go_both_ways() -> anyhow::Result<()> {
+fn exchanges_lines() -> anyhow::Result<()> {
     let mut host = Host::start(shell("echo ready; while read line; do echo \"got $line\"; done; exit 7"))?;
     host.wait_for("ready")?;
     assert_eq!(host.ask("one", "got ")?, "one");
@@ -26,7 +26,7 @@ fn lines_go_both_ways() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_host_that_ends_early_is_an_error_with_its_words() -> anyhow::Result<()> {
+fn early_end_is_an_error_with_the_output() -> anyhow::Result<()> {
     let mut host = Host::start(shell("echo before; echo trouble >&2; exit 3"))?;
     let error = host.wait_for("ready").expect_err("it never says that").to_string();
     assert!(error.contains("before printing \"ready\""), "{error}");
@@ -36,11 +36,11 @@ fn a_host_that_ends_early_is_an_error_with_its_words() -> anyhow::Result<()> {
 }
 
 #[test]
-fn dropping_a_host_kills_what_it_started() -> anyhow::Result<()> {
+fn dropping_a_host_kills_its_processes() -> anyhow::Result<()> {
     let mut host = Host::start(shell("sleep 1000 & echo $!; wait"))?;
     let grandchild: i32 = host.next_line()?.parse()?;
     drop(host);
-    // The orphan is reaped by the system's first process or, where that does not reap, stays a zombie: both are dead.
+    // The system's first process reaps the orphan or leaves it as a zombie. Dead either way.
     for _ in 0..1000 {
         match std::fs::read_to_string(format!("/proc/{grandchild}/stat")) {
             Err(_) => return Ok(()),
@@ -52,13 +52,13 @@ fn dropping_a_host_kills_what_it_started() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_a_sentence() {
+fn missing_program_is_a_sentence() {
     let error = Host::start(Command::new("no-such-program-of-redial")).expect_err("it is not there");
     assert_eq!(error.to_string(), "no-such-program-of-redial cannot be started");
 }
 
 #[test]
-fn json_and_exit_codes_are_read() -> anyhow::Result<()> {
+fn reads_json_and_exit_codes() -> anyhow::Result<()> {
     let outcome = host::run(shell("echo '[{\"pid\":5}]'"))?.ok()?;
     assert_eq!(outcome.json()?[0]["pid"], 5);
     let outcome = host::run(shell("echo no; exit 6"))?;

@@ -1,5 +1,5 @@
-//! `redial il` and what the agent answers it with: every body of a whole program as a decoder reads it from the file, each
-//! token with a name, the probe marked, and a sentence for what has no IL.
+//! `redial il` and the agent's answers: every body of a whole program as a decoder reads it from the file, each
+//! token with a name, the probe marked, and a sentence for methods without IL.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use redial_protocol::il::{IlBody, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::reason::Reason;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::generate::random_methods;
 use redial_testbed::pe::Assembly;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use redial_testbed::under_agent::ensure_said;
+use redial_testbed::under_agent::ensure_messages;
 use redial_testbed::{on_each_runtime, programs, under_agent};
 use serde_json::Value;
 
 on_each_runtime!(
-    every_body_of_a_program_is_shown,
-    the_probe_is_marked,
-    what_a_user_reads,
-    what_the_probe_adds_is_marked,
-    large_bodies_are_shown_whole,
-    what_has_no_il_says_so
+    shows_every_body_of_a_program,
+    marks_the_probe,
+    prints_il_for_people,
+    marks_variables_and_clauses_of_the_probe,
+    shows_large_bodies_whole,
+    reports_methods_without_il
 );
 
-fn every_body_of_a_program_is_shown(runtime: Runtime) -> Result<()> {
+fn shows_every_body_of_a_program(runtime: Runtime) -> Result<()> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     let mut controller = Controller::connect(shop.pid)?;
     let assembly = Assembly::read(programs::shop()?.dll())?.context("Shop has metadata")?;
@@ -41,7 +41,7 @@ fn every_body_of_a_program_is_shown(runtime: Runtime) -> Result<()> {
         }
         let (body, lines) = show(&mut controller, module, method.token, false)?
             .map_err(|refusal| anyhow::anyhow!("{}: {refusal:?}", method.name))?;
-        ensure_read_as(&decode(assembly.body(method.rva)?)?, &body, &lines)
+        ensure_same_body(&decode(assembly.body(method.rva)?)?, &body, &lines)
             .with_context(|| method.name.to_owned())?;
         ensure!(body.source == IlSource::Original && lines.iter().all(|line| !line.inserted));
         for line in lines.iter().filter(|line| line.token.is_some()) {
@@ -56,8 +56,8 @@ fn every_body_of_a_program_is_shown(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Before it is dialled, while it is, and that off means the original.
-fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
+/// Before, during and after the dial; off means the original IL.
+fn marks_the_probe(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 1, &[])?;
     let mut controller = Controller::connect(shop.pid)?;
     let assembly = Assembly::read(programs::shop()?.dll())?.context("Shop has metadata")?;
@@ -75,7 +75,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
             ensure!(body.source == source, about());
             let probe = lines.iter().take_while(|line| line.inserted).count();
             ensure!(probe > 4 && lines.iter().skip(probe).all(|line| !line.inserted), about());
-            // What stands after it is the method, further down; a branch may have grown.
+            // The method's own code follows the probe at higher offsets; a branch may have grown.
             let original = decode(assembly.body(method.rva)?)?;
             let names = |name: &str| name.trim_end_matches(".s").to_owned();
             let own: Vec<_> = lines.iter().skip(probe).map(|line| names(&line.opcode)).collect();
@@ -95,7 +95,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
                 },
                 about()
             );
-            // Foreseen is what it becomes, the slot's number aside.
+            // The plan shows the later body, except for the slot's number.
             let opcodes: Vec<String> = lines
                 .iter()
                 .take(probe)
@@ -103,10 +103,10 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
                 .filter(|name| !name.starts_with("ldc.i4"))
                 .collect();
             let before = seen.entry(method.token).or_insert_with(|| (opcodes.clone(), body.locals.clone()));
-            ensure!(*before == (opcodes, body.locals.clone()), "not as foreseen: {before:?}, {}", about());
+            ensure!(*before == (opcodes, body.locals.clone()), "not as planned: {before:?}, {}", about());
         }
         if source == IlSource::Preview {
-            controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+            controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
             shop.rounds(3)?;
         } else {
             controller.all_off()?;
@@ -116,7 +116,7 @@ fn the_probe_is_marked(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-fn what_a_user_reads(runtime: Runtime) -> Result<()> {
+fn prints_il_for_people(runtime: Runtime) -> Result<()> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     let read = |arguments: &[&str]| -> Result<String> { Ok(shop.redial("il", arguments)?.ok()?.stdout) };
     let ordinary = read(&["Shop.Cart.Add(int)"])?;
@@ -137,18 +137,18 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
         instrumented.contains("\n+ IL_0000  ") && instrumented.contains("would get it"),
         "{instrumented}"
     );
-    let told: Value = serde_json::from_str(&read(&["Shop.LiveMode.Obey", "--json"])?)?;
-    ensure!(told["source"] == "original" && told["clauses"][0]["kind"] == "filter", "{told}");
-    ensure!(told["instructions"][0]["opcode"] == "ldstr", "{told}");
+    let printed: Value = serde_json::from_str(&read(&["Shop.LiveMode.Obey", "--json"])?)?;
+    ensure!(printed["source"] == "original" && printed["clauses"][0]["kind"] == "filter", "{printed}");
+    ensure!(printed["instructions"][0]["opcode"] == "ldstr", "{printed}");
 
     let several = shop.redial("il", &["Shop.Cart.Add"])?;
-    ensure_said(&several, 2, &["2 methods match; choose one: 'Shop!Shop.Cart.Add(int)' or "])?;
-    ensure_said(&shop.redial("il", &["Shop.Cart.Ad"])?, 6, &["nothing matched"])?;
-    ensure_said(&shop.redial("il", &["Shop.Cart.Add(int"])?, 2, &["Shop.Cart.Add(int"])?;
+    ensure_messages(&several, 2, &["2 methods match; choose one: 'Shop!Shop.Cart.Add(int)' or "])?;
+    ensure_messages(&shop.redial("il", &["Shop.Cart.Ad"])?, 6, &["nothing matched"])?;
+    ensure_messages(&shop.redial("il", &["Shop.Cart.Add(int"])?, 2, &["Shop.Cart.Add(int"])?;
     let module = Controller::connect(shop.pid).and_then(|mut controller| module(&mut controller, "Shop"))?;
     let id = format!("{:#x}", module.module_id);
     shop.redial("il", &["Shop.Cart.Add(int)", "--copy", &id])?.ok()?;
-    ensure_said(
+    ensure_messages(
         &shop.redial("il", &["Shop.Cart.Add(int)", "--copy", "0x10"])?,
         6,
         &["the only matching method is not in module 0x10"],
@@ -156,28 +156,28 @@ fn what_a_user_reads(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Own variables and clauses stand first, as they were; what the probe adds, behind them, is marked.
-fn what_the_probe_adds_is_marked(runtime: Runtime) -> Result<()> {
+/// The method's own variables and clauses come first and unchanged; the probe's follow with a mark.
+fn marks_variables_and_clauses_of_the_probe(runtime: Runtime) -> Result<()> {
     const METHOD: &str = "Shop.LiveMode.Obey";
     for level in ["count", "time"] {
         let dial = format!("Shop!*={level}");
         let shop = LiveShop::start(runtime, &["--dial", &dial], 1, &[])?;
         let read = |more: &[&str]| -> Result<Vec<String>> {
-            let told = shop.redial("il", &[&[METHOD], more].concat())?.ok()?.stdout;
-            Ok(told.lines().map(str::to_owned).collect())
+            let printed = shop.redial("il", &[&[METHOD], more].concat())?.ok()?.stdout;
+            Ok(printed.lines().map(str::to_owned).collect())
         };
         let (own, probed) = (read(&[])?, read(&["--instrumented"])?);
         let locals = |lines: &[String], mark: &str| -> Vec<String> {
             lines.iter().filter(|line| line.starts_with(&format!("{mark} local "))).cloned().collect()
         };
         ensure!(!locals(&own, " ").is_empty() && locals(&own, " ") == locals(&probed, " "), "{probed:#?}");
-        // `  try IL_0000 to IL_0005 catch …`: where it stands is another place.
+        // `  try IL_0000 to IL_0005 catch …`: offsets differ.
         let clauses = |lines: &[String], mark: &str| -> Vec<String> {
             let of_clauses = lines.iter().filter_map(|line| line.strip_prefix(&format!("{mark} try ")));
             of_clauses.filter_map(|of| of.split(' ').nth(3).map(str::to_owned)).collect()
         };
         ensure!(!clauses(&own, " ").is_empty() && clauses(&own, " ") == clauses(&probed, " "), "{probed:#?}");
-        // Counting, the body lets the collector in where the runtime does not do so by itself.
+        // At level count, the body lets the garbage collector in where the runtime does not do so itself.
         let added = if level == "time" { "fault" } else { "finally" };
         let none_needed = level == "count" && runtime == Runtime::V8_0;
         let added = if none_needed { vec![] } else { vec![added.to_owned()] };
@@ -190,7 +190,7 @@ fn what_the_probe_adds_is_marked(runtime: Runtime) -> Result<()> {
 }
 
 /// More than 64 KiB of code, and a `switch`, in random IL.
-fn large_bodies_are_shown_whole(runtime: Runtime) -> Result<()> {
+fn shows_large_bodies_whole(runtime: Runtime) -> Result<()> {
     let folder = random_methods(1)?;
     let mut command = programs::named("randomil")?.command(runtime)?;
     command.arg("run").arg(&folder);
@@ -203,7 +203,7 @@ fn large_bodies_are_shown_whole(runtime: Runtime) -> Result<()> {
         let method = method?;
         let (body, lines) = show(&mut controller, module, method.token, false)?
             .map_err(|refusal| anyhow::anyhow!("{}: {refusal:?}", method.name))?;
-        ensure_read_as(&decode(assembly.body(method.rva)?)?, &body, &lines)
+        ensure_same_body(&decode(assembly.body(method.rva)?)?, &body, &lines)
             .with_context(|| method.name.to_owned())?;
         largest = largest.max(body.code_size);
         switches += lines.iter().filter(|line| line.opcode == "switch" && !line.targets.is_empty()).count();
@@ -214,14 +214,14 @@ fn large_bodies_are_shown_whole(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
+fn reports_methods_without_il(runtime: Runtime) -> Result<()> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     let mut controller = Controller::connect(shop.pid)?;
     let core = "System.Private.CoreLib!";
     let dispose = format!("{core}System.IDisposable.Dispose");
-    ensure_said(&shop.redial("il", &[&dispose])?, 1, &["it has no IL (abstract, interface or extern)"])?;
+    ensure_messages(&shop.redial("il", &[&dispose])?, 1, &["it has no IL (abstract, interface or extern)"])?;
     let invoke = format!("{core}System.Func<T>.Invoke");
-    ensure_said(&shop.redial("il", &[&invoke])?, 1, &["the runtime supplies its code"])?;
+    ensure_messages(&shop.redial("il", &[&invoke])?, 1, &["the runtime supplies its code"])?;
 
     let answer =
         controller.ask(WireCommand::Methods { pattern: Some(format!("{core}*")), limit: u64::MAX })?;
@@ -232,10 +232,10 @@ fn what_has_no_il_says_so(runtime: Runtime) -> Result<()> {
     let native = format!("{core}{:#010x}", native.context("a core library has P/Invokes")?);
     for further in [&[][..], &["--instrumented"]] {
         let arguments = [&[native.as_str()], further].concat();
-        ensure_said(&shop.redial("il", &arguments)?, 1, &["it is a P/Invoke to native code"])?;
+        ensure_messages(&shop.redial("il", &arguments)?, 1, &["it is a P/Invoke to native code"])?;
     }
 
-    // Of another life of the module, or of no method.
+    // A key of another generation of the module, or a token of no method.
     let module = module(&mut controller, "Shop")?;
     let elsewhere = ModuleKey { generation: module.generation + 1, ..module };
     for (module, token) in [(elsewhere, 0x0600_0001), (module, 0x06FF_FFFF), (module, 0x0200_0001)] {
@@ -252,9 +252,9 @@ fn module(controller: &mut Controller, name: &str) -> Result<ModuleKey> {
     Ok(modules.iter().find(|module| module.name == name).with_context(|| format!("no {name}"))?.key)
 }
 
-type Shown = Result<(IlBody, Vec<IlLine>), Refusal>;
+type IlReply = Result<(IlBody, Vec<IlLine>), Refusal>;
 
-fn show(controller: &mut Controller, module: ModuleKey, token: u32, instrumented: bool) -> Result<Shown> {
+fn show(controller: &mut Controller, module: ModuleKey, token: u32, instrumented: bool) -> Result<IlReply> {
     let copy = CopyKey { module, token: MethodToken(token) };
     let answer = controller.ask(WireCommand::Il { copy, instrumented })?;
     match answer.reply {
@@ -267,8 +267,8 @@ fn show(controller: &mut Controller, module: ModuleKey, token: u32, instrumented
     }
 }
 
-/// The lines and clauses are those of the body as it was decoded from the file.
-fn ensure_read_as(expected: &Body, body: &IlBody, lines: &[IlLine]) -> Result<()> {
+/// Checks that lines and clauses equal those decoded from the file.
+fn ensure_same_body(expected: &Body, body: &IlBody, lines: &[IlLine]) -> Result<()> {
     let offset = |label: Label| match expected.at(label) {
         Some(instruction) => instruction.old_offset.unwrap_or_default(),
         None => expected.old_code_size,

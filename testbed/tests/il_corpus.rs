@@ -1,7 +1,8 @@
 //! Every method body of every assembly of the three frameworks goes through the agent's IL engine.
 //!
-//! Unedited, its code and its clauses come back byte for byte. With a probe before everything, and with instructions
-//! strewn all over (so that short branches grow), it passes the verifier and is still the same program.
+//! Unedited, code and clauses come back byte for byte. With a probe at the front, and with instructions
+//! inserted everywhere (so that short branches grow), the body passes the verifier and is still the same
+//! program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ fn every_framework_body_survives() -> Result<()> {
             found.clauses,
             found.grown
         );
-        // A reader that finds little would make this test pass for nothing.
+        // A reader that finds too little must not pass the test.
         ensure!(found.assemblies > 100 && found.bodies > 80_000, "{} has too few bodies", runtime.name());
         failures.extend(found.failures);
     }
@@ -52,7 +53,7 @@ fn every_framework_body_survives() -> Result<()> {
 }
 
 #[derive(Default)]
-struct Found {
+struct Summary {
     assemblies: usize,
     bodies: usize,
     code: usize,
@@ -61,10 +62,10 @@ struct Found {
     failures: Vec<(String, String)>,
 }
 
-/// Goes through the assemblies on every core.
-fn run(assemblies: &[PathBuf]) -> Result<Found> {
+/// Processes the assemblies on all cores.
+fn run(assemblies: &[PathBuf]) -> Result<Summary> {
     let next = AtomicUsize::new(0);
-    let total = Mutex::new(Found::default());
+    let total = Mutex::new(Summary::default());
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     let work = || -> Result<()> {
         while let Some(path) = assemblies.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -86,8 +87,8 @@ fn run(assemblies: &[PathBuf]) -> Result<Found> {
     Ok(total.into_inner().unwrap())
 }
 
-fn assembly(path: &Path) -> Result<Found> {
-    let mut found = Found::default();
+fn assembly(path: &Path) -> Result<Summary> {
+    let mut found = Summary::default();
     let Some(assembly) = Assembly::read(path)? else { return Ok(found) };
     found.assemblies = 1;
     for method in assembly.methods() {
@@ -105,17 +106,17 @@ fn assembly(path: &Path) -> Result<Found> {
     Ok(found)
 }
 
-fn body(assembly: &Assembly, method: &MethodDef<'_>, found: &mut Found) -> Result<()> {
+fn body(assembly: &Assembly, method: &MethodDef<'_>, found: &mut Summary) -> Result<()> {
     let bytes = assembly.body(method.rva)?;
     signatures(assembly, method, decode(bytes)?.local_sig).context("signatures")?;
     let shapes = AssemblyShapes { assembly, own: parse_method(method.signature)? };
     let original = decode(bytes)?;
     found.code += original.old_code_size as usize;
     found.clauses += original.clauses.len();
-    unedited(bytes, &original, &shapes).context("unedited")?;
+    check_unedited(bytes, &original, &shapes).context("unedited")?;
     with_probe(bytes, &original, &shapes).context("with a probe")?;
     timed(bytes, &original, &shapes, method).context("timed")?;
-    found.grown += strewn(&original, &shapes).context("strewn")?;
+    found.grown += check_insertions(&original, &shapes).context("strewn")?;
     Ok(())
 }
 
@@ -140,8 +141,8 @@ impl TypeNames for Names<'_> {
     }
 }
 
-/// Code and clauses are compared as bytes, found anew by the numbers in the header.
-fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
+/// Compares code and clauses as bytes, located again by the numbers in the header.
+fn check_unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Result<()> {
     let encoded = encode(original)?;
     let header = if bytes[0] & 3 == 2 { 1 } else { 12 };
     let size = original.old_code_size as usize;
@@ -149,7 +150,7 @@ fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Resul
     let new_code_end = encoded.header_size + size;
     ensure!(bytes[header..code_end] == encoded.bytes[encoded.header_size..new_code_end], "code differs");
     if !original.clauses.is_empty() {
-        // The first word of the section has its size, which some compilers count without that word.
+        // The first word of the section contains its size; some compilers do not count that word.
         let clauses = code_end.next_multiple_of(4) + 4;
         let new_clauses = new_code_end.next_multiple_of(4) + 4;
         let new = &encoded.bytes[new_clauses..];
@@ -161,12 +162,12 @@ fn unedited(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Resul
     }
     ensure!(encoded.map.iter().all(|(old, new)| old == new), "instructions moved: {:?}", encoded.map);
     let verified = verify(&encoded.bytes, shapes)?;
-    // A tiny header's depth is not the body's own.
+    // A tiny header has a fixed stack depth, not the body's own.
     ensure!(Body { max_stack: original.max_stack, ..verified } == *original, "decoding again differs");
     Ok(())
 }
 
-/// Call sites in a form.
+/// Returns call sites of a form.
 fn sites(form: CallForm) -> CallSites {
     CallSites { always: AssemblyShapes::PROBE, seldom: AssemblyShapes::PROBE, form }
 }
@@ -183,8 +184,8 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
     Ok(())
 }
 
-/// A timed body: sound to the last value on the stack, with the method's own instructions in their order, each where the
-/// map says.
+/// Checks a timed body: sound to the last value on the stack, with the method's own instructions in order and
+/// at the offsets of the map.
 fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &MethodDef<'_>) -> Result<()> {
     let result = result_variable(method.signature).map_err(|why| anyhow!(why.sentence()))?;
     ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
@@ -205,7 +206,7 @@ fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &Me
         let own = |offset: Option<u32>| timed.instructions.iter().find(|one| one.old_offset == offset);
         ensure!(at.len() == original.instructions.len(), "the map has {} entries", at.len());
         ensure!(rewritten.map[0].1 == timed.instructions[before].old_offset.unwrap_or(0), "the map's first");
-        // Looked up in order; a body of a thousand instructions would be slow otherwise.
+        // A sample in order: a check of every instruction would be slow in long bodies.
         for instruction in original.instructions.iter().step_by(original.instructions.len() / 64 + 1) {
             let new = instruction.old_offset.and_then(|old| at.get(&old)).and_then(|new| own(Some(*new)));
             let same = new.is_some_and(|new| match instruction.opcode {
@@ -243,8 +244,8 @@ fn probed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, prologue: 
     same_program(&original, &probed, &probed.instructions[probe.len()..], &moved)
 }
 
-/// Inserts before many instructions; says how many branches grew.
-fn strewn(original: &Body, shapes: &AssemblyShapes<'_>) -> Result<usize> {
+/// Inserts before many instructions and returns the number of branches that grew.
+fn check_insertions(original: &Body, shapes: &AssemblyShapes<'_>) -> Result<usize> {
     let mut edited = original.clone();
     let mut edit = Edit::new();
     let mut moved_to: Vec<Label> = Vec::new();
@@ -280,14 +281,15 @@ fn strewn(original: &Body, shapes: &AssemblyShapes<'_>) -> Result<usize> {
         .count())
 }
 
-/// A `ret` that a `tail.` call needs right behind it.
+/// Returns whether this is the `ret` that must directly follow a `tail.` call.
 fn before_tail_ret(body: &Body, index: usize) -> bool {
     index >= 2
         && body.instructions[index].opcode == Opcode::RET
         && body.instructions[..index - 1].iter().rev().take(4).any(|before| before.opcode == Opcode::TAIL)
 }
 
-/// Compares `kept` (the instructions of `new` that come from `old`) and the clauses, labels through `moved`.
+/// Compares `kept` (the instructions of `new` that come from `old`) and the clauses, mapping labels with
+/// `moved`.
 fn same_program(old: &Body, new: &Body, kept: &[Instruction], moved: &dyn Fn(Label) -> Label) -> Result<()> {
     ensure!(old.instructions.len() == kept.len(), "the number of instructions differs");
     for (old, new) in old.instructions.iter().zip(kept) {
@@ -326,7 +328,7 @@ struct AssemblyShapes<'a> {
 }
 
 impl AssemblyShapes<'_> {
-    /// A StandAloneSig past any that an assembly has.
+    /// A StandAloneSig beyond those of any assembly.
     const PROBE: u32 = 0x11FF_FFFF;
 }
 

@@ -1,5 +1,5 @@
-//! The agent's decoder reads every method body of the frameworks, and of random IL, just as another reader does
-//! (`programs/readil.cs`): header, instructions with their offsets, names and operands, and clauses.
+//! The agent's decoder reads every method body of the frameworks and of random IL exactly as an independent
+//! reader does (`programs/readil.cs`): header, instructions with offsets, names and operands, and clauses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ on_each_runtime!(every_framework_body_reads_the_same);
 
 fn every_framework_body_reads_the_same(runtime: Runtime) -> Result<()> {
     let read = compare(&format!("framework-{}", runtime.name()), &runtime.ensure()?.framework_assemblies()?)?;
-    // A reader that finds little would make this test pass for nothing.
+    // A reader that finds too little must not pass the test.
     ensure!(read.bodies > 80_000 && read.instructions > 2_000_000 && read.clauses > 5_000, "{read:?}");
     Ok(())
 }
 
-/// .NET Core 3.1.2, ASP.NET Core 3.1, and the C# compiler with what it needs.
+/// .NET Core 3.1.2, ASP.NET Core 3.1, and the C# compiler with its dependencies.
 #[test]
 fn every_body_of_large_libraries_reads_the_same() -> Result<()> {
     let sdk = Runtime::SDK_3_1.ensure()?.root();
@@ -38,13 +38,13 @@ fn every_body_of_large_libraries_reads_the_same() -> Result<()> {
     Ok(())
 }
 
-/// .NET 10, ASP.NET Core with it, and a program on them: what one file has in it.
+/// .NET 10, its ASP.NET Core, and a program on them: the content of one file.
 #[test]
 #[cfg(target_os = "linux")]
 fn every_body_of_a_single_file_program_reads_the_same() -> Result<()> {
     let program = runtimes::single_file_program()?;
     let reader = programs::named("readil")?;
-    // The reader's folder is named after the hash of its source.
+    // The name of the reader's folder is the hash of its source.
     let recipe = format!("{}\n{}", packages::SINGLE_FILE_10_0.sha256, reader.folder().display());
     let folder = cache::ensure("generated/single-file-assemblies", &recipe, |into| {
         let mut command = reader.command(Runtime::V8_0)?;
@@ -78,28 +78,28 @@ fn every_random_body_reads_the_same() -> Result<()> {
     Ok(())
 }
 
-/// What a body comes to: instructions, clauses, and a hash of everything.
-type Account = (usize, usize, u64);
+/// Summary of a body: instructions, clauses, and a hash of everything.
+type BodySummary = (usize, usize, u64);
 
 #[derive(Debug, Default)]
-struct Read {
+struct Totals {
     bodies: usize,
     instructions: usize,
     clauses: usize,
 }
 
-fn compare(what: &str, files: &[PathBuf]) -> Result<Read> {
-    let mut read = Read::default();
+fn compare(what: &str, files: &[PathBuf]) -> Result<Totals> {
+    let mut read = Totals::default();
     let mut wrong = Vec::new();
-    for (file, theirs) in others(what, files)? {
-        let ours = ours(&file).with_context(|| format!("in {}", file.display()))?;
-        for (token, account) in &ours {
+    for (file, theirs) in read_with_other_reader(what, files)? {
+        let ours = our_summaries(&file).with_context(|| format!("in {}", file.display()))?;
+        for (token, summary) in &ours {
             read.bodies += 1;
-            read.instructions += account.0;
-            read.clauses += account.1;
-            if theirs.get(token) != Some(account) {
+            read.instructions += summary.0;
+            read.clauses += summary.1;
+            if theirs.get(token) != Some(summary) {
                 let other = theirs.get(token);
-                wrong.push(format!("{} {token:08x}: {account:x?}, not {other:x?}", file.display()));
+                wrong.push(format!("{} {token:08x}: {summary:x?}, not {other:x?}", file.display()));
             }
         }
         wrong.extend(
@@ -120,8 +120,11 @@ fn compare(what: &str, files: &[PathBuf]) -> Result<Read> {
     Ok(read)
 }
 
-/// What the other reader says, by file and method token.
-fn others(what: &str, files: &[PathBuf]) -> Result<Vec<(PathBuf, BTreeMap<u32, Account>)>> {
+/// Returns the other reader's summaries by file and method token.
+fn read_with_other_reader(
+    what: &str,
+    files: &[PathBuf],
+) -> Result<Vec<(PathBuf, BTreeMap<u32, BodySummary>)>> {
     let list = cache::folder().join(format!("readil-{what}-{}", std::process::id()));
     let lines: Vec<String> = files.iter().map(|file| format!("{}\n", file.display())).collect();
     fs::write(&list, lines.concat())?;
@@ -129,7 +132,7 @@ fn others(what: &str, files: &[PathBuf]) -> Result<Vec<(PathBuf, BTreeMap<u32, A
     command.arg(&list);
     let outcome = host::run(command)?.ok()?;
     fs::remove_file(&list)?;
-    let mut read: Vec<(PathBuf, BTreeMap<u32, Account>)> = Vec::new();
+    let mut read: Vec<(PathBuf, BTreeMap<u32, BodySummary>)> = Vec::new();
     for line in outcome.stdout.lines() {
         if let Some(file) = line.strip_prefix("file ") {
             read.push((file.into(), BTreeMap::new()));
@@ -138,19 +141,19 @@ fn others(what: &str, files: &[PathBuf]) -> Result<Vec<(PathBuf, BTreeMap<u32, A
         let of_file = || format!("{line:?} of the other reader");
         let words: Vec<&str> = line.split(' ').collect();
         let [token, instructions, clauses, hash] = words[..] else { anyhow::bail!(of_file()) };
-        let account = (
+        let summary = (
             instructions.parse().with_context(of_file)?,
             clauses.parse().with_context(of_file)?,
             u64::from_str_radix(hash, 16).with_context(of_file)?,
         );
         let (_, methods) = read.last_mut().with_context(of_file)?;
-        methods.insert(u32::from_str_radix(token, 16).with_context(of_file)?, account);
+        methods.insert(u32::from_str_radix(token, 16).with_context(of_file)?, summary);
     }
     ensure!(read.len() == files.len(), "{} files read of {}", read.len(), files.len());
     Ok(read)
 }
 
-fn ours(file: &Path) -> Result<BTreeMap<u32, Account>> {
+fn our_summaries(file: &Path) -> Result<BTreeMap<u32, BodySummary>> {
     let mut read = BTreeMap::new();
     let Some(assembly) = Assembly::read(file)? else { return Ok(read) };
     for method in assembly.methods() {
@@ -164,7 +167,7 @@ fn ours(file: &Path) -> Result<BTreeMap<u32, Account>> {
     Ok(read)
 }
 
-/// FNV-1a of every number in a body, eight bytes each, and the instructions' names.
+/// Hashes every number in a body, eight bytes each, and the instructions' names, with FNV-1a.
 fn hash(body: &Body) -> Result<u64> {
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     hash.number(body.max_stack.into());

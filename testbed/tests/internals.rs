@@ -1,22 +1,22 @@
-//! What the runtime itself calls of the core library (`programs/internals`), with the whole core library dialled from the
-//! start, off, and on again: the program gives what it gives without the agent, whatever throws, is finalized, called back
-//! or cast in it.
+//! Core library methods that the runtime itself calls (`programs/internals`), with the whole core library
+//! dialled from the start, off, and on again. The program prints the same as without the agent, through
+//! exceptions, finalizers, callbacks and casts.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
 const CORE_LIBRARY: &str = "System.Private.CoreLib!*";
-/// Times that everything is gone through.
+/// Number of runs through everything.
 const RUNS: usize = 4;
 
-fn go_through(host: &mut Host) -> Result<Vec<String>> {
+fn run_everything(host: &mut Host) -> Result<Vec<String>> {
     host.say("run")?;
     let mut said = Vec::new();
     loop {
@@ -32,21 +32,21 @@ fn go_through(host: &mut Host) -> Result<Vec<String>> {
 fn end(mut host: Host) -> Result<()> {
     host.say("exit")?;
     let outcome = host.finish()?;
-    ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
-    ensure!(outcome.stdout.ends_with("exits\n"), "{}", outcome.said());
+    ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.output());
+    ensure!(outcome.stdout.ends_with("exits\n"), "{}", outcome.output());
     Ok(())
 }
 
-fn as_it_is(runtime: Runtime) -> Result<Vec<Vec<String>>> {
+fn without_agent(runtime: Runtime) -> Result<Vec<Vec<String>>> {
     let mut host = Host::start(programs::named("internals")?.command(runtime)?)?;
     host.wait_for("ready")?;
-    let runs = (0..RUNS).map(|_| go_through(&mut host)).collect::<Result<_>>()?;
+    let runs = (0..RUNS).map(|_| run_everything(&mut host)).collect::<Result<_>>()?;
     end(host)?;
     Ok(runs)
 }
 
-fn the_core_library_dialled(runtime: Runtime) -> Result<()> {
-    let expected = as_it_is(runtime)?;
+fn program_is_unchanged_with_core_library_dialled(runtime: Runtime) -> Result<()> {
+    let expected = without_agent(runtime)?;
     let dial = format!("{CORE_LIBRARY}=count");
     let command = programs::named("internals")?.command(runtime)?;
     let mut host = Host::start(host::redial_run(&["--dial", &dial], &command)?)?;
@@ -59,13 +59,13 @@ fn the_core_library_dialled(runtime: Runtime) -> Result<()> {
         match number {
             0 => {}
             _ if number % 2 == 0 => {
-                controller.dial(CORE_LIBRARY, Level::Count, Stay::Kept)?;
+                controller.dial(CORE_LIBRARY, Level::Count, Lifetime::Kept)?;
             }
             _ => {
                 controller.off(CORE_LIBRARY)?;
             }
         }
-        let said = go_through(&mut host)?;
+        let said = run_everything(&mut host)?;
         let differ: Vec<_> = said.iter().zip(expected).filter(|(said, expected)| said != expected).collect();
         ensure!(differ.is_empty() && said.len() == expected.len(), "run {number}: {differ:#?}");
         let rows = controller.status(Some(CORE_LIBRARY))?;
@@ -76,8 +76,8 @@ fn the_core_library_dialled(runtime: Runtime) -> Result<()> {
     end(host)
 }
 
-/// By name, what has no IL says why.
-fn what_has_no_body_is_refused_by_name(runtime: Runtime) -> Result<()> {
+/// Named methods without IL are refused with a reason.
+fn refuses_named_methods_without_body(runtime: Runtime) -> Result<()> {
     let command = programs::named("internals")?.command(runtime)?;
     let mut host = Host::start(host::redial_run(&[], &command)?)?;
     let mut controller = Controller::connect(host.wait_for("ready")?.parse()?)?;
@@ -86,7 +86,7 @@ fn what_has_no_body_is_refused_by_name(runtime: Runtime) -> Result<()> {
         ("internals!Internals.Helpers+INamed.Named<T>()", Reason::NoBody),
         ("internals!Internals.Native+Compare.Invoke", Reason::RuntimeImplemented),
     ] {
-        let report = controller.dial(pattern, Level::Count, Stay::Kept)?;
+        let report = controller.dial(pattern, Level::Count, Lifetime::Kept)?;
         ensure!(report.matched == 1 && report.refused_by_reason == [(reason, 1)], "{pattern}: {report:?}");
         let note = controller.row(pattern)?.note;
         ensure!(note.as_deref() == Some(reason.sentence()), "{pattern}: {note:?}");
@@ -94,22 +94,22 @@ fn what_has_no_body_is_refused_by_name(runtime: Runtime) -> Result<()> {
     end(host)
 }
 
-on_each_runtime!(the_core_library_dialled, what_has_no_body_is_refused_by_name);
+on_each_runtime!(program_is_unchanged_with_core_library_dialled, refuses_named_methods_without_body);
 
-/// A helper that the JIT makes a call of, dialled after it and its caller were optimised: every call counts.
+/// A helper that the JIT turns into a call, dialled after it and its caller were optimised: every call counts.
 #[test]
-fn casts_that_became_calls_are_counted() -> Result<()> {
+fn counts_casts_that_became_calls() -> Result<()> {
     const HELPER: &str =
         "System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.IsInstanceOfInterface";
     let mut command = programs::named("internals")?.command(Runtime::V8_0)?;
-    // Else the JIT guesses types, and makes no call where it guessed well.
+    // Otherwise the JIT guesses types and omits the call where its guess is right.
     command.env("DOTNET_TieredPGO", "0");
     let mut host = Host::start(host::redial_run(&[], &command)?)?;
     let mut controller = Controller::connect(host.wait_for("ready")?.parse()?)?;
     for _ in 0..10 {
         host.ask("casts 100", "casts")?;
     }
-    let report = controller.dial(HELPER, Level::Count, Stay::Kept)?;
+    let report = controller.dial(HELPER, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     for times in [50, 100] {
         let before = controller.row(HELPER)?.calls;
@@ -120,9 +120,9 @@ fn casts_that_became_calls_are_counted() -> Result<()> {
     end(host)
 }
 
-/// Calls of which the JIT may make something else say so; others of the same type do not.
+/// Methods that the JIT may expand have a note; others of the same type do not.
 #[test]
-fn what_the_jit_may_expand_says_so() -> Result<()> {
+fn notes_methods_that_the_jit_may_expand() -> Result<()> {
     for (runtime, expanded) in [
         (Runtime::V2_1, "System.Collections.Generic.EqualityComparer<T>.get_Default"),
         (Runtime::V3_1, "System.Math.Max(int, int)"),
@@ -135,17 +135,17 @@ fn what_the_jit_may_expand_says_so() -> Result<()> {
         let mut controller = Controller::connect(host.wait_for("ready")?.parse()?)?;
         let noted = |controller: &mut Controller, method: &str| -> Result<(usize, bool)> {
             let report =
-                controller.dial(&format!("System.Private.CoreLib!{method}"), Level::Count, Stay::Kept)?;
+                controller.dial(&format!("System.Private.CoreLib!{method}"), Level::Count, Lifetime::Kept)?;
             let rows = controller.status(Some(&format!("System.Private.CoreLib!{method}")))?;
             let says = |note: &Option<String>| {
                 note.as_deref().is_some_and(|note| note.contains("replace calls by code of its own"))
             };
-            let told = rows.iter().filter(|row| says(&row.note)).count();
-            ensure!(!rows.is_empty() && (told == rows.len() || told == 0), "{method}: {rows:?}");
-            Ok((told, report.warnings.iter().any(|warning| warning.contains("code of its own"))))
+            let reported = rows.iter().filter(|row| says(&row.note)).count();
+            ensure!(!rows.is_empty() && (reported == rows.len() || reported == 0), "{method}: {rows:?}");
+            Ok((reported, report.warnings.iter().any(|warning| warning.contains("code of its own"))))
         };
-        let (told, warned) = noted(&mut controller, expanded)?;
-        ensure!(told > 0 && warned, "{} {expanded}", runtime.name());
+        let (reported, warned) = noted(&mut controller, expanded)?;
+        ensure!(reported > 0 && warned, "{} {expanded}", runtime.name());
         ensure!(noted(&mut controller, "System.Text.StringBuilder.Append(char)")? == (0, false));
         end(host)?;
     }

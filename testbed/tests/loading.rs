@@ -1,5 +1,5 @@
-//! Two hundred modules loading on eight threads under standing orders that change meanwhile: no deadlock, and every
-//! first call after a matching order is counted.
+//! Two hundred modules load on eight threads while standing orders change: no deadlock, and every first call
+//! after a matching order counts.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -7,17 +7,17 @@ use std::thread;
 
 use anyhow::{Result, anyhow, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{StatusRow, WireCommand as Ask};
+use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, full_name};
 use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::truth::{self, Truth};
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{generate, on_each_runtime, programs};
 
-on_each_runtime!(first_calls_count_while_orders_change, orders_of_the_launcher_count_every_first_call);
+on_each_runtime!(counts_first_calls_while_orders_change, launcher_orders_count_every_first_call);
 
 const MODULES: u32 = 200;
 const THREADS: &str = "8";
@@ -34,7 +34,7 @@ fn orders(numbers: impl IntoIterator<Item = u32>, level: Level) -> Vec<Order> {
 }
 
 fn turn(controller: &mut Controller, orders: Vec<Order>) -> Result<()> {
-    let command = Ask::RequestReJit { orders, later: true, take: false, lifetime: Lifetime::Kept };
+    let command = WireCommand::RequestReJit { orders, later: true, take: false, lifetime: Lifetime::Kept };
     controller.turn(command)?.map(drop).map_err(|refusal| anyhow!("refused: {refusal:?}"))
 }
 
@@ -42,12 +42,12 @@ fn rows(controller: &mut Controller) -> Result<BTreeMap<String, StatusRow>> {
     Ok(controller.status(Some("Lib*!*"))?.into_iter().map(|row| (full_name(&row), row)).collect())
 }
 
-/// The number of the library that a method belongs to.
+/// Returns the number of the library that a method belongs to.
 fn library(method: &str) -> Option<u32> {
     method.strip_prefix("Lib")?.split('!').next()?.parse().ok()
 }
 
-/// Checks every count against the truth: equal where the order stood throughout, never more elsewhere.
+/// Checks every count against the truth: equal for a permanent order, never higher otherwise.
 fn compare(truth: &Truth, rows: &BTreeMap<String, StatusRow>, stood: impl Fn(u32) -> bool) -> Result<()> {
     ensure!(truth.len() == 2 * MODULES as usize, "{} methods in the truth", truth.len());
     for (method, expected) in truth {
@@ -64,23 +64,23 @@ fn compare(truth: &Truth, rows: &BTreeMap<String, StatusRow>, stood: impl Fn(u32
     Ok(())
 }
 
-fn no_deadline_missed(controller: &mut Controller) -> Result<()> {
+fn ensure_no_deadline_missed(controller: &mut Controller) -> Result<()> {
     let status = controller.agent_status()?;
     ensure!((status.missed_deadlines, status.guard_trips) == (0, 0), "{status:?}");
     Ok(())
 }
 
-fn ended(mut live: Live) -> Result<()> {
+fn ensure_end(mut live: LiveHost) -> Result<()> {
     live.host.close_input();
     let outcome = live.host.finish()?;
-    ensure!(outcome.code()? == 0, "{}", outcome.said());
+    ensure!(outcome.code()? == 0, "{}", outcome.output());
     Ok(())
 }
 
-fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
+fn counts_first_calls_while_orders_change(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(modules(runtime)?)?;
     let mut controller = live.controller()?;
-    // Even libraries have an order from before; odd ones get theirs, and lose it again, while all load.
+    // Even libraries have an order from the start. Odd ones get and lose theirs while all load.
     turn(&mut controller, orders((0..MODULES).step_by(2), Level::Count))?;
     let mut changing = live.controller()?;
     let (loaded, all_loaded) = std::sync::mpsc::channel::<()>();
@@ -108,9 +108,9 @@ fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
     ensure!(turns >= 20, "{turns} turns");
     let at_load = truth::ask(&mut live.host, "truth")?;
     compare(&at_load, &rows(&mut controller)?, |number| number % 2 == 0)?;
-    no_deadline_missed(&mut controller)?;
+    ensure_no_deadline_missed(&mut controller)?;
 
-    // What is off by now counts no more, what is on goes on counting.
+    // Dials that are off by now no longer count; those that are on keep counting.
     let before = rows(&mut controller)?;
     live.host.ask("call", "called 200")?;
     let after = rows(&mut controller)?;
@@ -120,7 +120,7 @@ fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
         ensure!(row.calls == before[method].calls + expected, "{} before: {row:?}", before[method].calls);
         ensure!(!odd || (row.state, row.wanted) == (CopyState::Off, Level::Off), "{row:?}");
     }
-    // Everything is on again, in one order, and counts from its next call.
+    // One order turns everything on again; it counts from the next call.
     turn(&mut controller, vec![Order::new("Lib*!*", Level::Count)])?;
     live.host.ask("call", "called 200")?;
     let last = rows(&mut controller)?;
@@ -128,22 +128,22 @@ fn first_calls_count_while_orders_change(runtime: Runtime) -> Result<()> {
         method.contains("First") && row.calls == after.get(*method).map_or(0, |row| row.calls) + 1
     });
     ensure!(counted.count() == MODULES as usize, "{last:?}");
-    no_deadline_missed(&mut controller)?;
-    ended(live)
+    ensure_no_deadline_missed(&mut controller)?;
+    ensure_end(live)
 }
 
-/// A wildcard that stands before anything loads, and all modules at once.
-fn orders_of_the_launcher_count_every_first_call(runtime: Runtime) -> Result<()> {
+/// A wildcard set before anything loads, and all modules at once.
+fn launcher_orders_count_every_first_call(runtime: Runtime) -> Result<()> {
     for _ in 0..2 {
         let run = host::redial_run(&["--dial", "Lib*!Lib*.Worker.*=count"], &modules(runtime)?)?;
-        let mut live = under_agent::start_as_it_is(run)?;
+        let mut live = under_agent::start_prepared(run)?;
         let mut controller = live.controller()?;
         live.host.ask(&format!("start {MODULES}"), "started")?;
         live.host.ask("wait", "loaded 200")?;
         let truth = truth::ask(&mut live.host, "truth")?;
         compare(&truth, &rows(&mut controller)?, |_| true)?;
-        no_deadline_missed(&mut controller)?;
-        ended(live)?;
+        ensure_no_deadline_missed(&mut controller)?;
+        ensure_end(live)?;
     }
     Ok(())
 }

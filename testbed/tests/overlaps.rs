@@ -1,18 +1,18 @@
-//! Overlapping orders that come and go on real runtimes: of those that stand the latest that matches a copy decides, and
-//! what is kept of the others does not grow with them.
+//! Overlapping orders that come and go on real runtimes. For each copy the latest matching standing order
+//! decides, and the memory for the others does not grow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::{Refusal, Reply, StatusRow, WireCommand as Ask};
+use redial_protocol::message::{Refusal, Reply, StatusRow, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_testbed::controller::Controller;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
 
-on_each_runtime!(whatever_comes_and_goes_the_latest_decides, overlapping_orders_take_no_memory_each);
+on_each_runtime!(latest_standing_order_decides, overlapping_orders_use_no_extra_memory);
 
 /// Each overlaps most others; the last matches nothing before the plug-in is loaded.
 const PATTERNS: [&str; 10] = [
@@ -29,10 +29,10 @@ const PATTERNS: [&str; 10] = [
 ];
 const STEPS: usize = 60;
 
-/// A sequence that is the same in every run (xorshift, Marsaglia 2003).
-struct Dice(u64);
+/// A pseudo-random sequence, the same in every run (xorshift, Marsaglia 2003).
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -41,21 +41,22 @@ impl Dice {
     }
 }
 
-/// A method's name and token: Shop is loaded once, and overloads have a token each.
-type Copy = (String, u32);
+/// A method's name and token: Shop is loaded once, and each overload has its token.
+type MethodCopy = (String, u32);
 
-fn copies<'a>(rows: impl Iterator<Item = &'a StatusRow>) -> BTreeSet<Copy> {
+fn copies<'a>(rows: impl Iterator<Item = &'a StatusRow>) -> BTreeSet<MethodCopy> {
     rows.map(|row| (row.method.clone(), row.copy.token.0)).collect()
 }
 
-/// Copies that each pattern matches, as `methods` lists them, those without a body left out.
-struct Reference(BTreeMap<&'static str, BTreeSet<Copy>>);
+/// The copies that each pattern matches, as `methods` lists them, without those that have no body.
+struct Reference(BTreeMap<&'static str, BTreeSet<MethodCopy>>);
 
 impl Reference {
-    fn read(controller: &mut Controller, bodies: &BTreeSet<Copy>) -> Result<Self> {
+    fn read(controller: &mut Controller, bodies: &BTreeSet<MethodCopy>) -> Result<Self> {
         let mut matches = BTreeMap::new();
         for pattern in PATTERNS {
-            let answer = controller.ask(Ask::Methods { pattern: Some(pattern.into()), limit: 100_000 })?;
+            let answer =
+                controller.ask(WireCommand::Methods { pattern: Some(pattern.into()), limit: 100_000 })?;
             let mut copies = BTreeSet::new();
             for page in &answer.methods {
                 for (index, token) in page.token.iter().enumerate() {
@@ -71,9 +72,9 @@ impl Reference {
         Ok(Self(matches))
     }
 
-    /// The copies that these orders turn on, by looking at every one for every copy.
-    fn on(&self, orders: &[Order]) -> BTreeSet<Copy> {
-        let is_on = |copy: &&Copy| {
+    /// Returns the copies that these orders turn on, by checking every order for every copy.
+    fn on(&self, orders: &[Order]) -> BTreeSet<MethodCopy> {
+        let is_on = |copy: &&MethodCopy| {
             let means = |order: &&Order| self.0[order.pattern.as_str()].contains(*copy);
             orders.iter().rev().find(means).is_some_and(|order| order.level > Level::Off)
         };
@@ -81,8 +82,8 @@ impl Reference {
     }
 }
 
-/// Every copy that can be dialled, as another process tells.
-fn bodies(runtime: Runtime) -> Result<BTreeSet<Copy>> {
+/// Returns every copy that can be dialled, read from another process.
+fn bodies(runtime: Runtime) -> Result<BTreeSet<MethodCopy>> {
     let mut live = shop(runtime)?;
     live.host.ask("load-plugin", "plugin")?;
     let mut controller = live.controller()?;
@@ -94,14 +95,14 @@ fn bodies(runtime: Runtime) -> Result<BTreeSet<Copy>> {
     Ok(copies(rows.iter().filter(|row| row.wanted > Level::Off)))
 }
 
-fn shop(runtime: Runtime) -> Result<Live> {
+fn shop(runtime: Runtime) -> Result<LiveHost> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
     under_agent::start(command)
 }
 
 fn orders(controller: &mut Controller) -> Result<Vec<Order>> {
-    match controller.ask(Ask::Orders)?.reply {
+    match controller.ask(WireCommand::Orders)?.reply {
         Reply::Orders { orders, .. } => Ok(orders.into_iter().map(|standing| standing.order).collect()),
         other => bail!("orders answered {other:?}"),
     }
@@ -122,28 +123,28 @@ fn check(controller: &mut Controller, reference: &Reference, step: &str) -> Resu
 }
 
 fn turn(controller: &mut Controller, order: Order, lifetime: Lifetime) -> Result<()> {
-    let command = Ask::RequestReJit { orders: vec![order], later: true, take: true, lifetime };
+    let command = WireCommand::RequestReJit { orders: vec![order], later: true, take: true, lifetime };
     match controller.ask(command)?.reply {
         Reply::Dialled(_) => Ok(()),
         other => bail!("answered {other:?}"),
     }
 }
 
-/// Orders kept and held by two sessions, undone, ended and cleared, with a module that loads in between.
-fn whatever_comes_and_goes_the_latest_decides(runtime: Runtime) -> Result<()> {
+/// Two sessions set, hold, undo, end and clear orders, with a module that loads in between.
+fn latest_standing_order_decides(runtime: Runtime) -> Result<()> {
     let bodies = bodies(runtime)?;
     ensure!(bodies.len() > 100, "{bodies:?}");
     for seed in [0x5eed, 0x0dd_ba11] {
-        let mut dice = Dice(seed);
+        let mut rng = Rng(seed);
         let mut live = shop(runtime)?;
         let mut controller = live.controller()?;
         let mut holder = live.controller()?;
         let mut reference = Reference::read(&mut controller, &bodies)?;
         for number in 0..STEPS {
-            let pattern = PATTERNS[dice.roll(PATTERNS.len())];
-            let level = if dice.roll(3) == 0 { Level::Off } else { Level::Count };
+            let pattern = PATTERNS[rng.roll(PATTERNS.len())];
+            let level = if rng.roll(3) == 0 { Level::Off } else { Level::Count };
             let order = Order::new(pattern, level);
-            let step = match dice.roll(10) {
+            let step = match rng.roll(10) {
                 _ if number == STEPS / 2 => {
                     live.host.ask("load-plugin", "plugin")?;
                     reference = Reference::read(&mut controller, &bodies)?;
@@ -159,17 +160,17 @@ fn whatever_comes_and_goes_the_latest_decides(runtime: Runtime) -> Result<()> {
                     format!("held {pattern} {level}")
                 }
                 7 => {
-                    // Control is the holder's, which must not keep it from the end of its session.
+                    // The holder has control, and its session can still end.
                     end_session(&mut controller, holder)?;
                     holder = live.controller()?;
                     "the holder's end".to_owned()
                 }
-                8 => match controller.ask(Ask::Undo { take: true })?.reply {
+                8 => match controller.ask(WireCommand::Undo { take: true })?.reply {
                     Reply::Undone { entry, .. } => format!("undo of {}", entry.order),
                     Reply::Refused(Refusal::NothingToUndo) => "nothing to undo".to_owned(),
                     other => bail!("undo answered {other:?}"),
                 },
-                _ if dice.roll(4) == 0 => {
+                _ if rng.roll(4) == 0 => {
                     controller.all_off()?;
                     "all off".to_owned()
                 }
@@ -183,11 +184,11 @@ fn whatever_comes_and_goes_the_latest_decides(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Ends a session and waits until its orders are gone: the agent sees its end in a thread of its own.
+/// Ends a session and waits until its orders are gone, because a thread of the agent handles the end.
 fn end_session(controller: &mut Controller, holder: Controller) -> Result<()> {
     drop(holder);
     loop {
-        match controller.ask(Ask::Orders)?.reply {
+        match controller.ask(WireCommand::Orders)?.reply {
             Reply::Orders { orders, .. } if orders.iter().all(|one| one.lifetime != Lifetime::Held) => {
                 return Ok(());
             }
@@ -197,7 +198,7 @@ fn end_session(controller: &mut Controller, holder: Controller) -> Result<()> {
     }
 }
 
-fn overlapping_orders_take_no_memory_each(runtime: Runtime) -> Result<()> {
+fn overlapping_orders_use_no_extra_memory(runtime: Runtime) -> Result<()> {
     const MORE: u64 = 32;
     let live = shop(runtime)?;
     let mut controller = live.controller()?;
@@ -213,7 +214,7 @@ fn overlapping_orders_take_no_memory_each(runtime: Runtime) -> Result<()> {
     let after = controller.agent_status()?.memory_bytes;
     let grown = after.saturating_sub(before);
     ensure!(grown < rows * MORE * 2, "{rows} copies under {MORE} orders: {before} bytes became {after}");
-    // Nor do orders that leave off what is off make rows.
+    // Orders for off do not create rows for methods that are already off.
     controller.all_off()?;
     let known = controller.status(None)?.len();
     turn(&mut controller, Order::new("Shop!*", Level::Off), Lifetime::Kept)?;
@@ -221,7 +222,7 @@ fn overlapping_orders_take_no_memory_each(runtime: Runtime) -> Result<()> {
     end(live)
 }
 
-fn end(mut live: Live) -> Result<()> {
+fn end(mut live: LiveHost) -> Result<()> {
     live.host.say("exit 0")?;
     live.host.finish()?.ok().map(drop)
 }

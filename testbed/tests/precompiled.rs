@@ -1,4 +1,4 @@
-//! Methods that the framework's precompiled code holds inlined: dialled late, in a process that has run that code, they
+//! Methods inlined in the framework's precompiled code. Dialled late, in a process that has run that code, they
 //! count the same calls as when everything was dialled before the first instruction.
 
 use std::collections::BTreeMap;
@@ -6,26 +6,26 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_testbed::controller::{Controller, Stay, full_name};
+use redial_testbed::controller::{Controller, Lifetime, full_name};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
 
-/// Types whose small methods are inlined all over the core library, their callers left out.
+/// Types whose small methods are inlined all over the core library, without their callers.
 const PATTERNS: [&str; 3] = ["System.DateTime.*", "System.__DTString.*", "System.TimeSpan.*"];
 const ROUNDS: u32 = 50;
 
 /// Calls by method.
 type Calls = BTreeMap<String, u64>;
 
-fn dates(runtime: Runtime) -> Result<Command> {
+fn dates_command(runtime: Runtime) -> Result<Command> {
     programs::named("dates")?.command(runtime)
 }
 
-/// Started by `redial run` with these options.
+/// Starts the program by `redial run` with these options.
 fn started(runtime: Runtime, options: &[&str]) -> Result<(Host, u32)> {
-    let host = Host::start(host::redial_run(options, &dates(runtime)?)?)?;
+    let host = Host::start(host::redial_run(options, &dates_command(runtime)?)?)?;
     ready(host)
 }
 
@@ -38,7 +38,7 @@ fn parse(host: &mut Host) -> Result<()> {
     host.ask(&format!("parse {ROUNDS}"), "parsed").map(drop)
 }
 
-/// What [`ROUNDS`] rounds call of the patterns' methods, once all that is dialled is live.
+/// Returns the calls of the patterns' methods in [`ROUNDS`] rounds, once all dialled methods are live.
 fn calls(host: &mut Host, controller: &mut Controller) -> Result<Calls> {
     parse(host)?;
     let mut before = counted(controller)?;
@@ -61,7 +61,7 @@ fn counted(controller: &mut Controller) -> Result<Calls> {
     Ok(calls)
 }
 
-/// The truth: everything dialled before the first instruction.
+/// Returns the truth: everything dialled before the first instruction.
 fn truth(runtime: Runtime) -> Result<Calls> {
     let (mut host, pid) = started(runtime, &["--dial", "*=count"])?;
     let calls = calls(&mut host, &mut Controller::connect(pid)?)?;
@@ -70,11 +70,12 @@ fn truth(runtime: Runtime) -> Result<Calls> {
     Ok(calls)
 }
 
-/// Dialled in a process that has been at it for a while: the same calls; and once all is off, nobody is recompiled.
-fn late(mut host: Host, pid: u32, truth: &Calls) -> Result<()> {
+/// Dials in a process that has worked for a while and checks for the same calls. With all dials off, no caller
+/// stays recompiled.
+fn dial_late(mut host: Host, pid: u32, truth: &Calls) -> Result<()> {
     let mut controller = Controller::connect(pid)?;
     for _ in 0..2 {
-        controller.dial_all(&PATTERNS, Level::Count, Stay::Held)?;
+        controller.dial_all(&PATTERNS, Level::Count, Lifetime::Held)?;
         for pattern in PATTERNS {
             let rows = controller.status(Some(pattern))?;
             let noted = rows.iter().find(|row| row.note.is_some());
@@ -82,7 +83,7 @@ fn late(mut host: Host, pid: u32, truth: &Calls) -> Result<()> {
         }
         let calls = calls(&mut host, &mut controller)?;
         ensure!(calls == *truth, "{}", differences(truth, &calls));
-        let recompiled = |sentence: &String| sentence.contains("were inlined there");
+        let recompiled = |sentence: &String| sentence.contains("were inlined into");
         let remains = controller.agent_status()?.remains;
         ensure!(remains.iter().any(recompiled), "no precompiled code held any of it: {remains:?}");
         controller.all_off()?;
@@ -105,36 +106,36 @@ fn differences(truth: &Calls, calls: &Calls) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn dialled_late(runtime: Runtime) -> Result<()> {
+fn late_dials_count_every_call(runtime: Runtime) -> Result<()> {
     let (mut host, pid) = started(runtime, &[])?;
     parse(&mut host)?;
-    late(host, pid, &truth(runtime)?)
+    dial_late(host, pid, &truth(runtime)?)
 }
 
-/// Attached to after it has been at it for a while.
+/// Attaches to a process that has worked for a while.
 fn attached(runtime: Runtime) -> Result<(Host, u32)> {
-    let (mut host, pid) = ready(Host::start(dates(runtime)?)?)?;
+    let (mut host, pid) = ready(Host::start(dates_command(runtime)?)?)?;
     parse(&mut host)?;
     host::run(host::redial(&["attach", &pid.to_string()])?)?.ok()?;
     Ok((host, pid))
 }
 
-on_each_runtime!(dialled_late);
+on_each_runtime!(late_dials_count_every_call);
 
-/// .NET 8 finds what was inlined before the agent came, precompiled or not.
+/// .NET 8 finds earlier inlining after an attach, precompiled or not.
 #[test]
-fn dialled_after_an_attach() -> Result<()> {
+fn dials_after_an_attach_count_every_call() -> Result<()> {
     let (host, pid) = attached(Runtime::V8_0)?;
-    late(host, pid, &truth(Runtime::V8_0)?)
+    dial_late(host, pid, &truth(Runtime::V8_0)?)
 }
 
-/// .NET Core 3.1 must not be asked: what may be missing says so, the rest is exact.
+/// .NET Core 3.1 cannot be asked about inlining: incomplete counts have a note, the others are exact.
 #[test]
-fn after_an_attach_to_3_1_what_may_be_missing_says_so() -> Result<()> {
+fn notes_incomplete_counts_after_attach_to_3_1() -> Result<()> {
     let truth = truth(Runtime::V3_1)?;
     let (mut host, pid) = attached(Runtime::V3_1)?;
     let mut controller = Controller::connect(pid)?;
-    controller.dial_all(&PATTERNS, Level::Count, Stay::Held)?;
+    controller.dial_all(&PATTERNS, Level::Count, Lifetime::Held)?;
     let rows = PATTERNS.iter().map(|pattern| controller.status(Some(pattern)));
     let rows: Vec<_> = rows.collect::<Result<Vec<_>>>()?.concat();
     let unsure = |note: &str| note.contains("perhaps already inlined");

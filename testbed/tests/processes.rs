@@ -1,4 +1,4 @@
-//! `redial ps`: each process of the machine has one honest state, with a reason, whatever it is and whoever asks.
+//! `redial ps`: each process has one accurate state with a reason, whatever it is and whoever asks.
 #![cfg(target_os = "linux")]
 
 use std::fs::Permissions;
@@ -11,20 +11,20 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::{self, Runtime};
 use redial_testbed::signals;
-use redial_testbed::under_agent::ensure_said;
+use redial_testbed::under_agent::ensure_messages;
 use redial_testbed::{artefacts, on_each_runtime, programs, skip};
 use serde_json::Value;
 
-on_each_runtime!(what_can_be_done_is_told, a_stopped_process_says_so, a_process_in_a_debugger_says_so);
+on_each_runtime!(reports_available_actions, reports_stopped_process, reports_process_in_a_debugger);
 
-/// The rows of `redial ps OPTIONS --json`.
+/// Returns the rows of `redial ps OPTIONS --json`.
 fn ps(options: &[&str]) -> Result<Vec<Value>> {
     rows_of(host::redial(&[&["ps", "--json"], options].concat())?)
 }
 
 fn rows_of(command: Command) -> Result<Vec<Value>> {
     let outcome = host::run(command)?.ok()?;
-    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(outcome.json()?.as_array().context("an array")?.clone())
 }
 
@@ -32,13 +32,13 @@ fn find(rows: &[Value], pid: u32) -> Option<&Value> {
     rows.iter().find(|row| row["pid"] == pid)
 }
 
-/// The row of a process that must be listed.
+/// Returns the row of a process that must be listed.
 fn row(pid: u32) -> Result<Value> {
     find(&ps(&[])?, pid).cloned().with_context(|| format!("ps does not list {pid}"))
 }
 
-/// The state is this one, and its reason has all of `parts`.
-fn is(row: &Value, agent: &str, parts: &[&str]) -> Result<()> {
+/// Checks the state, and that its reason contains all `parts`.
+fn ensure_state(row: &Value, agent: &str, parts: &[&str]) -> Result<()> {
     ensure!(row["agent"] == agent, "not {agent}: {row}");
     let reason = row["reason"].as_str().unwrap_or_default();
     for part in parts {
@@ -47,7 +47,7 @@ fn is(row: &Value, agent: &str, parts: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Shop without the agent, and its pid.
+/// Starts Shop without the agent and returns its pid.
 fn shop(runtime: Runtime) -> Result<(Host, u32)> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "1"]);
@@ -56,11 +56,11 @@ fn shop(runtime: Runtime) -> Result<(Host, u32)> {
     Ok((host, pid))
 }
 
-fn what_can_be_done_is_told(runtime: Runtime) -> Result<()> {
+fn reports_available_actions(runtime: Runtime) -> Result<()> {
     let (mut plain, pid) = shop(runtime)?;
     let row_of = row(pid)?;
     let state = if runtime == Runtime::V2_1 { "launch-only" } else { "attachable" };
-    is(
+    ensure_state(
         &row_of,
         state,
         if runtime == Runtime::V2_1 { &["2.1.30", "redial run"] } else { &["redial attach"] },
@@ -76,7 +76,7 @@ fn what_can_be_done_is_told(runtime: Runtime) -> Result<()> {
     let mut loaded = Host::start(host::redial_run(&["--dial", "Shop!Shop.Cart.*=count"], &held)?)?;
     let loaded_pid: u32 = loaded.wait_for("ready")?.parse()?;
     let row = row(loaded_pid)?;
-    is(&row, "loaded", &[])?;
+    ensure_state(&row, "loaded", &[])?;
     ensure!(row["kept"].as_u64() > Some(3) && row["control"].is_null() && row["reason"].is_null(), "{row}");
     for host in [&mut plain, &mut loaded] {
         host.say("exit 0")?;
@@ -85,8 +85,8 @@ fn what_can_be_done_is_told(runtime: Runtime) -> Result<()> {
     loaded.finish()?.ok().map(drop)
 }
 
-/// With an agent and without: it is no refusal, and nobody waits for an answer.
-fn a_stopped_process_says_so(runtime: Runtime) -> Result<()> {
+/// With and without an agent: the process is not refused, and `ps` does not wait for an answer.
+fn reports_stopped_process(runtime: Runtime) -> Result<()> {
     let (_plain, pid) = shop(runtime)?;
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "1"]);
@@ -98,19 +98,19 @@ fn a_stopped_process_says_so(runtime: Runtime) -> Result<()> {
     }
     let rows = ps(&[])?;
     for pid in [pid, loaded] {
-        is(find(&rows, pid).context("listed")?, "stopped", &["by a signal", "SIGCONT"])?;
+        ensure_state(find(&rows, pid).context("listed")?, "stopped", &["by a signal", "SIGCONT"])?;
     }
     let status = host::run(host::redial(&["status", &loaded.to_string()])?)?;
-    ensure_said(&status, 1, &[&format!("process {loaded} does not answer"), "stopped by a signal"])?;
+    ensure_messages(&status, 1, &[&format!("process {loaded} does not answer"), "stopped by a signal"])?;
     for pid in [pid, loaded] {
         signals::send(pid, libc::SIGCONT)?;
     }
-    is(&row(loaded)?, "loaded", &[])?;
+    ensure_state(&row(loaded)?, "loaded", &[])?;
     ensure!(row(pid)?["agent"] != "stopped");
     Ok(())
 }
 
-/// Holds every thread of a process as a debugger does; lets it go when dropped. All of it on one thread.
+/// Stops every thread of a process as a debugger does, until it is dropped. Must stay on one thread.
 struct Debugger(Vec<i32>);
 
 impl Debugger {
@@ -119,7 +119,7 @@ impl Debugger {
         for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
             let thread: i32 = task?.file_name().to_str().context("a number")?.parse()?;
             let nothing = std::ptr::null_mut::<libc::c_void>();
-            // SAFETY: ptrace(2): SEIZE and INTERRUPT take no memory of ours; waitpid(2) has a live place to answer.
+            // SAFETY: ptrace(2): SEIZE and INTERRUPT take no memory of ours; waitpid(2) writes to a live place.
             let answers = unsafe {
                 let seized = libc::ptrace(libc::PTRACE_SEIZE, thread, nothing, nothing);
                 let paused = libc::ptrace(libc::PTRACE_INTERRUPT, thread, nothing, nothing);
@@ -143,14 +143,14 @@ impl Drop for Debugger {
     }
 }
 
-fn a_process_in_a_debugger_says_so(runtime: Runtime) -> Result<()> {
+fn reports_process_in_a_debugger(runtime: Runtime) -> Result<()> {
     let (mut host, pid) = shop(runtime)?;
     let debugger = Debugger::pause(pid)?;
     let me = std::process::id().to_string();
-    is(&row(pid)?, "stopped", &["paused in a debugger", &me])?;
+    ensure_state(&row(pid)?, "stopped", &["paused in a debugger", &me])?;
     if runtime != Runtime::V2_1 {
         let outcome = host::run(host::redial(&["attach", &pid.to_string(), "--timeout", "1"])?)?;
-        ensure_said(
+        ensure_messages(
             &outcome,
             1,
             &["did not answer within 1 s", "paused in a debugger", "nothing was changed"],
@@ -163,7 +163,7 @@ fn a_process_in_a_debugger_says_so(runtime: Runtime) -> Result<()> {
 }
 
 #[test]
-fn a_single_file_program_is_told_with_its_version() -> Result<()> {
+fn lists_single_file_program_with_version() -> Result<()> {
     let mut command = Command::new(runtimes::single_file_program()?);
     command.args(["server", "start", "--mode", "all"]);
     Runtime::V8_0.settle_environment(&mut command);
@@ -173,7 +173,7 @@ fn a_single_file_program_is_told_with_its_version() -> Result<()> {
     server.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)?;
     server.next_line()?;
     let row = row(server.pid())?;
-    is(&row, "attachable", &["redial attach"])?;
+    ensure_state(&row, "attachable", &["redial attach"])?;
     ensure!(row["name"] == "fabmcp", "{row}");
     ensure!(row["runtime"]["kind"] == "coreclr" && row["runtime"]["tested"] == true, "{row}");
     ensure!(row["runtime"]["version"].as_str().is_some_and(|version| version.starts_with("10.0.")), "{row}");
@@ -181,23 +181,23 @@ fn a_single_file_program_is_told_with_its_version() -> Result<()> {
 }
 
 #[test]
-fn a_native_program_is_listed_only_among_all() -> Result<()> {
+fn lists_native_programs_only_with_all() -> Result<()> {
     let native = Host::start(Command::new("cat"))?;
     ensure!(find(&ps(&[])?, native.pid()).is_none(), "it is listed as .NET");
     let all = ps(&["--all"])?;
     let row = find(&all, native.pid()).context("--all does not list it")?;
-    is(row, "none", &["not a .NET process"])?;
+    ensure_state(row, "none", &["not a .NET process"])?;
     ensure!(row["runtime"].is_null() && row["name"] == "cat", "{row}");
     Ok(())
 }
 
-/// A child that has ended and that nobody waited for; reaped when dropped.
+/// A child that has ended without being reaped. Dropping it reaps it.
 struct Zombie(Child);
 
 impl Zombie {
     fn new(mut command: Command) -> Result<Zombie> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-        // SAFETY: waitid(2) with a zeroed siginfo of our own; WNOWAIT leaves the child a zombie.
+        // SAFETY: waitid(2) with our own zeroed siginfo; WNOWAIT leaves the child a zombie.
         let waited = unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOWAIT)
@@ -209,26 +209,26 @@ impl Zombie {
 
 impl Drop for Zombie {
     fn drop(&mut self) {
-        // It has ended.
+        // The child has already ended.
         let _ = self.0.wait();
     }
 }
 
 #[test]
-fn a_zombie_has_ended() -> Result<()> {
+fn reports_zombie_as_ended() -> Result<()> {
     let zombie = Zombie::new(programs::named("hello")?.command(Runtime::V8_0)?)?;
     let pid = zombie.0.id();
     ensure!(find(&ps(&[])?, pid).is_none(), "it is listed as .NET");
-    is(find(&ps(&["--all"])?, pid).context("--all does not list it")?, "none", &["has ended"])?;
+    ensure_state(find(&ps(&["--all"])?, pid).context("--all does not list it")?, "none", &["has ended"])?;
     for words in [["status", &pid.to_string()], ["attach", &pid.to_string()]] {
-        ensure_said(&host::run(host::redial(&words)?)?, 3, &[&format!("process {pid}")])?;
+        ensure_messages(&host::run(host::redial(&words)?)?, 3, &[&format!("process {pid}")])?;
     }
     Ok(())
 }
 
-/// Programs start and end all the time while the list is made, .NET ones among them.
+/// Programs, including .NET ones, start and end all the time while `ps` builds its list.
 #[test]
-fn processes_that_end_while_they_are_looked_at_do_not_disturb() -> Result<()> {
+fn survives_processes_that_end_meanwhile() -> Result<()> {
     let hello = programs::named("hello")?;
     std::thread::scope(|scope| -> Result<()> {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -261,14 +261,14 @@ fn processes_that_end_while_they_are_looked_at_do_not_disturb() -> Result<()> {
     })
 }
 
-/// A place for a copy of the program that every user may read; removed when dropped.
-struct Place(PathBuf);
+/// A folder for a copy of the program that every user may read. Dropping it removes the folder.
+struct SharedFolder(PathBuf);
 
-impl Place {
-    fn new() -> Result<Place> {
+impl SharedFolder {
+    fn new() -> Result<SharedFolder> {
         let folder = std::env::temp_dir().join(format!("redial-processes-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let place = Place(folder);
+        let place = SharedFolder(folder);
         for (file, mode) in [(place.0.clone(), 0o755), (place.program(), 0o755)] {
             if !file.exists() {
                 std::fs::copy(artefacts::redial()?, &file)?;
@@ -283,22 +283,23 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SharedFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Root sees another user's process whole; that user sees of root's that it may not look, and whose it is.
+/// Root sees all facts about another user's process. That user sees that root's process is not readable, and
+/// its owner.
 #[test]
-fn another_users_process_is_told_as_such() -> Result<()> {
+fn reports_processes_of_other_users() -> Result<()> {
     const NOBODY: u32 = 65_534;
     // SAFETY: geteuid(2) takes nothing and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
-        skip::not_run("processes::another_users_process_is_told_as_such", "only root can be other users");
+        skip::not_run("processes::reports_processes_of_other_users", "only root can be other users");
         return Ok(());
     }
-    let place = Place::new()?;
+    let place = SharedFolder::new()?;
     let (_host, pid) = shop(Runtime::V8_0)?;
     let as_nobody = |words: &[&str]| {
         let mut command = Command::new(place.program());
@@ -307,23 +308,23 @@ fn another_users_process_is_told_as_such() -> Result<()> {
     };
     let rows = rows_of(as_nobody(&["ps", "--json"]))?;
     let row_of = find(&rows, pid).context("what speaks for .NET is listed")?;
-    is(row_of, "refused", &["uid 0", "only that user and root"])?;
+    ensure_state(row_of, "refused", &["uid 0", "only that user and root"])?;
     ensure!(row_of["user"] == "root" && row_of["name"] == "Shop.dll", "{row_of}");
     let attach = host::run(as_nobody(&["attach", &pid.to_string()]))?;
-    ensure_said(&attach, 1, &["may not be dialled by this user"])?;
+    ensure_messages(&attach, 1, &["may not be dialled by this user"])?;
 
     let mut sleeper = Command::new("cat");
     sleeper.uid(NOBODY).gid(NOBODY);
     let theirs = Host::start(sleeper)?;
     let all = ps(&["--all"])?;
     let row_of = find(&all, theirs.pid()).context("root sees all")?;
-    is(row_of, "none", &["not a .NET process"])?;
+    ensure_state(row_of, "none", &["not a .NET process"])?;
     let user = row_of["user"].as_str().context("a user")?;
     ensure!(user == "nobody" || user == NOBODY.to_string(), "{row_of}");
     let native = Host::start(Command::new("cat"))?;
     let all = rows_of(as_nobody(&["ps", "--all", "--json"]))?;
     let row_of = find(&all, native.pid()).context("--all lists it")?;
-    is(
+    ensure_state(
         row_of,
         "none",
         &["it does not look like a .NET process", "it belongs to root; only that user and root"],

@@ -22,7 +22,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn shop_gives_the_same_exact_truth_on_every_runtime() -> Result<()> {
+fn shop_prints_the_same_truth_on_every_runtime() -> Result<()> {
     let shop = programs::shop()?;
     let mut outputs = BTreeMap::new();
     for runtime in Runtime::all() {
@@ -40,7 +40,7 @@ fn shop_gives_the_same_exact_truth_on_every_runtime() -> Result<()> {
 }
 
 #[test]
-fn shop_obeys_its_live_commands() -> Result<()> {
+fn shop_executes_its_live_commands() -> Result<()> {
     let shop = programs::shop()?;
     for runtime in Runtime::all() {
         let mut host = start(shop.command(runtime)?, &["--live", "--threads", "4"])?;
@@ -108,7 +108,7 @@ fn two_hundred_libraries_load_on_eight_threads() -> Result<()> {
 }
 
 #[test]
-fn code_that_cannot_be_dialled_runs() -> Result<()> {
+fn runs_code_that_cannot_be_dialled() -> Result<()> {
     let (collectible, badil) = (programs::named("collectible")?, programs::named("badil")?);
     let bad = generate::bad_library()?;
     for runtime in Runtime::all() {
@@ -132,7 +132,7 @@ fn code_that_cannot_be_dialled_runs() -> Result<()> {
 }
 
 #[test]
-fn copies_keep_their_own_statics() -> Result<()> {
+fn copies_have_their_own_statics() -> Result<()> {
     let alc = programs::named("alc")?;
     for runtime in Runtime::all() {
         let mut host = start(alc.command(runtime)?, &[])?;
@@ -147,7 +147,7 @@ fn copies_keep_their_own_statics() -> Result<()> {
 }
 
 #[test]
-fn a_child_is_the_same_program() -> Result<()> {
+fn child_is_the_same_program() -> Result<()> {
     let child = programs::named("child")?;
     for runtime in Runtime::all() {
         let mut command = child.command(runtime)?;
@@ -163,7 +163,7 @@ fn a_child_is_the_same_program() -> Result<()> {
 }
 
 #[test]
-fn the_bench_program_measures() -> Result<()> {
+fn bench_program_measures() -> Result<()> {
     let loops = programs::named("loops")?;
     for runtime in Runtime::all() {
         let mut host = start(loops.command(runtime)?, &[])?;

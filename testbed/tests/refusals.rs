@@ -1,4 +1,4 @@
-//! What `redial` says to what cannot be done: one sentence, the right exit code, nothing changed.
+//! Impossible requests to `redial`: one sentence, the right exit code, nothing changed.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,13 +9,13 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::signals;
-use redial_testbed::under_agent::{self, ensure_said};
+use redial_testbed::under_agent::{self, ensure_messages};
 use redial_testbed::{artefacts, on_each_runtime, programs};
 
-/// Above every pid Linux gives (`PID_MAX_LIMIT` is 2^22).
+/// Above every pid on Linux (`PID_MAX_LIMIT` is 2^22).
 const NO_PID: &str = "4194305";
 
-/// Every command about a process, with arguments that are otherwise right.
+/// Every command about a process, with otherwise valid arguments.
 const COMMANDS: [&[&str]; 7] = [
     &["modules"],
     &["methods"],
@@ -36,10 +36,10 @@ fn each_command(pid: &str, check: impl Fn(&host::Outcome) -> Result<()>) -> Resu
     Ok(())
 }
 
-on_each_runtime!(what_is_not_dialled_can_be_watched);
+on_each_runtime!(watches_methods_that_are_not_dialled);
 
-/// It is said, and watched all the same; that nothing ever matched is told at the end.
-fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
+/// Watching starts with a message that nothing matches, and ends with another one if nothing ever did.
+fn watches_methods_that_are_not_dialled(runtime: Runtime) -> Result<()> {
     const CART: &str = "Shop!Shop.Cart.*";
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "1"]);
@@ -53,31 +53,31 @@ fn what_is_not_dialled_can_be_watched(runtime: Runtime) -> Result<()> {
     );
     let end = "no dialled method matched 'Shop!Shop.Cart.*' while watching";
     let outcome = watch(CART, &[])?;
-    ensure_said(&outcome, 6, &[&dial, end])?;
-    ensure!(outcome.stdout.contains("no dialled method matches"), "{}", outcome.said());
+    ensure_messages(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.contains("no dialled method matches"), "{}", outcome.output());
     let outcome = watch(CART, &["--json"])?;
-    ensure_said(&outcome, 6, &[&dial, end])?;
-    ensure!(outcome.stdout.lines().count() == 2, "JSON is not what this is about: {}", outcome.said());
-    ensure_said(&live.redial("dial", &["Shop!Shop.Order.*", "count"])?, 0, &[])?;
-    ensure_said(
+    ensure_messages(&outcome, 6, &[&dial, end])?;
+    ensure!(outcome.stdout.lines().count() == 2, "JSON is not what this is about: {}", outcome.output());
+    ensure_messages(&live.redial("dial", &["Shop!Shop.Order.*", "count"])?, 0, &[])?;
+    ensure_messages(
         &watch("Shop!Shop.Crat.*", &[])?,
         6,
         &["no method matches 'Shop!Shop.Crat.*'", "; did you mean 'Shop!Shop.Cart.*'"],
     )?;
-    ensure_said(&live.redial("watch", &["--interval", "20", "--count", "1"])?, 0, &[])?;
+    ensure_messages(&live.redial("watch", &["--interval", "20", "--count", "1"])?, 0, &[])?;
 
-    // What comes later is shown.
+    // Later rows are shown.
     let mut watching = Host::start(live.command("watch", &[CART, "--interval", "20"])?)?;
     while !watching.next_line()?.contains("no dialled method matches") {}
-    ensure_said(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
+    ensure_messages(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
     live.host.ask("round 2", "done")?;
     while !watching.next_line()?.contains("live v1") {}
     signals::send(watching.pid(), libc::SIGINT)?;
-    ensure_said(&watching.finish()?, 0, &["none of the "])
+    ensure_messages(&watching.finish()?, 0, &["none of the "])
 }
 
 #[test]
-fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
+fn refuses_a_bad_pattern_before_connecting() -> Result<()> {
     for (pattern, part) in [
         ("", "empty"),
         ("Shop.Cart.Add(", "brackets"),
@@ -88,53 +88,57 @@ fn a_bad_pattern_is_refused_before_anything_is_asked() -> Result<()> {
     ] {
         for words in [["dial", NO_PID, pattern, "count"].as_slice(), &["status", NO_PID, pattern]] {
             let outcome = host::run(host::redial(words)?)?;
-            ensure_said(&outcome, 2, &[part]).with_context(|| format!("{words:?}"))?;
-            ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.said());
+            ensure_messages(&outcome, 2, &[part]).with_context(|| format!("{words:?}"))?;
+            ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.output());
         }
     }
     let outcome = host::run(host::redial(&["dial", NO_PID, "Shop.Cart.*", "loud"])?)?;
-    ensure!(outcome.code()? == 2 && outcome.stderr.contains("a level is off"), "{}", outcome.said());
+    ensure!(outcome.code()? == 2 && outcome.stderr.contains("a level is off"), "{}", outcome.output());
     Ok(())
 }
 
 #[test]
-fn a_process_is_told_by_its_id() -> Result<()> {
+fn accepts_only_valid_process_targets() -> Result<()> {
     each_command("Shop", |outcome| {
-        ensure!(outcome.code()? == 2, "{}", outcome.said());
-        ensure!(outcome.stderr.contains("a process is an id"), "{}", outcome.said());
+        ensure!(outcome.code()? == 2, "{}", outcome.output());
+        ensure!(outcome.stderr.contains("a process is an id"), "{}", outcome.output());
         Ok(())
     })
 }
 
 #[test]
-fn a_pid_that_nobody_has() -> Result<()> {
-    each_command(NO_PID, |outcome| ensure_said(outcome, 3, &["no process 4194305"]))
+fn reports_unused_pid() -> Result<()> {
+    each_command(NO_PID, |outcome| ensure_messages(outcome, 3, &["no process 4194305"]))
 }
 
 #[test]
-fn a_process_that_has_ended() -> Result<()> {
+fn reports_ended_process() -> Result<()> {
     let mut child = Command::new("true").stdin(Stdio::null()).spawn()?;
     child.wait()?;
     let pid = child.id().to_string();
-    each_command(&pid, |outcome| ensure_said(outcome, 3, &[&format!("no process {pid}")]))
+    each_command(&pid, |outcome| ensure_messages(outcome, 3, &[&format!("no process {pid}")]))
 }
 
 #[test]
-fn a_process_that_is_not_dotnet() -> Result<()> {
+fn reports_process_without_dotnet() -> Result<()> {
     let host = Host::start(Command::new("cat"))?;
     each_command(&host.pid().to_string(), |outcome| {
-        ensure_said(outcome, 3, &["cat", "it is not a .NET process"])
+        ensure_messages(outcome, 3, &["cat", "it is not a .NET process"])
     })
 }
 
-on_each_runtime!(a_process_without_the_agent, nothing_matches, a_library_that_is_not_the_agent);
+on_each_runtime!(
+    reports_process_without_the_agent,
+    reports_patterns_without_match,
+    run_survives_a_library_that_is_not_the_agent
+);
 
-fn a_process_without_the_agent(runtime: Runtime) -> Result<()> {
+fn reports_process_without_the_agent(runtime: Runtime) -> Result<()> {
     let mut host = Host::start(programs::named("child")?.command(runtime)?)?;
     let pid = host.wait_for("ready")?;
     // 2.1 has no diagnostics port to attach through.
     let advice = if runtime == Runtime::V2_1 { "redial run" } else { "redial attach" };
-    each_command(&pid, |outcome| ensure_said(outcome, 4, &["runs without the agent", advice]))?;
+    each_command(&pid, |outcome| ensure_messages(outcome, 4, &["runs without the agent", advice]))?;
     let listed = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
     let number: u32 = pid.parse()?;
     let row = listed.as_array().into_iter().flatten().find(|row| row["pid"] == number);
@@ -145,52 +149,52 @@ fn a_process_without_the_agent(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-fn nothing_matches(runtime: Runtime) -> Result<()> {
+fn reports_patterns_without_match(runtime: Runtime) -> Result<()> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
     let live = under_agent::start(command)?;
     let dial = |pattern| live.redial("dial", &[pattern, "count"]);
-    ensure_said(&dial("Shop.Cart.Ad")?, 6, &["nothing matched; did you mean 'Shop.Cart.Add'"])?;
-    ensure_said(&dial("Crat")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
-    ensure_said(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
-    ensure_said(&dial("Add")?, 6, &["nothing matched; did you mean '*.Add', 'Shop.", "Shop.Cart.Add'"])?;
+    ensure_messages(&dial("Shop.Cart.Ad")?, 6, &["nothing matched; did you mean 'Shop.Cart.Add'"])?;
+    ensure_messages(&dial("Crat")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
+    ensure_messages(&dial("Shop.Cart.Nope")?, 6, &["nothing matched; did you mean", "'Shop.Cart.*'"])?;
+    ensure_messages(&dial("Add")?, 6, &["nothing matched; did you mean '*.Add', 'Shop.", "Shop.Cart.Add'"])?;
     let case = "(names are case-sensitive); did you mean 'Shop.Cart.Add'";
-    ensure_said(&dial("shop.cart.add")?, 6, &[case])?;
-    ensure_said(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
-    ensure_said(&dial("Shop.dll!*")?, 6, &["nothing matched; did you mean 'Shop!*'"])?;
-    ensure_said(&dial("Shop.*")?, 6, &["nothing matched; did you mean 'Shop!*', 'Shop.*.*'"])?;
+    ensure_messages(&dial("shop.cart.add")?, 6, &[case])?;
+    ensure_messages(&dial("Shop.Cart.Add(string)")?, 6, &["nothing matched"])?;
+    ensure_messages(&dial("Shop.dll!*")?, 6, &["nothing matched; did you mean 'Shop!*'"])?;
+    ensure_messages(&dial("Shop.*")?, 6, &["nothing matched; did you mean 'Shop!*', 'Shop.*.*'"])?;
     // Tokens beyond the end of the table.
     for token in ["Shop!0x06FFFFFF", "Shop!0x06001000", "System.Private.CoreLib!0x06FFFFFF"] {
-        ensure_said(&dial(token)?, 6, &["nothing matched"])?;
+        ensure_messages(&dial(token)?, 6, &["nothing matched"])?;
     }
-    ensure_said(
+    ensure_messages(
         &live.redial("status", &["Shop.Cart.Add"])?,
         6,
         &["no dialled method matches 'Shop.Cart.Add': no method has been dialled"],
     )?;
-    ensure_said(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
-    ensure_said(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 1, &["level trace is not offered"])?;
+    ensure_messages(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
+    ensure_messages(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 1, &["level trace is not offered"])?;
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
-    ensure_said(&later, 0, &[])?;
-    // Pattern and level in one word, as `run --dial` takes them.
+    ensure_messages(&later, 0, &[])?;
+    // Pattern and level in one word, as in `run --dial`.
     let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
-    ensure_said(&one_word, 0, &[])?;
-    ensure_said(
+    ensure_messages(&one_word, 0, &[])?;
+    ensure_messages(
         &live.redial("dial", &["Shop.Cart.*"])?,
         2,
         &["the level is missing", "'Shop.Cart.*' count`"],
     )?;
     let dialled = live.rows("*")?.len();
     let outcome = live.redial("status", &["Nope.*"])?;
-    ensure_said(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;
-    ensure!(outcome.stdout.is_empty(), "{}", outcome.said());
+    ensure_messages(&outcome, 6, &[&format!("none of the {dialled} dialled methods matches 'Nope.*'")])?;
+    ensure!(outcome.stdout.is_empty(), "{}", outcome.output());
     Ok(())
 }
 
 #[test]
 fn run_without_a_library_starts_nothing() -> Result<()> {
-    let folder = Scratch::new("run")?;
+    let folder = TempFolder::new("run")?;
     let (text, started) = (folder.0.join("text.so"), folder.0.join("started"));
     fs::write(&text, "this is no library\n")?;
     let missing = folder.0.join("missing.so");
@@ -206,14 +210,14 @@ fn run_without_a_library_starts_nothing() -> Result<()> {
         touch.arg(&started);
         let mut command = host::redial_run(&[], &touch)?;
         command.env("REDIAL_AGENT", library);
-        ensure_said(&host::run(command)?, 125, &[part, &library.display().to_string()])?;
+        ensure_messages(&host::run(command)?, 125, &[part, &library.display().to_string()])?;
         ensure!(!started.exists(), "the command was started all the same");
     }
     Ok(())
 }
 
-/// A library that is one, but not the agent: the program runs as if nothing was asked.
-fn a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
+/// A valid library that is not the agent: the program runs normally.
+fn run_survives_a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
     let other = runtime.ensure()?.framework_dir().join("System.Native.so");
     let other = if other.is_file() { other } else { other.with_file_name("libSystem.Native.so") };
     let mut shop = programs::shop()?.command(runtime)?;
@@ -221,27 +225,35 @@ fn a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
     let mut command = host::redial_run(&["--dial", "Shop.Cart.*=count"], &shop)?;
     command.env("REDIAL_AGENT", &other);
     let (with, without) = (host::run(command)?, host::run(shop)?);
-    ensure!(with.stdout == without.stdout, "the program's output changed:\n{}", with.said());
-    ensure_said(&with, without.code()?, &["never loaded the agent"])
+    ensure!(with.stdout == without.stdout, "the program's output changed:\n{}", with.output());
+    ensure_messages(&with, without.code()?, &["never loaded the agent"])
 }
 
 #[test]
-fn run_ends_with_125_126_or_127_for_failures_of_its_own() -> Result<()> {
+fn run_exits_with_125_to_127_for_its_own_failures() -> Result<()> {
     let run = |options: &[&str], program: &str| host::run(host::redial_run(options, &Command::new(program))?);
-    ensure_said(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
-    ensure_said(&run(&[], "/")?, 126, &["cannot execute /"])?;
-    ensure_said(&run(&["--dial", "Shop"], "true")?, 125, &["bad --dial 'Shop': a dial is PATTERN=LEVEL"])?;
+    ensure_messages(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
+    ensure_messages(&run(&[], "/")?, 126, &["cannot execute /"])?;
+    ensure_messages(
+        &run(&["--dial", "Shop"], "true")?,
+        125,
+        &["bad --dial 'Shop': a dial is PATTERN=LEVEL"],
+    )?;
     for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
-        ensure_said(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
+        ensure_messages(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
     }
-    ensure_said(&run(&["--report", "/nonexistent/report.json"], "true")?, 125, &["cannot write the report"])?;
-    ensure_said(&run(&[], "true")?, 0, &["true never loaded the agent"])
+    ensure_messages(
+        &run(&["--report", "/nonexistent/report.json"], "true")?,
+        125,
+        &["cannot write the report"],
+    )?;
+    ensure_messages(&run(&[], "true")?, 0, &["true never loaded the agent"])
 }
 
-/// A folder of a test's own, gone with it.
-struct Scratch(PathBuf);
+/// A test's own folder. Dropping it removes the folder.
+struct TempFolder(PathBuf);
 
-impl Scratch {
+impl TempFolder {
     fn new(name: &str) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("redial-refusals-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder)?;
@@ -249,7 +261,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.0));
     }

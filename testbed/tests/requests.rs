@@ -1,18 +1,18 @@
-//! Requests that fare badly, on real runtimes, provoked by hooks of test builds. `ReJITError` inside our own
-//! `RequestReJIT`: a method that does not exist goes along with every request; the error is noted, and everything else is
-//! dialled as ever. A request that does not return: it is told of, and nothing but turns waits for it.
+//! Failing requests on real runtimes, provoked by hooks of test builds. `ReJITError` inside `RequestReJIT`:
+//! every request includes a method that does not exist; the agent notes the error and dials everything else. A
+//! request that does not return: the agent reports it, and only changes wait for it.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, LiveShop};
 
-fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
+fn survives_an_error_inside_the_request(runtime: Runtime) -> Result<()> {
     let mut shop = LiveShop::start(runtime, &[], 2, &[("REDIAL_TEST_BAD_TOKEN", "1")])?;
     let mut controller = Controller::connect(shop.pid)?;
     let errors = |controller: &mut Controller| -> Result<usize> {
@@ -21,7 +21,7 @@ fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
     };
     assert_eq!(errors(&mut controller)?, 0);
     for turn in 1..=3 {
-        let report = controller.dial("Shop!Shop.Cart.Add(int)", Level::Count, Stay::Kept)?;
+        let report = controller.dial("Shop!Shop.Cart.Add(int)", Level::Count, Lifetime::Kept)?;
         assert_eq!((report.matched, report.accepted), (1, 1));
         assert_eq!(errors(&mut controller)?, turn, "the runtime answered the token that does not exist");
         let before = controller.row("Shop!Shop.Cart.Add(int)")?.calls;
@@ -38,22 +38,22 @@ fn an_error_inside_the_request_is_survived(runtime: Runtime) -> Result<()> {
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const TAKE: &str = "Shop!Shop.Cart.TryTake(int, out int)";
 
-fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Result<()> {
+fn hanging_request_blocks_only_changes(runtime: Runtime) -> Result<()> {
     let hang = Hang::default();
     let mut shop = LiveShop::start(runtime, &[], 2, &[hang.variable()])?;
     let mut looking = Controller::connect(shop.pid)?;
-    looking.dial(ADD, Level::Count, Stay::Kept)?;
+    looking.dial(ADD, Level::Count, Lifetime::Kept)?;
     shop.rounds(3)?;
 
     hang.begin()?;
     let pid = shop.pid.to_string();
     let dialling = Host::start(host::redial(&["dial", &pid, TAKE, "count"])?)?;
-    let told = |looking: &mut Controller| -> Result<bool> {
+    let has_overdue_request = |looking: &mut Controller| -> Result<bool> {
         let remains = looking.agent_status()?.remains;
         Ok(remains.iter().any(|sentence| sentence.contains("has not answered a request")))
     };
-    while !told(&mut looking)? {}
-    // The program goes on, a module that loads waits for nobody, numbers are told, and whoever comes may look.
+    while !has_overdue_request(&mut looking)? {}
+    // The program continues, a loading module does not wait, numbers are sent, and other sessions can read.
     shop.host.ask("load-plugin", "plugin")?;
     let before = looking.row(ADD)?.calls;
     shop.host.ask("truth-reset", "reset")?;
@@ -66,8 +66,8 @@ fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Res
 
     hang.end()?;
     dialling.finish()?.ok()?;
-    // The answer goes out from within the request, which returns right after.
-    while told(&mut looking)? {}
+    // The answer is sent from within the request, which returns right after.
+    while has_overdue_request(&mut looking)? {}
     let before = shop.status()?;
     shop.host.ask("truth-reset", "reset")?;
     shop.rounds(3)?;
@@ -80,7 +80,4 @@ fn a_request_that_does_not_return_holds_up_nothing_else(runtime: Runtime) -> Res
     shop.exit().map(drop)
 }
 
-on_each_runtime!(
-    an_error_inside_the_request_is_survived,
-    a_request_that_does_not_return_holds_up_nothing_else,
-);
+on_each_runtime!(survives_an_error_inside_the_request, hanging_request_blocks_only_changes,);

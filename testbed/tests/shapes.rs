@@ -1,30 +1,30 @@
-//! A method of every shape that IL bodies have (`programs/shapes`): dialled or not, each gives the same result, throws the
-//! same exception with the same lines in its trace, does the same things on the way; and counts are the truth.
+//! A method of every shape of IL body (`programs/shapes`). Dialled or not, each gives the same result and side
+//! effects, and throws the same exception with the same lines in its trace; counts equal the truth.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, differences};
 use redial_testbed::truth::{self, Truth};
 use redial_testbed::{generate, on_each_runtime, programs, under_agent};
 
-/// The program, and what C# does not write.
+/// The program, and shapes that C# cannot express.
 const EVERY: [&str; 2] = ["shapes!*", "Jumps!*"];
-/// At each of these everything must hold.
+/// Levels under test.
 const LEVELS: [Level; 2] = [Level::Count, Level::Time];
-/// Times that every shape is gone through.
+/// Number of runs through every shape.
 const RUNS: usize = 4;
 
-/// How the program is compiled, by the C# compiler and by the JIT.
+/// How the C# compiler and the JIT compile the program.
 #[derive(Clone, Copy)]
 struct Mode {
     optimised: bool,
     tiered: &'static str,
-    /// Whether traces are the same from run to run: where code is optimised at some time or other, inlining and the lines
-    /// of calls change with it.
+    /// Whether traces are the same in each run. If code is optimised at varying times, inlining and the lines
+    /// of calls vary too.
     traces: bool,
 }
 
@@ -44,7 +44,7 @@ fn start(runtime: Runtime, mode: Mode, options: Option<&[&str]>) -> Result<(Host
     Ok((host, pid))
 }
 
-fn go_through(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<Run> {
+fn run_all_shapes(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<Run> {
     host.say("run")?;
     let mut said = Vec::new();
     loop {
@@ -59,16 +59,17 @@ fn go_through(host: &mut Host, runtime: Runtime, mode: Mode) -> Result<Run> {
     Ok((said, truth::ask(host, "truth")?))
 }
 
-/// Before .NET 5 the runtime takes the place in a method where an exception was thrown for a distance from the start of
-/// the method's *first* code (`GetStackFramesFromException` in its debugdebugger.cpp), so lines of recompiled methods are
-/// wrong in traces, whoever recompiles. .NET Core 2.1 leaves the map of offsets unused besides (dotnet/coreclr 21786).
+/// Drops lines that the runtime gets wrong. Before .NET 5 it takes the place of an exception for an offset in
+/// the method's *first* code (`GetStackFramesFromException` in its debugdebugger.cpp), so the trace lines of
+/// recompiled methods are wrong with any profiler. .NET Core 2.1 also ignores the map of offsets
+/// (dotnet/coreclr 21786).
 fn with_lines_that_hold(runtime: Runtime, line: &str) -> String {
     if runtime == Runtime::V8_0 || line.starts_with("stack frames") && runtime == Runtime::V3_1 {
         return line.to_owned();
     }
     let mut parts = line.split(":line ");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |told, part| told + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+    parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 fn without_trace(line: &str) -> String {
@@ -78,12 +79,12 @@ fn without_trace(line: &str) -> String {
     }
 }
 
-/// What every shape gave, and what was called for it.
+/// The result of every shape, and the calls that it made.
 type Run = (Vec<String>, Truth);
 
-fn as_it_is(runtime: Runtime, mode: Mode) -> Result<Vec<Run>> {
+fn without_agent(runtime: Runtime, mode: Mode) -> Result<Vec<Run>> {
     let (mut host, _) = start(runtime, mode, None)?;
-    let runs = (0..RUNS).map(|_| go_through(&mut host, runtime, mode)).collect::<Result<Vec<_>>>()?;
+    let runs = (0..RUNS).map(|_| run_all_shapes(&mut host, runtime, mode)).collect::<Result<Vec<_>>>()?;
     host.close_input();
     ensure!(host.finish()?.code()? == 0);
     let traced = runs[0].0.iter().filter(|line| line.contains("|   at Shapes.")).count();
@@ -103,7 +104,7 @@ fn ensure_exact(truth: &Truth, before: &Counts, counts: &Counts, when: &str) -> 
     Ok(())
 }
 
-/// Nothing is refused but what has no IL, and nothing failed.
+/// Checks that only methods without IL are refused and that nothing failed. Returns the counts.
 fn ensure_accepted(controller: &mut Controller, state: &[CopyState]) -> Result<Counts> {
     let mut rows = Vec::new();
     for pattern in EVERY {
@@ -115,11 +116,11 @@ fn ensure_accepted(controller: &mut Controller, state: &[CopyState]) -> Result<C
 }
 
 fn dialled_from_the_start(runtime: Runtime, mode: Mode) -> Result<()> {
-    let expected = as_it_is(runtime, mode)?;
-    LEVELS.into_iter().try_for_each(|level| at_from_the_start(runtime, mode, level, &expected))
+    let expected = without_agent(runtime, mode)?;
+    LEVELS.into_iter().try_for_each(|level| dial_from_the_start_at(runtime, mode, level, &expected))
 }
 
-fn at_from_the_start(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
+fn dial_from_the_start_at(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
     let orders = EVERY.map(|pattern| format!("{pattern}={level}"));
     let options: Vec<&str> = orders.iter().flat_map(|order| ["--dial", order.as_str()]).collect();
     let (mut host, pid) = start(runtime, mode, Some(&options))?;
@@ -127,7 +128,7 @@ fn at_from_the_start(runtime: Runtime, mode: Mode, level: Level, expected: &[Run
     let mut before = Counts::new();
     for (number, (shapes, _)) in expected.iter().enumerate() {
         let when = format!("run {number}");
-        let (said, truth) = go_through(&mut host, runtime, mode)?;
+        let (said, truth) = run_all_shapes(&mut host, runtime, mode)?;
         ensure_same(&said, shapes, &when)?;
         let counts = ensure_accepted(&mut controller, &[CopyState::Asked, CopyState::Live])?;
         ensure_exact(&truth, &before, &counts, &when)?;
@@ -137,18 +138,18 @@ fn at_from_the_start(runtime: Runtime, mode: Mode, level: Level, expected: &[Run
 }
 
 fn dialled_while_it_runs(runtime: Runtime, mode: Mode) -> Result<()> {
-    let expected = as_it_is(runtime, mode)?;
-    LEVELS.into_iter().try_for_each(|level| at_while_it_runs(runtime, mode, level, &expected))
+    let expected = without_agent(runtime, mode)?;
+    LEVELS.into_iter().try_for_each(|level| dial_while_it_runs_at(runtime, mode, level, &expected))
 }
 
-fn at_while_it_runs(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
+fn dial_while_it_runs_at(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]) -> Result<()> {
     let (mut host, pid) = start(runtime, mode, Some(&[]))?;
     let mut controller = Controller::connect(pid)?;
     let mut before = Counts::new();
     for (number, (shapes, _)) in expected.iter().enumerate() {
         let on = number % 2 == 1;
         if on {
-            let report = controller.dial_all(&EVERY, level, Stay::Kept)?;
+            let report = controller.dial_all(&EVERY, level, Lifetime::Kept)?;
             ensure!(report.refused.is_empty() && report.accepted > 300, "{report:?}");
         } else if number > 0 {
             for pattern in EVERY {
@@ -156,7 +157,7 @@ fn at_while_it_runs(runtime: Runtime, mode: Mode, level: Level, expected: &[Run]
             }
         }
         let when = format!("run {number}, {}", if on { "dialled" } else { "not dialled" });
-        let (said, truth) = go_through(&mut host, runtime, mode)?;
+        let (said, truth) = run_all_shapes(&mut host, runtime, mode)?;
         ensure_same(&said, shapes, &when)?;
         if on {
             let counts = ensure_accepted(&mut controller, &[CopyState::Asked, CopyState::Live])?;
@@ -175,7 +176,7 @@ fn finish(mut host: Host, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
     host.close_input();
     let outcome = host.finish()?;
-    ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.code()? == 0 && outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(())
 }
 

@@ -1,5 +1,5 @@
-//! In every real module there is room for the variables of all its bodies, counting and timed: either its metadata is widened
-//! as it loads, or what is added to it passes no limit (`agent/src/instrument/metadata_room.rs`).
+//! Every real module has room for the variables of all its bodies, counted and timed: either the agent widens
+//! its metadata as it loads, or the additions stay below every limit (`agent/src/instrument/metadata_room.rs`).
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,16 +16,16 @@ use redial_testbed::pe::Assembly;
 use redial_testbed::runtimes::Runtime;
 
 #[test]
-fn every_body_finds_room() -> Result<()> {
-    let mut found = Found::default();
+fn every_body_has_room() -> Result<()> {
+    let mut found = Summary::default();
     for runtime in Runtime::all() {
-        runtime.ensure()?.framework_assemblies()?.iter().try_for_each(|file| found.look_at(file))?;
+        runtime.ensure()?.framework_assemblies()?.iter().try_for_each(|file| found.check_file(file))?;
     }
     let sdk = Runtime::SDK_3_1.ensure()?.root();
     for folder in ["shared/Microsoft.AspNetCore.App/3.1.2", "sdk/3.1.102/Roslyn/bincore"] {
-        found.look_into(&sdk.join(folder))?;
+        found.check_folder(&sdk.join(folder))?;
     }
-    found.look_into(&random_methods(1)?)?;
+    found.check_folder(&random_methods(1)?)?;
     println!("{found:#?}");
     ensure!(found.bodies > 400_000 && found.widened > 50 && found.small > 300, "{found:?}");
     ensure!(found.without_room.is_empty(), "{:#?}", found.without_room);
@@ -33,28 +33,28 @@ fn every_body_finds_room() -> Result<()> {
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct Summary {
     bodies: usize,
-    /// Modules that have no methods with IL are not counted.
+    /// Modules without any IL method do not count.
     widened: usize,
     small: usize,
-    /// Of these, the most that a body needs on average.
+    /// The highest average per body among these.
     bytes_a_method: f64,
     without_room: Vec<String>,
 }
 
-impl Found {
-    fn look_into(&mut self, folder: &Path) -> Result<()> {
+impl Summary {
+    fn check_folder(&mut self, folder: &Path) -> Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "dll") {
-                self.look_at(&path)?;
+                self.check_file(&path)?;
             }
         }
         Ok(())
     }
 
-    fn look_at(&mut self, file: &Path) -> Result<()> {
+    fn check_file(&mut self, file: &Path) -> Result<()> {
         let Some(assembly) = Assembly::read(file)? else { return Ok(()) };
         let mut wanted = HashSet::new();
         let mut bodies = 0;

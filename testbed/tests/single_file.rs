@@ -1,5 +1,5 @@
-//! A real single-file program on .NET 10: a server that speaks JSON-RPC in lines. With dials on it answers what it
-//! answers without, its calls are counted exactly, and in the end every method runs its original code.
+//! A real single-file program on .NET 10: a server that speaks JSON-RPC in lines. With dials on its answers
+//! stay the same, its calls are counted exactly, and at the end every method runs its original code.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay, full_name};
-use redial_testbed::everything::Everything;
+use redial_testbed::controller::{Controller, Lifetime, full_name};
 use redial_testbed::host::{self, Host, redial_run};
 use redial_testbed::runtimes::{self, Runtime};
 use redial_testbed::shop::{ReportFile, has_last_numbers};
+use redial_testbed::state_counts::StateCounts;
 use serde_json::{Value, json};
 
 const DOCS: &str = "Fabric.Mcp.Tools.Docs!*";
@@ -24,10 +24,10 @@ const CALLED_ONCE: [&str; 3] = [
     "*!Fabric.Mcp.Tools.Docs.Services.EmbeddedResourceProviderService.GetEmbeddedResource",
 ];
 
-/// Conversations that are timed.
+/// Number of timed conversations.
 const CONVERSATIONS: u32 = 20;
 
-/// The server, to be asked one thing at a time.
+/// The server, with one request at a time.
 struct Server {
     host: Host,
     last_id: u32,
@@ -38,7 +38,7 @@ impl Server {
         Ok(Self { host: Host::start(command)?, last_id: 0 })
     }
 
-    /// The answer's line, which ends with the id.
+    /// Sends a request and returns the answer's line, which ends with the id.
     fn ask(&mut self, method: &str, params: &Value) -> Result<String> {
         self.last_id += 1;
         let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
@@ -78,18 +78,18 @@ impl Server {
         ])
     }
 
-    /// Conversations enough to be timed, and how long they took.
+    /// Holds enough conversations to time them, and returns the answers and the duration.
     fn conversations(&mut self) -> Result<(Vec<String>, Duration)> {
         let began = Instant::now();
         let answers = (0..CONVERSATIONS).map(|_| self.conversation()).collect::<Result<Vec<_>>>()?;
         Ok((answers.concat(), began.elapsed()))
     }
 
-    /// Ends it by ending its input; what it said on standard error.
+    /// Ends the server by closing its input, and returns its standard error.
     fn finish(mut self) -> Result<String> {
         self.host.close_input();
         let outcome = self.host.finish()?;
-        ensure!(outcome.code()? == 0, "{}", outcome.said());
+        ensure!(outcome.code()? == 0, "{}", outcome.output());
         Ok(outcome.stderr)
     }
 }
@@ -98,13 +98,13 @@ fn command() -> Result<Command> {
     let mut command = Command::new(runtimes::single_file_program()?);
     command.args(["server", "start", "--mode", "all"]);
     Runtime::V8_0.settle_environment(&mut command);
-    // It reports its use to its makers otherwise.
+    // Otherwise it sends telemetry to its makers.
     command.env("AZURE_MCP_COLLECT_TELEMETRY", "false");
     Ok(command)
 }
 
 #[test]
-fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
+fn dialling_everything_changes_no_answer() -> Result<()> {
     let began = Instant::now();
     let mut plain = Server::start(command()?)?;
     let mut expected = vec![plain.initialize()?];
@@ -139,7 +139,7 @@ fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
     let (more, then) = server.conversations()?;
     answers.extend(more);
 
-    let dialled = Everything::of_rows(&controller.status(None)?);
+    let dialled = StateCounts::of_rows(&controller.status(None)?);
     println!(
         "a single-file server on .NET 10, everything dialled: {dialled}; {first:.1?} beside {first_alone:.1?} to its \
          first answers, {then:.1?} beside {then_alone:.1?} for {CONVERSATIONS} times as many"
@@ -164,12 +164,12 @@ fn everything_dialled_from_the_start_changes_no_answer() -> Result<()> {
 }
 
 #[test]
-fn calls_are_counted_exactly() -> Result<()> {
+fn counts_calls_exactly() -> Result<()> {
     let mut server = Server::start(redial_run(&[], &command()?)?)?;
     server.initialize()?;
     let expected = server.best_practices()?;
     let mut controller = Controller::connect(server.host.only_child()?)?;
-    let report = controller.dial(DOCS, Level::Count, Stay::Kept)?;
+    let report = controller.dial(DOCS, Level::Count, Lifetime::Kept)?;
     assert!(report.accepted > 100 && report.accepted + report.bodyless == report.matched, "{report:?}");
     let mut total = 0;
     for (version, round) in [(1, 5), (2, 3)] {
@@ -191,15 +191,15 @@ fn calls_are_counted_exactly() -> Result<()> {
             let row = controller.row(method)?;
             assert_eq!((row.state, row.version, row.calls), (CopyState::Off, None, total), "{row:?}");
         }
-        controller.dial(DOCS, Level::Count, Stay::Kept)?;
+        controller.dial(DOCS, Level::Count, Lifetime::Kept)?;
     }
     assert_eq!(controller.all_off()?, (report.accepted, 0));
     server.finish().map(drop)
 }
 
-/// The runtime is linked into the program; its port loads the agent all the same, and counts are exact from then on.
+/// The runtime is linked into the program. Its port loads the agent anyway, and counts are exact from then on.
 #[test]
-fn it_can_be_attached_to() -> Result<()> {
+fn accepts_an_attach() -> Result<()> {
     let mut plain = Server::start(command()?)?;
     let mut expected = vec![plain.initialize()?];
     for _ in 0..3 {
@@ -212,10 +212,10 @@ fn it_can_be_attached_to() -> Result<()> {
     let mut answers = vec![server.initialize()?];
     answers.extend(server.conversation()?);
     let attached = host::run(host::redial(&["attach", &pid.to_string()])?)?.ok()?;
-    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.said());
+    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.output());
     let mut controller = Controller::connect(pid)?;
     assert!(controller.facts().runtime_version.starts_with("10."), "{:?}", controller.facts());
-    let report = controller.dial(DOCS, Level::Count, Stay::Kept)?;
+    let report = controller.dial(DOCS, Level::Count, Lifetime::Kept)?;
     assert!(report.accepted > 100 && report.refused.is_empty(), "{report:?}");
     answers.extend(server.conversation()?);
     let row = controller.row(CALLED_ONCE[0])?;
@@ -225,7 +225,7 @@ fn it_can_be_attached_to() -> Result<()> {
         let before = controller.row(method)?.calls;
         for _ in 0..5 {
             server.best_practices()?;
-            // Its requests have numbers, which the other server's do not reach.
+            // Keep request numbers in the range of the other server.
             server.last_id -= 1;
         }
         let row = controller.row(method)?;

@@ -1,18 +1,18 @@
-//! Counts are exact wherever a thread's stack is: threads that come and go, stacks that take the place of others and
-//! grow over many pages.
+//! Counts are exact wherever a thread's stack is: threads that come and go, stacks that reuse the memory of
+//! others and grow over many pages.
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
-use redial_testbed::controller::Stay;
+use redial_testbed::controller::Lifetime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{on_each_runtime, programs, under_agent};
 
-on_each_runtime!(threads_that_come_and_go_are_counted_exactly, last_calls_stay_jumps);
+on_each_runtime!(counts_short_lived_threads_exactly, tail_calls_stay_jumps);
 
-fn threads_that_come_and_go_are_counted_exactly(runtime: Runtime) -> Result<()> {
+fn counts_short_lived_threads_exactly(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(programs::named("stacks")?.command(runtime)?)?;
     let mut controller = live.controller()?;
-    let report = controller.dial("stacks!Stacks.*", Level::Count, Stay::Kept)?;
+    let report = controller.dial("stacks!Stacks.*", Level::Count, Lifetime::Kept)?;
     ensure!(report.accepted + report.bodyless == report.matched && report.accepted >= 3, "{report:?}");
     for round in ["run 30 8 2000", "run 100 2 0", "run 4 16 1500"] {
         let ran = live.host.ask(round, "ran ")?;
@@ -27,10 +27,10 @@ fn threads_that_come_and_go_are_counted_exactly(runtime: Runtime) -> Result<()> 
     Ok(())
 }
 
-/// Methods that call themselves last, optimised from the start, need no more stack with their dials on: plain ones, generic
-/// ones, those of generic types, over values and in code that is shared. Who calls a method of the same name, or another
-/// generic one, is timed.
-fn last_calls_stay_jumps(runtime: Runtime) -> Result<()> {
+/// Methods that end with a call to themselves, optimised from the start, need no more stack with their dials
+/// on: plain and generic ones, those of generic types, over value types and in shared code. A method that ends
+/// with a call to another one of the same name, or to another generic one, is timed.
+fn tail_calls_stay_jumps(runtime: Runtime) -> Result<()> {
     const DEPTH: u64 = 3_000_000;
     let mut command = programs::named("stacks")?.command(runtime)?;
     under_agent::set_tiered(&mut command, "0");
@@ -39,7 +39,7 @@ fn last_calls_stay_jumps(runtime: Runtime) -> Result<()> {
     let deep = format!("deep {DEPTH}");
     let sum = live.host.ask(&deep, "sum ")?;
     for (round, level) in [Level::Count, Level::Time].into_iter().enumerate() {
-        let report = controller.dial("stacks!Last*.*", level, Stay::Kept)?;
+        let report = controller.dial("stacks!Last*.*", level, Lifetime::Kept)?;
         ensure!(report.accepted == 6, "{report:?}");
         ensure!(live.host.ask(&deep, "sum ")? == sum, "at {level}: the sums differ");
         for row in controller.status(Some("stacks!Last*.*"))? {

@@ -1,5 +1,6 @@
-//! A dial through its states on real runtimes: asked until the next call, live once the CLR compiled our body, off
-//! with its counter still, live again as a later version; and a frame that stays in the version it began in.
+//! The states of a dial on real runtimes: asked until the next call, live once the CLR has compiled the
+//! instrumented body, off with a constant counter, live again as a later version. A frame stays in the version
+//! that it entered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +10,21 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, Transition, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Dials, Stay, full_name};
+use redial_testbed::controller::{Controller, Dials, full_name};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
 use redial_testbed::truth::Truth;
 
-/// Called eight times a round, and never inlined.
+/// Called eight times per round, and never inlined.
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const ADD_TRUTH: &str = "Shop.Cart.Add(int)";
 const PARKED: &str = "Shop!Shop.Cart.Parked()";
 
-/// Turns of a copy closer together than this become one.
+/// Changes of a copy closer together than this are merged.
 const MERGED_MS: u64 = 50;
 
-/// What a transition says: wanted, state, version.
+/// The content of a transition: wanted level, state, version.
 type Step = (Level, CopyState, Option<u32>);
 
 const ASKED: Step = (Level::Count, CopyState::Asked, None);
@@ -42,8 +43,8 @@ fn now(row: &StatusRow) -> Step {
     (row.wanted, row.state, row.version)
 }
 
-/// Takes events until the row is where `last` says; every step on the way. (What a row's first page tells of is no
-/// step any more.)
+/// Takes events until the row reaches `last`, and returns every step on the way. A row's first page is not a
+/// step.
 fn steps_until(controller: &mut Controller, row: RowId, last: Step) -> Result<Vec<Step>> {
     let is_there = |dials: &Dials| dials.get(&row).map(now) == Some(last);
     let events = controller.take_until(&format!("{row:?} {last:?}"), is_there)?;
@@ -57,16 +58,17 @@ fn transitions_of(events: &[Event], row: RowId) -> impl Iterator<Item = &Transit
     })
 }
 
-/// When the row's turns reached the CLR, by the agent's own clock in milliseconds; an error when two were too close.
+/// Returns when the row's changes reached the CLR, in milliseconds of the agent's own clock, and checks their
+/// distance.
 fn turned_at(events: &[Event], row: RowId) -> Result<Vec<u64>> {
     let steps = transitions_of(events, row).filter(|step| step.state != CopyState::Live);
     let turns: Vec<u64> = steps.map(|step| step.t_ms).collect();
-    // Both times are cut to whole milliseconds, so that one may be missing.
+    // Both times are truncated to whole milliseconds, so one may be missing.
     ensure!(turns.windows(2).all(|pair| pair[1] - pair[0] + 1 >= MERGED_MS), "turned at {turns:?}");
     Ok(turns)
 }
 
-/// The row of a method that has just been dialled for the first time, as the stream tells it.
+/// Returns the row of a method dialled for the first time, from the event stream.
 fn first_row(controller: &mut Controller, name: &str) -> Result<RowId> {
     controller
         .wait_until(&format!("the row of {name}"), |dials| dials.values().any(|r| full_name(r) == name))?;
@@ -86,22 +88,22 @@ fn calls_of_add(shop: &mut LiveShop) -> Result<u64> {
     Ok(truth[ADD_TRUTH])
 }
 
-fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
+fn goes_through_all_states(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
     shop.rounds(3)?;
     let before = calls_of_add(&mut shop)?;
 
-    let report = controller.dial(ADD, Level::Count, Stay::Kept)?;
+    let report = controller.dial(ADD, Level::Count, Lifetime::Kept)?;
     assert_eq!((report.matched, report.accepted, report.refused.len()), (1, 1, 0));
     let row = first_row(&mut controller, ADD)?;
-    // Nothing calls it, so nothing happens: `asked` is all there was and all there is.
+    // Nothing calls it, so it stays `asked`.
     let row_now = controller.row(ADD)?;
     assert_eq!((now(&row_now), row_now.instances.len(), row_now.calls), (ASKED, 0, 0));
     shop.truth()?;
     assert_eq!(now(&controller.row(ADD)?), ASKED);
 
     shop.rounds(5)?;
-    // `asked` is a step of its own unless the row's first page told of it already.
+    // `asked` is its own step unless the row's first page already had it.
     let steps = steps_until(&mut controller, row, live(1))?;
     ensure!([&[ASKED, LIVE][..], &[LIVE], &[]].contains(&steps.as_slice()), "{steps:?}");
     let after_five = calls_of_add(&mut shop)?;
@@ -115,7 +117,7 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     let report = controller.off(ADD)?;
     assert_eq!((report.matched, report.accepted), (1, 1));
     assert_eq!(steps_until(&mut controller, row, OFF)?, [OFF]);
-    // Calls go on, long enough for tier 1 to take over where there are tiers; the counter does not.
+    // Calls continue long enough for tier 1, but the counter stands still.
     shop.rounds(400)?;
     let still = controller.row(ADD)?;
     assert_eq!((now(&still), still.calls), (OFF, after_five - before));
@@ -123,7 +125,7 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     let before_again = calls_of_add(&mut shop)?;
     assert!(before_again > after_five);
 
-    controller.dial(ADD, Level::Count, Stay::Kept)?;
+    controller.dial(ADD, Level::Count, Lifetime::Kept)?;
     assert_eq!(now(&controller.row(ADD)?), ASKED);
     shop.rounds(5)?;
     assert_eq!(steps_until(&mut controller, row, live(2))?, [ASKED, live(2)]);
@@ -136,16 +138,16 @@ fn off_asked_live_off_live(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
+fn frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
-    controller.dial(PARKED, Level::Count, Stay::Kept)?;
+    controller.dial(PARKED, Level::Count, Lifetime::Kept)?;
     let row = first_row(&mut controller, PARKED)?;
     shop.host.ask("park", "parked")?;
     steps_until(&mut controller, row, live(1))?;
     assert_eq!(controller.row(PARKED)?.calls, 1);
 
     controller.off(PARKED)?;
-    controller.dial(PARKED, Level::Count, Stay::Kept)?;
+    controller.dial(PARKED, Level::Count, Lifetime::Kept)?;
     assert_eq!(now(&controller.row(PARKED)?), ASKED, "the parked frame is no call");
     assert_eq!(shop.host.ask("park", "parked")?, "2");
     steps_until(&mut controller, row, live(2))?;
@@ -160,7 +162,7 @@ fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
     );
     assert_eq!(both.instances[0].id.function_id, both.instances[1].id.function_id);
 
-    // Off while both are inside, and each returns to its caller what it should, from its own version.
+    // Off while both are inside: each returns the right value to its caller, from its own version.
     controller.off(PARKED)?;
     steps_until(&mut controller, row, OFF)?;
     shop.host.ask("park", "parked")?;
@@ -171,12 +173,12 @@ fn a_frame_stays_in_its_version(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
+fn is_live_only_when_compiled(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
     shop.rounds(2)?;
-    let report = controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+    let report = controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
     assert_eq!(report.accepted, report.matched - report.bodyless);
-    // Threads are on a barrier and Main waits for a line: no method can have been called, so none may be live.
+    // Threads wait at a barrier and Main waits for a line. No method can have been called, so none may be live.
     let rows = controller.status(None)?;
     assert_eq!(rows.len() as u64, report.accepted);
     let early: Vec<String> = rows.iter().filter(|row| now(row) != ASKED).map(full_name).collect();
@@ -185,12 +187,12 @@ fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
     let called = controller.status(None)?;
     for row in &called {
         let expected = if row.calls > 0 { live(1) } else { ASKED };
-        // A frame that is entered once and stays (Main, the barrier's loop) is never called again.
+        // A frame entered once that stays (Main, the barrier's loop) is never called again.
         assert_eq!(now(row), expected, "{}", full_name(row));
     }
     assert!(called.iter().filter(|row| row.state == CopyState::Live).count() > 40);
-    // On the stream each row was asked before it was live, and nothing else. (A row's first page may come
-    // at any of these steps.)
+    // In the stream each row was asked before it was live, without other steps. A row's first page may come at
+    // any of them.
     let mut seen: BTreeMap<RowId, Vec<Step>> = BTreeMap::new();
     let mut missing: BTreeSet<RowId> =
         called.iter().filter(|row| row.state == CopyState::Live).map(|row| row.row).collect();
@@ -221,9 +223,9 @@ fn live_only_when_compiled(runtime: Runtime) -> Result<()> {
 fn held_dials_end_with_their_session(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
     let kept = "Shop!Shop.Money.CompareTo(Shop.Money)";
-    controller.dial(kept, Level::Count, Stay::Kept)?;
+    controller.dial(kept, Level::Count, Lifetime::Kept)?;
     let mut holder = Controller::connect(shop.pid)?;
-    holder.dial(ADD, Level::Count, Stay::Held)?;
+    holder.dial(ADD, Level::Count, Lifetime::Held)?;
     let row = first_row(&mut controller, ADD)?;
     shop.rounds(5)?;
     steps_until(&mut controller, row, live(1))?;
@@ -251,13 +253,13 @@ fn held_dials_end_with_their_session(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Rows and transitions together tell one story a row, although rows are sent as they are when their page is made:
-/// off, asked, live, and no step back.
-fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
+/// Rows and transitions agree on one sequence per row, off, asked, live, without a step back, although each row
+/// is sent in its state at that moment.
+fn streams_each_step_in_order(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
     shop.host.ask("loop on", "looping")?;
     shop.host.ask("loop wait 20", "looped")?;
-    controller.dial("Shop!*", Level::Count, Stay::Kept)?;
+    controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
     shop.host.ask("loop wait 20", "looped")?;
     let called: Vec<RowId> = controller
         .status(None)?
@@ -266,9 +268,9 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
         .map(|row| row.row)
         .collect();
     assert!(called.len() > 40, "{}", called.len());
-    let mut told: BTreeMap<RowId, Vec<CopyState>> = BTreeMap::new();
+    let mut sequences: BTreeMap<RowId, Vec<CopyState>> = BTreeMap::new();
     let mut note = |row, state| {
-        let states = told.entry(row).or_default();
+        let states = sequences.entry(row).or_default();
         if states.last() != Some(&state) {
             states.push(state);
         }
@@ -292,7 +294,7 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
         }
         waiting.is_empty().then_some(())
     })?;
-    // What stands in the stream behind the last row's going live belongs to the story, too.
+    // Later events after the last row went live belong to the sequence too.
     controller.off("Shop!*")?;
     controller.wait_for("a row off", |event| match event {
         Event::Transition(transition) => {
@@ -304,7 +306,7 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
     let order = |state: &CopyState| {
         [CopyState::Off, CopyState::Asked, CopyState::Live].iter().position(|known| known == state)
     };
-    for (row, mut states) in told {
+    for (row, mut states) in sequences {
         if states.len() > 1 && states.last() == Some(&CopyState::Off) {
             states.pop();
         }
@@ -314,14 +316,14 @@ fn the_stream_tells_each_step_in_its_order(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Turns quicker than the agent merges them, with calls going on: the last turn decides, and it counts on exactly.
-fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
+/// Changes faster than the agent merges them, during calls: the last one decides and counts exactly.
+fn last_of_quick_changes_decides(runtime: Runtime) -> Result<()> {
     let (mut shop, mut controller) = start(runtime)?;
     shop.host.ask("loop on", "looping")?;
     shop.host.ask("loop wait 50", "looped")?;
     for turn in 0..30 {
         let report = match turn % 2 {
-            0 => controller.dial(ADD, Level::Count, Stay::Kept)?,
+            0 => controller.dial(ADD, Level::Count, Lifetime::Kept)?,
             _ => controller.off(ADD)?,
         };
         assert_eq!((report.matched, report.accepted), (1, 1), "turn {turn}");
@@ -332,10 +334,10 @@ fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
     let row = off.row;
     assert_eq!(now(&off), OFF);
     shop.host.ask("loop wait 50", "looped")?;
-    // Each of the four threads may have been on its way into the old body.
+    // Each of the four threads may still have been entering the old body.
     let late = controller.row(ADD)?.calls - off.calls;
     assert!(late <= 4, "off, yet it counted {late} more");
-    controller.dial(ADD, Level::Count, Stay::Kept)?;
+    controller.dial(ADD, Level::Count, Lifetime::Kept)?;
     shop.host.ask("loop wait 50", "looped")?;
     redial_testbed::truth::ask(&mut shop.host, "loop off")?;
     let on = controller.row(ADD)?;
@@ -345,8 +347,8 @@ fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
     assert_eq!(controller.row(ADD)?.calls - on.calls, calls_of_add(&mut shop)?);
     let last = live(on.version.unwrap_or_default());
     let events = controller.take_until("the last", |dials| dials.get(&row).map(now) == Some(last))?;
-    // Each turn was answered when it had been carried out, so none was merged away, only delayed. (The row's first
-    // page tells of the first.)
+    // Each change was answered after it was done, so none was merged, only delayed. The row's first page has
+    // the first one.
     let turns = turned_at(&events, row)?.len();
     assert!((30..=31).contains(&turns), "{turns} turns");
     controller.off(ADD)?;
@@ -355,17 +357,17 @@ fn quick_turns_end_where_they_should(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// Two sessions that turn the same dial against each other, neither waiting for the other: their turns are merged,
-/// and the last one decides.
-fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
-    const TURNS: usize = 40;
+/// Two sessions change the same dial without waiting for each other. The agent merges their changes, and the
+/// last one decides.
+fn merges_competing_changes(runtime: Runtime) -> Result<()> {
+    const CHANGES: usize = 40;
     let (mut shop, mut controller) = start(runtime)?;
     shop.host.ask("loop on", "looping")?;
     let pid = shop.pid;
     let turn = |level| {
         move || -> Result<()> {
             let mut own = Controller::connect(pid)?;
-            for _ in 0..TURNS {
+            for _ in 0..CHANGES {
                 let orders = vec![Order::new(ADD, level)];
                 let report = own.turn(WireCommand::RequestReJit {
                     orders,
@@ -384,14 +386,14 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
             .into_iter()
             .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("it panicked"))))
     })?;
-    controller.dial(ADD, Level::Count, Stay::Kept)?;
+    controller.dial(ADD, Level::Count, Lifetime::Kept)?;
     shop.host.ask("loop wait 50", "looped")?;
     redial_testbed::truth::ask(&mut shop.host, "loop off")?;
     let on = controller.row(ADD)?;
     assert_eq!((on.wanted, on.state), (Level::Count, CopyState::Live));
     let last = live(on.version.unwrap_or_default());
     let events = controller.take_until("the last", |dials| dials.get(&on.row).map(now) == Some(last))?;
-    assert!(turned_at(&events, on.row)?.len() < TURNS, "nothing was merged");
+    assert!(turned_at(&events, on.row)?.len() < CHANGES, "nothing was merged");
     shop.host.ask("truth-reset", "reset")?;
     shop.rounds(10)?;
     assert_eq!(controller.row(ADD)?.calls - on.calls, calls_of_add(&mut shop)?);
@@ -403,11 +405,11 @@ fn turns_against_each_other_are_merged(runtime: Runtime) -> Result<()> {
 }
 
 on_each_runtime!(
-    off_asked_live_off_live,
-    a_frame_stays_in_its_version,
-    live_only_when_compiled,
+    goes_through_all_states,
+    frame_stays_in_its_version,
+    is_live_only_when_compiled,
     held_dials_end_with_their_session,
-    the_stream_tells_each_step_in_its_order,
-    quick_turns_end_where_they_should,
-    turns_against_each_other_are_merged,
+    streams_each_step_in_order,
+    last_of_quick_changes_decides,
+    merges_competing_changes,
 );

@@ -1,41 +1,41 @@
-//! At *time*, nearly every method of large real modules is timed: few give their frames away or call themselves last, and
-//! none goes without variables for want of room in the metadata.
+//! At level *time*, nearly every method of large real modules is timed: few pass on their frame's address or
+//! end with a call to themselves, and none lacks room for its variables in the metadata.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::Stay;
+use redial_testbed::controller::Lifetime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{on_each_runtime, programs, under_agent};
 
-on_each_runtime!(the_core_library, the_compiler);
+on_each_runtime!(times_nearly_all_of_the_core_library, times_nearly_all_of_the_compiler);
 
-fn the_core_library(runtime: Runtime) -> Result<()> {
-    share(runtime, "corelib", "System.Private.CoreLib")
+fn times_nearly_all_of_the_core_library(runtime: Runtime) -> Result<()> {
+    ensure_timed_share(runtime, "corelib", "System.Private.CoreLib")
 }
 
-fn the_compiler(runtime: Runtime) -> Result<()> {
+fn times_nearly_all_of_the_compiler(runtime: Runtime) -> Result<()> {
     let folder = Runtime::SDK_3_1.ensure()?.root().join("sdk/3.1.102/Roslyn/bincore");
     let file = folder.join("Microsoft.CodeAnalysis.CSharp.dll");
-    share(runtime, &file.display().to_string(), "Microsoft.CodeAnalysis.CSharp")
+    ensure_timed_share(runtime, &file.display().to_string(), "Microsoft.CodeAnalysis.CSharp")
 }
 
-fn share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
+fn ensure_timed_share(runtime: Runtime, file: &str, module: &str) -> Result<()> {
     let mut command = programs::named("reflect")?.command(runtime)?;
     command.args([file, "0"]);
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let pattern = format!("{module}!*");
-    let report = controller.dial(&pattern, Level::Time, Stay::Kept)?;
+    let report = controller.dial(&pattern, Level::Time, Lifetime::Kept)?;
     let (mut all, mut only_counted) = (0_usize, BTreeMap::<String, usize>::new());
     for row in controller.status(Some(&pattern))? {
         if row.state == CopyState::Refused {
             continue;
         }
         all += 1;
-        // Below .NET 8 what is an instruction of the processor is a method that calls itself.
+        // Before .NET 8, hardware intrinsics are methods that call themselves.
         if row.method.starts_with("System.Runtime.Intrinsics.") {
             continue;
         }

@@ -1,6 +1,6 @@
-//! Times are the truth: whatever the agent tells of calls lies between what each call takes by its own clock, from its
-//! first to its last statement, and what its caller takes around it (`programs/timed.cs`). So no bound depends on what
-//! else runs on the machine.
+//! Times are true. Each time reported by the agent lies between the duration by the call's own clock, from its
+//! first to its last statement, and the duration around the call in its caller (`programs/timed.cs`). So no
+//! bound depends on the machine's load.
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::ids::RowId;
@@ -8,22 +8,23 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
 use std::collections::BTreeMap;
 
-/// How far the clocks of the agent and of the program may differ in speed, and what a bucket of the histogram is off.
+/// Largest relative difference in speed between the clocks of agent and program, and relative error of a
+/// histogram bucket.
 const CLOCKS: f64 = 0.002;
 const BUCKET: f64 = 0.02;
-/// What a reading of the program's clock is off, nanoseconds.
+/// Error of one reading of the program's clock in nanoseconds.
 const READING: f64 = 200.0;
 
-/// What the program knows of a method: between the first and the second of each pair lies the truth.
+/// The program's bounds for a method: the truth lies between the two values of each pair.
 #[derive(Debug)]
-struct Known {
+struct Bounds {
     calls: u64,
     exceptions: u64,
     total: (u64, u64),
@@ -31,25 +32,25 @@ struct Known {
     percentiles: [(u64, u64); 3],
 }
 
-fn start(runtime: Runtime, tiered: &str) -> Result<(Live, Controller)> {
+fn start(runtime: Runtime, tiered: &str) -> Result<(LiveHost, Controller)> {
     let mut command = programs::named("timed")?.command(runtime)?;
     under_agent::set_tiered(&mut command, tiered);
     under_agent::start_controlled(command)
 }
 
-/// What the program knows the times of. Not its clock, which would be a dialled callee of all of them.
-const KNOWN: [&str; 10] =
+/// Methods whose times the program knows, without its clock, which would be a dialled callee of all of them.
+const METHODS: [&str; 10] =
     ["Sleep", "Busy", "Recurse", "Outer", "Inner", "Throws", "Through", "Catches", "Stand", "Die"];
 
 fn dial(controller: &mut Controller, level: Level) -> Result<()> {
-    let patterns = KNOWN.map(|method| format!("timed!Timed.{method}"));
-    let report = controller.dial_all(&patterns.each_ref().map(String::as_str), level, Stay::Kept)?;
-    ensure!(report.accepted == KNOWN.len() as u64 && report.warnings.is_empty(), "{report:?}");
+    let patterns = METHODS.map(|method| format!("timed!Timed.{method}"));
+    let report = controller.dial_all(&patterns.each_ref().map(String::as_str), level, Lifetime::Kept)?;
+    ensure!(report.accepted == METHODS.len() as u64 && report.warnings.is_empty(), "{report:?}");
     Ok(())
 }
 
-/// Has the program do something, and what it then knows since its start.
-fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Known>> {
+/// Sends a command to the program and returns its bounds since its start.
+fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Bounds>> {
     host.say(command)?;
     let mut all = BTreeMap::new();
     loop {
@@ -63,7 +64,7 @@ fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Known>> {
         let [calls, exceptions, inner, outer, max_in, max_out, a, b, c, d, e, f] = numbers[..] else {
             anyhow::bail!("{line}");
         };
-        let known = Known {
+        let known = Bounds {
             calls,
             exceptions,
             total: (inner, outer),
@@ -75,16 +76,16 @@ fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, Known>> {
 }
 
 #[track_caller]
-fn ensure_between(what: &str, told: u64, (low, high): (u64, u64), calls: u64, off: f64) -> Result<()> {
+fn ensure_between(what: &str, reported: u64, (low, high): (u64, u64), calls: u64, off: f64) -> Result<()> {
     let slack = READING * calls as f64;
-    let fits =
-        told as f64 >= low as f64 * (1.0 - off) - slack && told as f64 <= high as f64 * (1.0 + off) + slack;
-    ensure!(fits, "{what}: {told} is not between {low} and {high}");
+    let fits = reported as f64 >= low as f64 * (1.0 - off) - slack
+        && reported as f64 <= high as f64 * (1.0 + off) + slack;
+    ensure!(fits, "{what}: {reported} is not between {low} and {high}");
     Ok(())
 }
 
-/// Checks everything that the program knows of a method.
-fn ensure_true(controller: &mut Controller, method: &str, known: &Known) -> Result<Times> {
+/// Checks all the program's bounds for a method.
+fn ensure_within_bounds(controller: &mut Controller, method: &str, known: &Bounds) -> Result<Times> {
     let (row, times) = controller.timed(&format!("timed!{method}"))?;
     let what = format!("{method}: {row:?} {times:?} {known:?}");
     ensure!(row.state == CopyState::Live && row.note.is_none() && row.times_note.is_none(), "{what}");
@@ -95,39 +96,41 @@ fn ensure_true(controller: &mut Controller, method: &str, known: &Known) -> Resu
     Ok(times)
 }
 
-fn ensure_percentiles(times: &Times, known: &Known) -> Result<()> {
-    let told = times.percentiles.context("there are percentiles")?;
+fn ensure_percentiles(times: &Times, known: &Bounds) -> Result<()> {
+    let reported = times.percentiles.context("there are percentiles")?;
     ensure_between("the longest", times.max_ns, known.max, 1, CLOCKS)?;
-    for (told, bounds) in [told.p50_ns, told.p90_ns, told.p99_ns].into_iter().zip(known.percentiles) {
-        ensure_between("a percentile", told, bounds, 1, CLOCKS + BUCKET)?;
+    for (reported, bounds) in
+        [reported.p50_ns, reported.p90_ns, reported.p99_ns].into_iter().zip(known.percentiles)
+    {
+        ensure_between("a percentile", reported, bounds, 1, CLOCKS + BUCKET)?;
     }
     Ok(())
 }
 
-fn known_times_are_told(runtime: Runtime) -> Result<()> {
+fn reports_times_within_bounds(runtime: Runtime) -> Result<()> {
     for tiered in ["0", "1"] {
         let (mut live, mut controller) = start(runtime, tiered)?;
         dial(&mut controller, Level::Time)?;
 
         let known = ask(&mut live.host, "sleep 12 5")?;
         let sleep = &known["Timed.Sleep(int)"];
-        let times = ensure_true(&mut controller, "Timed.Sleep(int)", sleep)?;
+        let times = ensure_within_bounds(&mut controller, "Timed.Sleep(int)", sleep)?;
         ensure_percentiles(&times, sleep)?;
         ensure!(times.total_ns >= 12 * 4_900_000, "{times:?}");
 
         let known = ask(&mut live.host, "busy 4 400")?;
         let busy = &known["Timed.Busy(int)"];
-        let times = ensure_true(&mut controller, "Timed.Busy(int)", busy)?;
+        let times = ensure_within_bounds(&mut controller, "Timed.Busy(int)", busy)?;
         ensure_percentiles(&times, busy)?;
 
-        // The outermost activation has all the time; of it, each has its own.
+        // The outermost activation has the whole time, and each activation has its own share.
         let known = ask(&mut live.host, "recurse 300")?;
         let recursion = &known["Timed.Recurse(int)"];
-        let times = ensure_true(&mut controller, "Timed.Recurse(int)", recursion)?;
+        let times = ensure_within_bounds(&mut controller, "Timed.Recurse(int)", recursion)?;
         ensure!(times.exits == 301 && times.self_ns == times.total_ns, "{times:?}");
 
         let known = ask(&mut live.host, "nest 50")?;
-        let outer = ensure_true(&mut controller, "Timed.Outer(int)", &known["Timed.Outer(int)"])?;
+        let outer = ensure_within_bounds(&mut controller, "Timed.Outer(int)", &known["Timed.Outer(int)"])?;
         ensure_percentiles(&outer, &known["Timed.Outer(int)"])?;
         let (_, inner) = controller.timed("timed!Timed.Inner(int)")?;
         // Each number is rounded to whole nanoseconds.
@@ -139,16 +142,17 @@ fn known_times_are_told(runtime: Runtime) -> Result<()> {
             [("Timed.Throws(int)", 90, 30), ("Timed.Through(int)", 30, 10), ("Timed.Catches(int)", 30, 0)]
         {
             let (_, times) = controller.timed(&format!("timed!{method}"))?;
-            let told = (known[method].calls, known[method].exceptions, times.exits, times.exceptions);
-            ensure!(told == (calls, exceptions, calls, exceptions), "{method}: {told:?}");
+            let reported = (known[method].calls, known[method].exceptions, times.exits, times.exceptions);
+            ensure!(reported == (calls, exceptions, calls, exceptions), "{method}: {reported:?}");
         }
         end(live, controller)?;
     }
     Ok(())
 }
 
-/// Calls under way are told; turned off meanwhile, the method is *reverting* until the last of them has ended.
-fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
+/// Calls in flight are reported. Turned off meanwhile, the method is *reverting* until the last of them has
+/// ended.
+fn reports_calls_in_flight(runtime: Runtime) -> Result<()> {
     const STAND: &str = "timed!Timed.Stand()";
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, Level::Time)?;
@@ -159,7 +163,7 @@ fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
             (row.calls, times.exits, times.in_flight) == (7 * round, 7 * (round - 1), 7),
             "{row:?} {times:?}"
         );
-        // Calls that began timed end so, whatever the dial is turned to meanwhile.
+        // Calls that started timed end timed, whatever the dial's level is meanwhile.
         match round {
             1 => dial(&mut controller, Level::Count)?,
             2 => {
@@ -171,7 +175,7 @@ fn calls_under_way_are_told(runtime: Runtime) -> Result<()> {
             _ => {
                 ensure!(controller.all_off()?.1 == 0);
                 ensure!(controller.timed(STAND)?.0.state == CopyState::Reverting);
-                // Up again while the old calls are under way.
+                // Up again while the old calls are in flight.
                 dial(&mut controller, Level::Time)?;
                 ensure!(controller.timed(STAND)?.0.state == CopyState::Asked);
             }
@@ -193,8 +197,8 @@ fn wait_for_off(controller: &mut Controller, pattern: &str) -> Result<()> {
         .wait_until("the method to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))
 }
 
-/// Down to count and up again: no call is lost, times stay, and only calls at time are timed.
-fn count_and_time_in_place(runtime: Runtime) -> Result<()> {
+/// Down to count and up again: no call is lost, times stay, and only calls at level time are timed.
+fn switches_between_count_and_time_in_place(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     let mut timed = 0;
     for round in 1..=8_u64 {
@@ -217,8 +221,8 @@ fn count_and_time_in_place(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// A watcher is sent times as they change.
-fn times_are_sent_as_they_change(runtime: Runtime) -> Result<()> {
+/// A watcher receives times as they change.
+fn sends_times_as_they_change(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, Level::Time)?;
     controller.subscribe(Some("timed!Timed.Sleep(int)"))?;
@@ -242,8 +246,8 @@ fn times_are_sent_as_they_change(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Threads that end in the middle of a call leave none under way.
-fn threads_that_die_in_a_call(runtime: Runtime) -> Result<()> {
+/// Threads that end in the middle of a call leave none in flight.
+fn dying_threads_leave_no_call_in_flight(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, "1")?;
     dial(&mut controller, Level::Time)?;
     let known = ask(&mut live.host, "die 5")?;
@@ -253,8 +257,9 @@ fn threads_that_die_in_a_call(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// What cannot be timed is counted and says why, apart from what is said of its number of calls; and with the level it goes.
-fn what_is_only_counted_says_why(runtime: Runtime) -> Result<()> {
+/// A method that cannot be timed is counted and has a note, separate from the note about its calls. The note
+/// disappears with the level.
+fn notes_why_a_method_is_only_counted(runtime: Runtime) -> Result<()> {
     const LAST: &str = "timed!Timed.Last(int)";
     let (live, mut controller) = start(runtime, "1")?;
     let notes = |controller: &mut Controller| {
@@ -262,20 +267,20 @@ fn what_is_only_counted_says_why(runtime: Runtime) -> Result<()> {
         ensure!(row.note.is_none(), "{row:?}");
         anyhow::Ok(row.times_note)
     };
-    let report = controller.dial(LAST, Level::Time, Stay::Kept)?;
+    let report = controller.dial(LAST, Level::Time, Lifetime::Kept)?;
     ensure!(
         report.accepted == 1 && report.warnings.iter().any(|one| one.contains("only counted")),
         "{report:?}"
     );
     let said = notes(&mut controller)?.context("it says why")?;
     ensure!(said.contains("calls itself last") && said.contains("time its callers instead"), "{said}");
-    controller.dial(LAST, Level::Count, Stay::Kept)?;
+    controller.dial(LAST, Level::Count, Lifetime::Kept)?;
     ensure!(notes(&mut controller)?.is_none());
     end(live, controller)
 }
 
-/// Calls within calls by the thousand: the memory for them is in the agent's account.
-fn deep_calls_are_timed_and_accounted_for(runtime: Runtime) -> Result<()> {
+/// Thousands of nested calls: the agent's status includes the memory for them.
+fn times_deep_calls_and_reports_their_memory(runtime: Runtime) -> Result<()> {
     const DEPTH: u64 = 5_000;
     const FRAME: u64 = 32;
     let (mut live, mut controller) = start(runtime, "0")?;
@@ -289,7 +294,7 @@ fn deep_calls_are_timed_and_accounted_for(runtime: Runtime) -> Result<()> {
     ask(&mut live.host, "recurse 10")?;
     let before = account(&mut controller)?;
     let known = ask(&mut live.host, &format!("recurse {DEPTH}"))?;
-    let times = ensure_true(&mut controller, "Timed.Recurse(int)", &known["Timed.Recurse(int)"])?;
+    let times = ensure_within_bounds(&mut controller, "Timed.Recurse(int)", &known["Timed.Recurse(int)"])?;
     ensure!(times.exits == DEPTH + 12, "{times:?}");
     let after = account(&mut controller)?;
     let least = (DEPTH - 127) * FRAME;
@@ -297,21 +302,21 @@ fn deep_calls_are_timed_and_accounted_for(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Nothing went wrong in the agent, and the program ends as it should.
-fn end(mut live: Live, mut controller: Controller) -> Result<()> {
+/// Checks that no guard of the agent tripped, and ends the program.
+fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;
     let outcome = live.host.finish()?.ok()?;
-    ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(())
 }
 
 on_each_runtime!(
-    known_times_are_told,
-    calls_under_way_are_told,
-    count_and_time_in_place,
-    times_are_sent_as_they_change,
-    threads_that_die_in_a_call,
-    what_is_only_counted_says_why,
-    deep_calls_are_timed_and_accounted_for,
+    reports_times_within_bounds,
+    reports_calls_in_flight,
+    switches_between_count_and_time_in_place,
+    sends_times_as_they_change,
+    dying_threads_leave_no_call_in_flight,
+    notes_why_a_method_is_only_counted,
+    times_deep_calls_and_reports_their_memory,
 );

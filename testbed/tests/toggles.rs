@@ -1,11 +1,11 @@
-//! A thousand hot methods, turned on and off again and again under eight threads that do nothing but call them: each turn
-//! takes effect, every revert too, nothing of ours grows, and at the end all is as it was.
+//! A thousand hot methods, turned on and off repeatedly while eight threads call them. Each change takes
+//! effect, every revert too, the agent's memory does not grow, and at the end everything is as before.
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -14,9 +14,9 @@ use redial_testbed::{generate, programs, soak};
 const HOT: &str = "Hot!Hot.H*.M*";
 const METHODS: u64 = (generate::HOT_CLASSES * generate::HOT_METHODS) as u64;
 const THREADS: u32 = 8;
-/// Bytes that the agent itself may come to use more.
+/// Growth allowed for the agent's own memory, in bytes.
 const DRIFT: u64 = 8 << 20;
-/// Rounds before its memory is looked at first: rows and counters are made in the first.
+/// Rounds before the first measurement of memory, since the first round creates rows and counters.
 const WARM: u64 = 1;
 
 fn ensure_all(rows: &[StatusRow], state: CopyState, when: &str) -> Result<()> {
@@ -26,9 +26,9 @@ fn ensure_all(rows: &[StatusRow], state: CopyState, when: &str) -> Result<()> {
 }
 
 fn on(controller: &mut Controller) -> Result<()> {
-    // Class by class, so that turns overlap with the compilations of those before.
+    // Class by class, so that changes overlap with earlier compilations.
     for class in 0..generate::HOT_CLASSES {
-        controller.dial(&format!("Hot!Hot.H{class}.M*"), Level::Count, Stay::Kept)?;
+        controller.dial(&format!("Hot!Hot.H{class}.M*"), Level::Count, Lifetime::Kept)?;
     }
     controller.wait_until("that every hot method is live", |dials| {
         dials.values().filter(|row| row.state == CopyState::Live).count() as u64 == METHODS
@@ -42,8 +42,9 @@ fn off(controller: &mut Controller) -> Result<()> {
     Ok(())
 }
 
-fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
-    // 10,000 toggles in the gate and 100,000 in the soak on 8.0, a tenth of that where a request stops the program.
+fn toggles_hot_methods_without_growth(runtime: Runtime) -> Result<()> {
+    // 10,000 changes in the gate and 100,000 in the soak on 8.0; a tenth of that where a request stops the
+    // program.
     let rounds = match runtime {
         Runtime::V8_0 => soak::scaled(5, 10),
         _ => soak::scaled(2, 5),
@@ -82,13 +83,13 @@ fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
     ensure!(status.guard_trips == 0, "{status:?}");
     host.ask("stop", "stopped")?;
 
-    // At rest nothing counts that is off, and everything that is on.
+    // At rest only dialled methods count.
     let calls = |rows: &[StatusRow]| rows.iter().map(|row| row.calls).collect::<Vec<_>>();
     let before = controller.status(Some(HOT))?;
     ensure!(before.iter().all(|row| row.calls > 0), "every method was called while it was on");
     host.ask("sweep 20", "swept 20")?;
     ensure!(calls(&controller.status(Some(HOT))?) == calls(&before), "something counts that is off");
-    controller.dial(HOT, Level::Count, Stay::Kept)?;
+    controller.dial(HOT, Level::Count, Lifetime::Kept)?;
     host.ask("sweep 7", "swept 7")?;
     let rows = controller.status(Some(HOT))?;
     ensure_all(&rows, CopyState::Live, "on again")?;
@@ -99,4 +100,4 @@ fn hot_methods_are_toggled(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-on_each_runtime!(hot_methods_are_toggled);
+on_each_runtime!(toggles_hot_methods_without_growth);

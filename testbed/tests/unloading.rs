@@ -1,29 +1,29 @@
-//! Modules that come and go while dials stand: what has gone leaves nothing behind that grows.
+//! Modules that load and unload under standing dials: unloaded modules leave nothing that grows.
 //!
-//! Only collectible contexts unload on .NET Core, and their methods are refused, since the runtime cannot recompile
-//! them; a module that can be dialled and unloads is there on .NET Framework alone.
+//! Only collectible contexts unload on .NET Core, and the runtime cannot recompile their methods, so they are
+//! refused. Modules that can be both dialled and unloaded exist only on .NET Framework.
 
 use anyhow::{Result, ensure};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{programs, soak};
 
-/// Both: by name, and with a wildcard.
+/// By name and with a wildcard.
 const ORDERS: [&str; 2] = ["Gathered!Gathered.Work.Twice(int)", "Gathered!Gathered.Work.*"];
-/// The transitions that the agent remembers. Their list is full before memory is compared.
+/// Number of transitions that the agent remembers. Their list is full before the test compares memory.
 const RING: u64 = 16_384;
-/// Enough of them: each of these twice, on and off again.
+/// Enough methods to fill it, turned on and off twice.
 const MANY: &str = "System.Private.CoreLib!System.*.*";
-/// Rounds until whatever the agent keeps of what has gone is as large as it gets.
+/// Rounds until the agent's memory of unloaded modules has reached its maximum.
 const FIRST_ROUNDS: u64 = 300;
 const ROUNDS: u64 = 200;
-/// What is left of a row that was forgotten: its number, which means no other row ever again.
+/// Remainder of a forgotten row: its number, which no other row ever gets.
 const NUMBER_BYTES: u64 = 8;
-/// What the runtime inlines into code of its own meanwhile is remembered: some kilobytes, however many rounds.
+/// Records of the runtime's own inlining meanwhile: some kilobytes, independent of the number of rounds.
 const INLINED: u64 = 16 << 10;
 
 #[test]
@@ -38,45 +38,45 @@ fn rounds_of_loading_leave_nothing_net_8_0() -> Result<()> {
 
 fn rounds_of_loading_leave_nothing(runtime: Runtime) -> Result<()> {
     let mut command = programs::named("collectible")?.command(runtime)?;
-    // What is compiled is compiled in the first rounds, and what was inlined there is known from then on.
+    // The first rounds compile everything and record its inlining.
     under_agent::set_tiered(&mut command, "0");
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
-    let many = controller.dial(MANY, Level::Count, Stay::Kept)?;
+    let many = controller.dial(MANY, Level::Count, Lifetime::Kept)?;
     ensure!(many.accepted > RING / 2, "{many:?}");
     controller.off(MANY)?;
     live.host.ask("load plain", "loaded")?;
-    let report = controller.dial_all(&ORDERS, Level::Count, Stay::Kept)?;
+    let report = controller.dial_all(&ORDERS, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
     let mut lives = Vec::new();
     for _ in 0..FIRST_ROUNDS {
-        lives.push(round(&mut live, &mut controller)?);
+        lives.push(load_and_unload(&mut live, &mut controller)?);
     }
     let rows = controller.status(None)?.len();
     let memory = controller.agent_status()?.memory_bytes;
     let rounds = soak::scaled(ROUNDS, 200);
     for _ in 0..rounds {
-        lives.push(round(&mut live, &mut controller)?);
+        lives.push(load_and_unload(&mut live, &mut controller)?);
     }
 
-    // Each life of a module had its own key.
+    // Each generation of a module has its own key.
     let mut keys = lives.clone();
     keys.sort_unstable();
     keys.dedup();
     ensure!(keys.len() == lives.len(), "two lives of a module share a key");
     let mut ids: Vec<_> = keys.iter().map(|key| key.module_id).collect();
     ids.dedup();
-    // A ModuleID comes back only when the runtime has used up the 2 GiB it reserves for code at its start.
+    // A ModuleID is reused only after the runtime has used the 2 GiB that it reserves for code at its start.
     ensure!(!soak::is_on() || ids.len() < keys.len(), "no ModuleID came back in {} lives", keys.len());
     let grown = controller.status(None)?.len() - rows;
     ensure!(grown == 0, "{rounds} modules that came and went left {grown} rows more");
     let after = controller.agent_status()?.memory_bytes;
-    // The list of numbers doubles when it is full; within the gate's rounds it must not even do that.
+    // The list of numbers doubles when it is full. In the gate it must not even do that.
     let doubled = if soak::is_on() { 2 * (rows as u64 + rounds) } else { rounds };
     let most = memory + doubled * NUMBER_BYTES + INLINED;
     ensure!(after <= most, "{rounds} modules that came and went: {memory} bytes became {after}");
 
-    // What stays counted every call, and goes off.
+    // The module that stays counted every call, and goes off.
     let row = controller.status(Some(ORDERS[0]))?.into_iter().find(|row| row.state == CopyState::Live);
     let calls = row.map(|row| row.calls);
     ensure!(calls == Some(3 * (FIRST_ROUNDS + rounds)), "{calls:?} calls of what stays");
@@ -84,25 +84,25 @@ fn rounds_of_loading_leave_nothing(runtime: Runtime) -> Result<()> {
     ensure!((status.guard_trips, status.missed_deadlines) == (0, 0), "{status:?}");
     ensure!(controller.all_off()?.1 == 0);
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// A context comes, its method is called, and it goes; the module's key.
-fn round(live: &mut Live, controller: &mut Controller) -> Result<ModuleKey> {
+/// Loads a context, calls its method and unloads it. Returns the module's key.
+fn load_and_unload(live: &mut LiveHost, controller: &mut Controller) -> Result<ModuleKey> {
     live.host.ask("load collectible", "loaded")?;
     live.host.ask("call collectible 3", "called")?;
     live.host.ask("call plain 3", "called")?;
-    let loaded = gathered(controller)?;
+    let loaded = gathered_modules(controller)?;
     ensure!(loaded.len() == 2, "loaded: {loaded:?}");
     live.host.ask("unload", "unloaded")?;
-    let left = gathered(controller)?;
+    let left = gathered_modules(controller)?;
     ensure!(left.len() == 1, "left: {left:?}");
     let gone: Vec<_> = loaded.into_iter().filter(|key| !left.contains(key)).collect();
     ensure!(gone.len() == 1, "{gone:?} has gone");
     Ok(gone[0])
 }
 
-fn gathered(controller: &mut Controller) -> Result<Vec<ModuleKey>> {
+fn gathered_modules(controller: &mut Controller) -> Result<Vec<ModuleKey>> {
     let (_, modules) = controller.modules()?;
     Ok(modules.into_iter().filter(|module| module.name == "Gathered").map(|module| module.key).collect())
 }

@@ -1,5 +1,5 @@
-//! Hosts of another user: that user and root may connect, nobody else may, and nobody else's server is believed.
-//! Needs root, to be those users.
+//! Hosts of another user. That user and root may connect, others may not, and servers of other users are not
+//! trusted. Needs root to become those users.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
@@ -16,18 +16,18 @@ use anyhow::{Context, Result, ensure};
 use redial_protocol::{endpoint, process};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{artefacts, on_each_runtime, programs, skip};
 
 on_each_runtime!(
-    root_and_the_owner_get_in_and_others_do_not,
-    a_third_user_who_reaches_the_socket_is_turned_away,
-    anothers_folder_is_neither_used_nor_believed,
+    only_root_and_the_owner_may_connect,
+    refuses_third_user_at_the_socket,
+    does_not_trust_folders_of_other_users,
 );
 
 const STEP: &str = "child!Child.Step(int)";
 
-/// Two users that no machine has, and a place that both may read.
+/// Two users that exist on no machine, and a folder that both may read.
 struct Users {
     folder: PathBuf,
     owner: u32,
@@ -35,7 +35,8 @@ struct Users {
 }
 
 impl Users {
-    /// None, and noted as not run, where the test cannot be other users. `number` keeps tests apart.
+    /// Returns `None`, and records a skipped test, where the test cannot become other users. `number` separates
+    /// tests.
     fn new(test: &str, number: u32, runtime: Runtime) -> Result<Option<Self>> {
         let place = Runtime::all().iter().position(|one| *one == runtime).unwrap_or_default() as u32;
         let owner = 612_000 + number * 10 + place * 2;
@@ -49,7 +50,7 @@ impl Users {
         let users = Self { folder, owner, third: owner + 1 };
         fs::create_dir(&users.folder)?;
         fs::set_permissions(&users.folder, Permissions::from_mode(0o755))?;
-        // The build folder may be closed to others.
+        // The build folder may be inaccessible to others.
         for file in [artefacts::agent()?, artefacts::redial()?, std::env::current_exe()?] {
             let copy = users.copy(&file);
             fs::copy(&file, &copy).with_context(|| format!("cannot copy {}", file.display()))?;
@@ -78,21 +79,21 @@ impl Users {
         self.folder.join(format!("home-{uid}"))
     }
 
-    /// `command` as that user would start it.
+    /// Runs `command` as that user would start it.
     fn run(&self, uid: u32, mut command: Command) -> Command {
         command.uid(uid).gid(uid).env("HOME", self.home(uid)).env("TMPDIR", self.home(uid));
         command.env_remove("XDG_RUNTIME_DIR").current_dir("/");
         command
     }
 
-    /// A host of the owner, with the agent.
+    /// Returns the command of a host of the owner, with the agent.
     fn host(&self, runtime: Runtime) -> Result<Command> {
         let mut command = self.run(self.owner, programs::named("child")?.command(runtime)?);
         host::load_agent_from(&mut command, &self.copy(&artefacts::agent()?));
         Ok(command)
     }
 
-    /// `redial WORDS` as a user.
+    /// Runs `redial WORDS` as a user.
     fn redial(&self, uid: u32, words: &[&str]) -> Result<Outcome> {
         let mut command = Command::new(self.copy(&artefacts::redial()?));
         command.args(words);
@@ -106,25 +107,25 @@ impl Drop for Users {
     }
 }
 
-fn root_and_the_owner_get_in_and_others_do_not(runtime: Runtime) -> Result<()> {
-    let Some(users) = Users::new("root_and_the_owner_get_in_and_others_do_not", 0, runtime)? else {
+fn only_root_and_the_owner_may_connect(runtime: Runtime) -> Result<()> {
+    let Some(users) = Users::new("only_root_and_the_owner_may_connect", 0, runtime)? else {
         return Ok(());
     };
     let mut live = under_agent::start(users.host(runtime)?)?;
     let pid = live.pid.to_string();
 
-    // Root, whose own folders and variables are others.
-    ensure_said(&live.redial("dial", &[STEP, "count"])?, 0, &[])?;
+    // Root, with other folders and variables.
+    ensure_messages(&live.redial("dial", &[STEP, "count"])?, 0, &[])?;
     live.host.ask("call 5", "called 5")?;
     let outcome = live.redial("watch", &["--interval", "20", "--count", "1", "--json"])?;
-    ensure_said(&outcome, 0, &[])?;
-    ensure!(outcome.json()?["dials"][0]["calls"] == 5, "{}", outcome.said());
+    ensure_messages(&outcome, 0, &[])?;
+    ensure!(outcome.json()?["dials"][0]["calls"] == 5, "{}", outcome.output());
     let audit = live.redial("status", &["--agent", "--json"])?.ok()?.json()?["audit"].clone();
     ensure!(audit[0]["user"] == "0", "{audit}");
-    ensure_said(&live.redial("off", &[])?, 0, &[])?;
+    ensure_messages(&live.redial("off", &[])?, 0, &[])?;
 
-    // The user the host runs as.
-    ensure_said(&users.redial(users.owner, &["dial", &pid, STEP, "count"])?, 0, &[])?;
+    // The host's user.
+    ensure_messages(&users.redial(users.owner, &["dial", &pid, STEP, "count"])?, 0, &[])?;
     live.host.ask("call 2", "called 2")?;
     ensure!(live.rows(STEP)?[0]["calls"] == 7);
 
@@ -139,7 +140,7 @@ fn root_and_the_owner_get_in_and_others_do_not(runtime: Runtime) -> Result<()> {
         &["off", &pid],
     ] {
         let outcome = users.redial(users.third, words)?;
-        ensure_said(&outcome, 1, &["may not be dialled by this user", &uid, "root"])
+        ensure_messages(&outcome, 1, &["may not be dialled by this user", &uid, "root"])
             .with_context(|| format!("{words:?}"))?;
     }
     let listed = users.redial(users.third, &["ps", "--json", "--all"])?.ok()?.json()?;
@@ -153,7 +154,7 @@ fn root_and_the_owner_get_in_and_others_do_not(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// The socket of an owner's host, in that user's temporary folder.
+/// Returns the socket of the owner's host, in that user's temporary folder.
 fn socket_of(users: &Users, pid: u32) -> Result<PathBuf> {
     let folder = users.home(users.owner).join(format!("redial-{}", users.owner));
     let socket = folder.join(endpoint::socket_name(process::key_of(pid)?));
@@ -162,13 +163,13 @@ fn socket_of(users: &Users, pid: u32) -> Result<PathBuf> {
     Ok(socket)
 }
 
-/// Tries to connect to a socket as another user: this very test program, told to run [`connect_here`].
+/// Tries to connect to a socket as another user, by running this test program with [`connect_here`].
 fn connect_as(users: &Users, uid: u32, socket: &Path) -> Result<String> {
     let mut own = Command::new(users.copy(&std::env::current_exe()?));
     own.args(["--exact", "connect_here", "--ignored", "--nocapture"]).env("REDIAL_USERS_SOCKET", socket);
     let outcome = host::run(users.run(uid, own))?.ok()?;
     let line = outcome.stdout.lines().find_map(|line| line.split_once("found: "));
-    line.map(|(_, found)| found.to_owned()).with_context(|| outcome.said())
+    line.map(|(_, found)| found.to_owned()).with_context(|| outcome.output())
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn connect_here() -> Result<()> {
     let found = match UnixStream::connect(socket) {
         Err(error) => format!("{:?}", error.kind()),
         Ok(mut stream) => {
-            // Longer than any answer takes; whoever is let in is not spoken to first.
+            // Longer than any answer takes; an admitted client receives nothing first.
             stream.set_read_timeout(Some(Duration::from_secs(2)))?;
             match stream.read(&mut [0; 64]) {
                 Ok(0) => "closed".to_owned(),
@@ -194,9 +195,10 @@ fn connect_here() -> Result<()> {
     Ok(())
 }
 
-/// First the folder keeps them out; with folder and socket opened wide by root, the agent still does.
-fn a_third_user_who_reaches_the_socket_is_turned_away(runtime: Runtime) -> Result<()> {
-    let Some(users) = Users::new("a_third_user_who_reaches_the_socket_is_turned_away", 1, runtime)? else {
+/// The folder's mode keeps them out. When root opens folder and socket to everyone, the agent still refuses
+/// them.
+fn refuses_third_user_at_the_socket(runtime: Runtime) -> Result<()> {
+    let Some(users) = Users::new("refuses_third_user_at_the_socket", 1, runtime)? else {
         return Ok(());
     };
     let mut live = under_agent::start(users.host(runtime)?)?;
@@ -210,35 +212,35 @@ fn a_third_user_who_reaches_the_socket_is_turned_away(runtime: Runtime) -> Resul
     for _ in 0..3 {
         ensure!(matches!(connect_as(&users, users.third, &socket)?.as_str(), "closed" | "ConnectionReset"));
     }
-    // And a folder that others may write in is no longer believed, not even by root.
-    ensure_said(&live.redial("status", &[])?, 4, &["runs without the agent"])?;
+    // Not even root trusts a folder that others may write to.
+    ensure_messages(&live.redial("status", &[])?, 4, &["runs without the agent"])?;
     fs::set_permissions(socket.parent().context("a folder")?, Permissions::from_mode(0o700))?;
-    ensure_said(&live.redial("status", &[])?, 0, &[])?;
+    ensure_messages(&live.redial("status", &[])?, 0, &[])?;
     live.host.ask("call 1", "called 1")?;
     Ok(())
 }
 
-/// A third user has made the folder that the owner's agent would use, and serves the socket in it.
-fn anothers_folder_is_neither_used_nor_believed(runtime: Runtime) -> Result<()> {
-    let Some(users) = Users::new("anothers_folder_is_neither_used_nor_believed", 2, runtime)? else {
+/// A third user has created the folder that the owner's agent would use, and serves the socket in it.
+fn does_not_trust_folders_of_other_users(runtime: Runtime) -> Result<()> {
+    let Some(users) = Users::new("does_not_trust_folders_of_other_users", 2, runtime)? else {
         return Ok(());
     };
-    let planted = Planted(PathBuf::from(format!("/tmp/redial-{}", users.owner)));
+    let planted = ForeignFolder(PathBuf::from(format!("/tmp/redial-{}", users.owner)));
     fs::create_dir(&planted.0)?;
     chown(&planted.0, Some(users.third), Some(users.third))?;
     fs::set_permissions(&planted.0, Permissions::from_mode(0o700))?;
 
-    // Without a temporary folder of its own the agent would use that one.
+    // Without its own temporary folder the agent would use that one.
     let mut command = users.host(runtime)?;
     command.env_remove("TMPDIR");
     let mut host = Host::start(command)?;
     let pid: u32 = host.wait_for("ready")?.parse()?;
-    let mut live = Live { host, pid };
+    let mut live = LiveHost { host, pid };
     live.host.ask("call 1", "called 1")?;
     let left: Vec<_> = fs::read_dir(&planted.0)?.collect();
     ensure!(left.is_empty(), "the agent used another's folder: {left:?}");
 
-    // A server of the third user's under the right name is not spoken to.
+    // The right socket name does not make clients talk to a server of the third user.
     let name = endpoint::socket_name(process::key_of(pid)?);
     let trap = UnixListener::bind(planted.0.join(name))?;
     trap.set_nonblocking(true)?;
@@ -247,20 +249,20 @@ fn anothers_folder_is_neither_used_nor_believed(runtime: Runtime) -> Result<()> 
         Some(users.third),
         Some(users.third),
     )?;
-    ensure_said(&live.redial("status", &[])?, 4, &["runs without the agent"])?;
-    ensure_said(&live.redial("off", &[])?, 4, &["runs without the agent"])?;
+    ensure_messages(&live.redial("status", &[])?, 4, &["runs without the agent"])?;
+    ensure_messages(&live.redial("off", &[])?, 4, &["runs without the agent"])?;
     let caught = trap.accept().map(|_| ()).map_err(|error| error.kind());
-    ensure!(caught == Err(ErrorKind::WouldBlock), "somebody connected to a third user's server");
+    ensure!(caught == Err(ErrorKind::WouldBlock), "a client connected to a third user's server");
     live.host.ask("call 1", "called 1")?;
     live.host.close_input();
     ensure!(live.host.finish()?.code()? == 0);
     Ok(())
 }
 
-/// A folder outside the test's own, gone with it.
-struct Planted(PathBuf);
+/// A folder outside the test's own. Dropping it removes the folder.
+struct ForeignFolder(PathBuf);
 
-impl Drop for Planted {
+impl Drop for ForeignFolder {
     fn drop(&mut self) {
         drop(fs::remove_dir_all(&self.0));
     }

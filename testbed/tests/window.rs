@@ -1,4 +1,4 @@
-//! The window itself, driven through AccessKit as a screen reader would, against a real agent in a real process.
+//! The window itself, driven through AccessKit as by a screen reader, with a real agent in a real process.
 
 mod window_driver;
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use eframe::egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::Queryable;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::shop::{LiveShop, plain};
+use redial_testbed::shop::{LiveShop, plain_name};
 #[cfg(target_os = "linux")]
 use redial_testbed::signals::Stopped;
 use window_driver::Window;
@@ -18,21 +18,21 @@ const FIND: &str = "Shop!Shop.Cart.Peek(int)";
 const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
 
 fn truth(shop: &mut LiveShop) -> Result<BTreeMap<String, u64>> {
-    Ok(shop.truth()?.into_iter().map(|(name, calls)| (plain(&name), calls)).collect())
+    Ok(shop.truth()?.into_iter().map(|(name, calls)| (plain_name(&name), calls)).collect())
 }
 
 fn of(truth: &BTreeMap<String, u64>, method: &str) -> u64 {
     let name = method.split_once('!').map_or(method, |(_, name)| name);
-    truth.get(&plain(name)).copied().unwrap_or(0)
+    truth.get(&plain_name(name)).copied().unwrap_or(0)
 }
 
-/// Find the process, filter, turn the knob by keys, by drag and by SetValue, see exact counts rise, all off, see them
-/// stop; then the process is killed while looked at.
+/// Finds the process, filters, turns the knob by keys, drag and SetValue, sees exact counts rise, turns all
+/// off, sees them stop. Then the displayed process is killed.
 #[test]
-fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
+fn knobs_turn_by_keys_drag_and_value() -> Result<()> {
     let mut shop = LiveShop::start(Runtime::V8_0, &["--no-inlining"], 2, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.Cart");
     window.until("the methods", |window| {
         [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off")
@@ -69,31 +69,31 @@ fn knobs_turn_by_keys_drag_and_value_and_counts_are_exact() -> Result<()> {
 
     window.0.key_press(Key::F9);
     window.until("all off", |window| [ADD, FIND, RAISE].iter().all(|method| window.dial(method) == "off"))?;
-    window.until("the agent's word", |window| window.says("every dial is off"))?;
+    window.until("the agent's word", |window| window.shows("every dial is off"))?;
     shop.rounds(40)?;
     let after = shop.status()?;
     for method in [ADD, FIND, RAISE] {
-        let name = plain(method.split_once('!').context("a module")?.1);
+        let name = plain_name(method.split_once('!').context("a module")?.1);
         let calls = after.get(&name).map(|counted| counted.calls);
         ensure!(calls == Some(of(&counted, method)), "{method} was counted on: {calls:?}");
         ensure!(window.calls(method) == calls, "the window says {:?} of {method}", window.calls(method));
     }
 
     shop.host.kill();
-    window.until("the end", |window| window.says("has ended") && window.says("its last numbers"))?;
+    window.until("the end", |window| window.shows("has ended") && window.shows("its last numbers"))?;
     ensure!(window.calls(ADD) == Some(of(&counted, ADD)), "its last numbers stay");
     Ok(())
 }
 
-/// The agent out of reach while its process lives, in two ways: stopped, so that it answers nothing; and with its
-/// socket moved away, so that it cannot be found. The window says what happened, keeps the last numbers, turns
-/// nothing, and is back by itself when the agent is.
+/// An unreachable agent in a live process, in two ways: stopped, so that it does not answer, and with its
+/// socket moved away. The window reports that, keeps the last numbers, changes nothing, and reconnects by
+/// itself.
 #[test]
 #[cfg(target_os = "linux")]
-fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
+fn reconnects_to_an_unreachable_agent() -> Result<()> {
     let mut shop = LiveShop::start(Runtime::V8_0, &["--no-inlining"], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.Cart.Add");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     let dial = format!("Dial of {ADD}");
@@ -101,41 +101,41 @@ fn an_agent_out_of_reach_is_said_and_found_again() -> Result<()> {
     window.until("asked", |window| window.dial(ADD) == "count, pending")?;
     shop.rounds(10)?;
     window.until("live", |window| window.dial(ADD) == "count, live")?;
-    let before = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
+    let before = shop.status()?.get(&plain_name("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("the count", |window| window.calls(ADD) == Some(before) && before > 0)?;
 
     let stopped = Stopped::stop(shop.pid)?;
-    // Before it is tried again: who was connected while it was stopped would be answered once it goes on.
+    // Before the next try: a connection made while it was stopped would get its answer once it continues.
     let socket = socket_of(shop.pid)?;
     let aside = socket.with_extension("aside");
     std::fs::rename(&socket, &aside)?;
     window.until("that it does not answer", |window| {
-        window.says("says nothing now: it is stopped by a signal")
-            && window.says("its last numbers")
-            && window.says("Retrying")
+        window.shows("says nothing now: it is stopped by a signal")
+            && window.shows("its last numbers")
+            && window.shows("Retrying")
     })?;
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
     drop(stopped);
-    window.until("that it cannot be found", |window| window.says("cannot be found any more"))?;
+    window.until("that it cannot be found", |window| window.shows("cannot be found any more"))?;
     window.0.get_by_label(&dial).click();
     window.0.run_steps(3);
     ensure!(window.dial(ADD) == "count, was live", "it turned: {}", window.dial(ADD));
     std::fs::rename(&aside, &socket)?;
 
-    // Held dials went off with the connection that held them; the count goes on from where it was.
+    // Held dials went off with their connection; the count continues from its old value.
     window.until("the agent again", |window| {
-        window.dial(ADD) == "off" && !window.says("its last numbers") && window.calls(ADD) == Some(before)
+        window.dial(ADD) == "off" && !window.shows("its last numbers") && window.calls(ADD) == Some(before)
     })?;
     window.0.get_by_label(&dial).set_value_accesskit(1.0);
     window.until("asked again", |window| window.dial(ADD) == "count, pending")?;
     shop.rounds(10)?;
-    let after = shop.status()?.get(&plain("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
+    let after = shop.status()?.get(&plain_name("Shop.Cart.Add(int)")).map_or(0, |counted| counted.calls);
     window.until("more calls", |window| window.calls(ADD) == Some(after) && after > before)?;
     shop.exit().map(drop)
 }
 
-/// Where a process's agent listens.
+/// Returns the socket of a process's agent.
 #[cfg(target_os = "linux")]
 fn socket_of(pid: u32) -> Result<std::path::PathBuf> {
     let name = redial_protocol::endpoint::socket_name(redial_protocol::process::key_of(pid)?);
@@ -145,89 +145,91 @@ fn socket_of(pid: u32) -> Result<std::path::PathBuf> {
     path.map(Into::into).with_context(|| format!("{name} is not among the sockets of this machine"))
 }
 
-/// The framework and all: first the question, answered by a key; then everything on, and off again by one key.
+/// The framework included: first a question, answered by a key, then everything on, and off again by one key.
 #[test]
-fn a_whole_program_is_asked_about_then_turned() -> Result<()> {
+fn asks_before_turning_a_whole_program() -> Result<()> {
     let mut shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.0.get_by_label("Hide framework").click();
-    window.until("the framework", |window| window.says(" methods"))?;
+    window.until("the framework", |window| window.shows(" methods"))?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
-    window.until("the question", |window| window.says("dials to count?") && window.says("other modules"))?;
+    window
+        .until("the question", |window| window.shows("dials to count?") && window.shows("other modules"))?;
     window.0.key_press(Key::Escape);
-    window.until("no question", |window| !window.says("dials to count?"))?;
-    ensure!(!window.says("accepted"), "something was turned");
+    window.until("no question", |window| !window.shows("dials to count?"))?;
+    ensure!(!window.shows("accepted"), "something was turned");
     window.0.key_press(Key::Space);
     window.until("the agent's plan", |window| {
-        window.says("dials to count?") && window.says("will be recompiled") && window.says("are generic")
+        window.shows("dials to count?") && window.shows("will be recompiled") && window.shows("are generic")
     })?;
     window.0.key_press(Key::Enter);
     window.until("the answer", |window| {
-        // The log is past the answer by then; what is on stands in the button and beside the list.
-        !window.says("dials to count?") && window.says("All dials off (") && window.says("without a body")
+        // By then the log has moved past the answer; the button and the list show what is on.
+        !window.shows("dials to count?") && window.shows("All dials off (") && window.shows("without a body")
     })?;
     shop.rounds(5)?;
     window.0.key_press(Key::F9);
-    window.until("all off", |window| window.says("every dial is off"))?;
+    window.until("all off", |window| window.shows("every dial is off"))?;
     let left: Vec<_> =
         shop.status()?.into_iter().filter(|(_, counted)| counted.state.contains("live")).collect();
     ensure!(left.is_empty(), "{left:?}");
     shop.exit().map(drop)
 }
 
-/// What somebody else turned stands in the window with who did it, and is taken back from there.
+/// The window shows the last change of another controller and its author, and can undo it.
 #[test]
-fn the_last_change_of_anyone_is_taken_back() -> Result<()> {
+fn undoes_the_last_change_of_any_controller() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.Cart.Add");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     shop.redial("dial", &["Shop!Shop.Cart.Add", "count", "--for", "10m"])?.ok()?;
     window.until("its dial", |window| window.dial(ADD).starts_with("count"))?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::I);
     window.until("who turned it", |window| {
-        window.says("Shop!Shop.Cart.Add = count")
-            && window.says("redial dial (pid ")
-            && (window.says("kept for 9m ") || window.says("kept for 10m"))
-            && window.says("1 change can be undone")
+        window.shows("Shop!Shop.Cart.Add = count")
+            && window.shows("redial dial (pid ")
+            && (window.shows("kept for 9m ") || window.shows("kept for 10m"))
+            && window.shows("1 change can be undone")
     })?;
     window.0.get_by_label("Undo anyone's last change").click();
-    window.until("off", |window| window.dial(ADD) == "off" && window.says("0 changes can be undone"))?;
+    window.until("off", |window| window.dial(ADD) == "off" && window.shows("0 changes can be undone"))?;
     shop.exit().map(drop)
 }
 
-/// A command line takes control for its turn: that is told, and the numbers of what is on are of both.
+/// A command takes control for its change. The window reports that and shows the numbers of both.
 #[test]
-fn control_that_is_taken_away_is_told() -> Result<()> {
+fn reports_loss_of_control() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     window.0.get_by_label(&format!("Dial of {ADD}")).set_value_accesskit(1.0);
-    window.until("control", |window| window.says("Control: this window"))?;
+    window.until("control", |window| window.shows("Control: this window"))?;
     shop.redial("dial", &["Shop!Shop.Cart.Peek", "count", "--take"])?.ok()?;
     window.until("whose it is now", |window| {
-        window.says("took control from this window") && window.says("Control: free")
+        window.shows("took control from this window") && window.shows("Control: free")
     })?;
     window.until("both numbers", |window| {
-        window.says("2 on: 1 kept, 1 held") && window.says("All dials off (2)")
+        window.shows("2 on: 1 kept, 1 held") && window.shows("All dials off (2)")
     })?;
     window.0.key_press(Key::F9);
-    window.until("all off", |window| window.says("every dial is off in") && window.says("), 2 reverted"))?;
+    window
+        .until("all off", |window| window.shows("every dial is off in") && window.shows("), 2 reverted"))?;
     shop.exit().map(drop)
 }
 
-/// What has no body says so, turns nothing, and keeps no group mixed that somebody else has turned.
+/// Methods without a body say so, turn nothing, and do not make a group mixed that another controller turned.
 #[test]
-fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
+fn methods_without_body_do_not_mix_a_group() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.ICart");
     let method = "Shop!Shop.ICart.Touch(int)";
     window.until("the interface's method", |window| window.dial(method) == "off, no body")?;
@@ -235,7 +237,7 @@ fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     window.0.get_by_label(method).click();
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
-    window.until("the reason", |window| window.says("refused: it has no IL body"))?;
+    window.until("the reason", |window| window.shows("refused: it has no IL body"))?;
     ensure!(shop.status()?.is_empty(), "it was asked for");
 
     window.0.key_press(Key::Escape);
@@ -246,24 +248,24 @@ fn what_has_no_body_says_so_and_mixes_no_group() -> Result<()> {
     let report = shop.redial("dial", &["Shop!*", "count"])?.ok()?;
     ensure!(report.stdout.contains("without a body"), "{report:?}");
     window.until("all of it at count", |window| window.value(group).starts_with("count, "))?;
-    // One of them off, and it is mixed: that is seen too.
+    // One of them off makes it mixed, and the window shows that too.
     shop.redial("dial", &[ADD, "off"])?.ok()?;
     window.until("mixed", |window| window.value(group).starts_with("mixed, "))?;
     shop.exit().map(drop)
 }
 
-/// A method that the agent refuses says why, in the log and at the method.
+/// The log and the method's row show why the agent refused a method.
 #[test]
-fn a_refused_dial_says_why() -> Result<()> {
+fn explains_a_refused_dial() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.0.get_by_label("Hide framework").click();
     window.filter("CastHelpers.StelemRef(");
     let dial = "Dial of System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(";
-    window.until("a helper of the runtime", |window| window.says(dial))?;
+    window.until("a helper of the runtime", |window| window.shows(dial))?;
     window.0.get_by_label_contains(dial).click();
-    window.until("the refusal", |window| window.says("the runtime itself calls it"))?;
+    window.until("the refusal", |window| window.shows("the runtime itself calls it"))?;
     let refused = |window: &Window| {
         window.0.get_by_label_contains(dial).value().is_some_and(|value| value == "count, refused")
     };
@@ -271,16 +273,16 @@ fn a_refused_dial_says_why() -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// An agent that is capped offers less, and the knob says so instead of turning.
+/// With a capped agent the knob offers fewer levels and says so instead of turning.
 #[test]
-fn a_capped_agent_offers_less() -> Result<()> {
+fn capped_agent_offers_fewer_levels() -> Result<()> {
     let shop = LiveShop::start(Runtime::V8_0, &[], 1, &[("REDIAL_MAX_LEVEL", "off")])?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     window.filter("Shop.Cart.Add");
     window.until("the methods", |window| window.dial(ADD) == "off")?;
     window.0.get_by_label(&format!("Dial of {ADD}")).set_value_accesskit(1.0);
-    window.until("the reason", |window| window.says("REDIAL_MAX_LEVEL"))?;
+    window.until("the reason", |window| window.shows("REDIAL_MAX_LEVEL"))?;
     ensure!(window.dial(ADD) == "off", "it turned");
     shop.exit().map(drop)
 }

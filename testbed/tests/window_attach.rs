@@ -1,4 +1,4 @@
-//! The window and processes that run without the agent: it is loaded with one click, and methods can be dialled.
+//! The window and processes without the agent: one click loads it, and methods can be dialled.
 
 mod window_driver;
 
@@ -23,20 +23,20 @@ fn plain(runtime: Runtime) -> Result<LiveShop> {
     Ok(LiveShop { host, pid })
 }
 
-/// A window that looks at a process without the agent.
-fn looking_at(pid: u32, word: &str) -> Result<Window> {
+/// Opens a window on a process without the agent.
+fn open_on(pid: u32, word: &str) -> Result<Window> {
     let mut window = Window::open();
-    window.choose(pid, word)?;
-    window.until("what there is to say", |window| window.says("has no agent"))?;
+    window.click_process(pid, word)?;
+    window.until("what there is to say", |window| window.shows("has no agent"))?;
     Ok(window)
 }
 
-fn attached_with_a_click(runtime: Runtime) -> Result<()> {
+fn attach_with_a_click(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime)?;
     shop.rounds(30)?;
-    let mut window = looking_at(shop.pid, "attachable")?;
+    let mut window = open_on(shop.pid, "attachable")?;
     window.0.get_by_label(LOAD).click();
-    window.until("the connection", |window| window.says("Connected") && window.says("Hide framework"))?;
+    window.until("the connection", |window| window.shows("Connected") && window.shows("Hide framework"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     window.0.get_by_label(&format!("Dial of {ADD}")).focus();
@@ -54,23 +54,23 @@ fn attached_with_a_click(runtime: Runtime) -> Result<()> {
 
 #[test]
 fn one_click_attaches_to_3_1() -> Result<()> {
-    attached_with_a_click(Runtime::V3_1)
+    attach_with_a_click(Runtime::V3_1)
 }
 
 #[test]
 fn one_click_attaches_to_8_0() -> Result<()> {
-    attached_with_a_click(Runtime::V8_0)
+    attach_with_a_click(Runtime::V8_0)
 }
 
-/// 2.1 takes it at its start only: that is said, and nothing else is offered.
+/// 2.1 accepts an agent only at its start: the window says so and offers nothing else.
 #[test]
-fn a_process_that_cannot_be_attached_to_says_why() -> Result<()> {
+fn explains_why_attach_is_impossible() -> Result<()> {
     let shop = plain(Runtime::V2_1)?;
-    let mut window = looking_at(shop.pid, "launch-only")?;
-    ensure!(window.0.query_by_label(LOAD).is_none() && window.says("cannot be dialled"));
-    // The key does not do it either.
+    let mut window = open_on(shop.pid, "launch-only")?;
+    ensure!(window.0.query_by_label(LOAD).is_none() && window.shows("cannot be dialled"));
+    // The key does not work either.
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::E);
     window.0.run_steps(3);
-    ensure!(window.says("has no agent"));
+    ensure!(window.shows("has no agent"));
     shop.exit().map(drop)
 }

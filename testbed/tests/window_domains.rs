@@ -1,5 +1,6 @@
-//! The window on several AppDomains, and on several load contexts: what a knob turns, what is asked first, what is
-//! merged. The domains are real, in **an unsupported configuration of a real runtime** (see `src/bin/many-domains`).
+//! The window on several AppDomains and on several load contexts: the scope of a knob, confirmation questions
+//! and merged rows. The domains are real, in **an unsupported configuration of a real runtime** (see
+//! `src/bin/many-domains`).
 #![cfg(target_os = "linux")]
 
 mod window_driver;
@@ -9,7 +10,7 @@ use eframe::egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::truth::{self, Truth};
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{domains, programs};
 use window_driver::Window;
 
@@ -18,13 +19,13 @@ const ADD: &str = "domains!Domains.Work.Add(int)";
 const PARSE: &str = "System.Private.CoreLib!System.Version.ParseVersion(System.ReadOnlySpan<char>, bool)";
 const COPY: &str = "Copied!Copied.Counter.Add(int)";
 
-/// The host under the agent, with these domains whose code has been compiled, and a window that looks at it.
-fn start(names: &[&str]) -> Result<(Live, Window)> {
+/// Starts the host with the agent, creates the domains, compiles their code, and opens a window on it.
+fn start(names: &[&str]) -> Result<(LiveHost, Window)> {
     let mut live = under_agent::start(domains::command(HOST)?)?;
     domains::create(&mut live.host, names)?;
     domains::ask(&mut live.host, "round 2", "round 2")?;
     let mut window = Window::open();
-    window.pick(live.pid)?;
+    window.select(live.pid)?;
     Ok((live, window))
 }
 
@@ -32,8 +33,8 @@ fn in_domain(method: &str, domain: &str) -> String {
     format!("{method} in {domain}")
 }
 
-/// Calls everything in every domain, no two as often as each other; what the host did.
-fn call(live: &mut Live, names: &[&str]) -> Result<Truth> {
+/// Calls everything in every domain, a different number of times in each. Returns the host's counts.
+fn call(live: &mut LiveHost, names: &[&str]) -> Result<Truth> {
     let before = truth::ask(&mut live.host, "truth")?;
     for (times, name) in (1..).zip(names) {
         for kind in ["add", "same", "size", "parse"] {
@@ -48,34 +49,34 @@ fn click(window: &mut Window, label: &str) {
     window.0.run_steps(3);
 }
 
-fn end(mut live: Live, window: Window) -> Result<()> {
+fn end(mut live: LiveHost, window: Window) -> Result<()> {
     let mut controller = live.controller()?;
     let status = controller.agent_status()?;
     ensure!((status.guard_trips, status.missed_deadlines) == (0, 0), "{status:?}");
     drop(window);
     ensure!(controller.all_off()?.1 == 0);
     live.host.close_input();
-    ensure_said(&live.host.finish()?, 0, &[])
+    ensure_messages(&live.host.finish()?, 0, &[])
 }
 
-/// One domain's knob turns what is in that domain, one row's dial the copy there; only their calls count.
+/// A domain's knob turns the methods in that domain, a row's dial only the copy there. Only their calls count.
 #[test]
-fn a_domains_knob_counts_only_its_calls() -> Result<()> {
+fn domain_knob_counts_only_its_calls() -> Result<()> {
     let mut names = vec!["First", "Second", "Third"];
     let (mut live, mut window) = start(&names)?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     let knob = |name: &str| format!("Dial of AppDomain {name}");
-    window.until("the domains", |window| names.iter().all(|name| window.says(&knob(name))))?;
-    ensure!(!window.says("Dial of AppDomain EE Shared"), "nothing of the framework is shown");
+    window.until("the domains", |window| names.iter().all(|name| window.shows(&knob(name))))?;
+    ensure!(!window.shows("Dial of AppDomain EE Shared"), "nothing of the framework is shown");
     click(&mut window, &knob("Second"));
-    // Not by the log: the answer's line is soon followed by more lines than it shows.
+    // Do not look in the log, where later lines soon push the answer out of sight.
     window.until("the answer", |window| {
-        window.value(&knob("Second")) == "count, 0 of 9 live" && window.says("Armed: takes effect")
+        window.value(&knob("Second")) == "count, 0 of 9 live" && window.shows("Armed: takes effect")
     })?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     window.filter("Work.Add");
     let value = |name: &str| in_domain(ADD, name);
-    window.until("the rows", |window| names.iter().all(|name| window.says(&value(name))))?;
+    window.until("the rows", |window| names.iter().all(|name| window.shows(&value(name))))?;
     let did = call(&mut live, &names)?;
     let calls = did[&format!("Second/{}", ADD.replace("(int)", ""))];
     window.until("its calls", |window| window.calls(&value("Second")) == Some(calls))?;
@@ -85,7 +86,7 @@ fn a_domains_knob_counts_only_its_calls() -> Result<()> {
             "{other} counts"
         );
     }
-    // A domain made later shows without being asked for, and is not meant.
+    // A domain created later appears by itself and is not dialled.
     domains::create(&mut live.host, &["Fourth"])?;
     domains::ask(&mut live.host, "round 1", "round 1")?;
     names.push("Fourth");
@@ -104,9 +105,9 @@ fn a_domains_knob_counts_only_its_calls() -> Result<()> {
     end(live, window)
 }
 
-/// One copy of the core library serves all: the window asks, and does nothing until it is told yes.
+/// The core library has one copy for all domains. The window asks, and does nothing without a yes.
 #[test]
-fn what_is_shared_is_dialled_for_all_or_not() -> Result<()> {
+fn asks_before_dialling_a_shared_copy() -> Result<()> {
     let names = ["First", "Second", "Third"];
     let (mut live, mut window) = start(&names)?;
     window.0.get_by_label("Hide framework").click();
@@ -115,10 +116,10 @@ fn what_is_shared_is_dialled_for_all_or_not() -> Result<()> {
     let dial = format!("Dial of {PARSE}");
     click(&mut window, &dial);
     window.until("the question", |window| {
-        window.says("serves 3 AppDomains, so the change affects all of them: First, Second and Third")
+        window.shows("serves 3 AppDomains, so the change affects all of them: First, Second and Third")
     })?;
     window.0.key_press(Key::Escape);
-    window.until("no question", |window| !window.says("serves 3"))?;
+    window.until("no question", |window| !window.shows("serves 3"))?;
     call(&mut live, &names)?;
     ensure!(live.controller()?.status(None)?.is_empty(), "something was turned");
 
@@ -133,18 +134,18 @@ fn what_is_shared_is_dialled_for_all_or_not() -> Result<()> {
     end(live, window)
 }
 
-/// Merged, a row is all copies, those to come too; undone, it stands for none of them.
+/// A merged row stands for all copies, including later ones; after undo it applies to none of them.
 #[test]
-fn a_merged_dial_is_for_every_copy_now_and_later() -> Result<()> {
+fn merged_dial_includes_later_copies() -> Result<()> {
     let mut names = vec!["First", "Second"];
     let (mut live, mut window) = start(&names)?;
     window.filter("Work.Add");
-    window.until("the rows", |window| window.says(&in_domain(ADD, "First")))?;
+    window.until("the rows", |window| window.shows(&in_domain(ADD, "First")))?;
     click(&mut window, "Merge copies");
-    window.until("one row", |window| window.dial(ADD) == "off" && !window.says(&in_domain(ADD, "First")))?;
+    window.until("one row", |window| window.dial(ADD) == "off" && !window.shows(&in_domain(ADD, "First")))?;
     click(&mut window, &format!("Dial of {ADD}"));
     window
-        .until("asked", |window| window.dial(ADD).starts_with("count") && window.says("2 of 2 accepted"))?;
+        .until("asked", |window| window.dial(ADD).starts_with("count") && window.shows("2 of 2 accepted"))?;
     domains::create(&mut live.host, &["Third"])?;
     names.push("Third");
     let did = call(&mut live, &names)?;
@@ -161,7 +162,7 @@ fn a_merged_dial_is_for_every_copy_now_and_later() -> Result<()> {
 
 /// Copies in load contexts of one AppDomain: each has a dial in the panel of the selected method.
 #[test]
-fn each_load_contexts_copy_has_a_dial_of_its_own() -> Result<()> {
+fn each_load_context_copy_has_its_own_dial() -> Result<()> {
     let mut live = under_agent::start(programs::named("alc")?.command(Runtime::V8_0)?)?;
     for copy in 0..3 {
         live.host.ask("load", &format!("loaded {copy} "))?;
@@ -172,15 +173,15 @@ fn each_load_contexts_copy_has_a_dial_of_its_own() -> Result<()> {
     modules.sort_by_key(|module| module.key.generation);
     let generation = modules.get(1).context("there are three")?.key.generation;
     let mut window = Window::open();
-    window.pick(live.pid)?;
+    window.select(live.pid)?;
     window.filter("Counter.Add");
     window.until("the copies", |window| {
         window.0.query_all_by_label_contains(&format!("Dial of {COPY}")).count() == 3
     })?;
     click(&mut window, "Merge copies");
-    window.until("one row", |window| window.says(COPY) && window.dial(COPY) == "off")?;
+    window.until("one row", |window| window.shows(COPY) && window.dial(COPY) == "off")?;
     click(&mut window, COPY);
-    window.until("the panel", |window| window.says("3 copies"))?;
+    window.until("the panel", |window| window.shows("3 copies"))?;
     let part = format!("Dial of copy #{generation} in ");
     window.0.get_by_label_contains(&part).click();
     window.0.run_steps(3);

@@ -1,5 +1,5 @@
-//! Several real processes in the window: chosen by name, merged, side by side; turned together; those that start later
-//! join, those that end are shown as such.
+//! Several real processes in the window: selected by name, merged or side by side, and turned together. Later
+//! processes join, and ended ones are shown as such.
 #![cfg(target_os = "linux")]
 
 mod window_driver;
@@ -15,25 +15,25 @@ use window_driver::Window;
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
 
-/// Shops that there are to begin with: 3, in the soak 20.
+/// Number of Shops at the start: 3, in the soak 20.
 fn fleet() -> usize {
     if soak::is_on() { 20 } else { 3 }
 }
 
-/// A window that looks at all Shops of a name together, its filter at their carts.
-fn looking_at(program: &Program, shops: &[LiveShop]) -> Result<Window> {
+/// Opens a window on all Shops of a name, with a filter for their carts.
+fn open_on(program: &Program, shops: &[LiveShop]) -> Result<Window> {
     let mut window = Window::open();
     window.0.get_by_label("Filter processes").focus();
     window.0.run_steps(2);
     window.0.get_by_label("Filter processes").type_text(&program.name);
     window.0.run_steps(2);
     let number = shops.len();
-    window.choose(shops[0].pid, "loaded")?;
+    window.click_process(shops[0].pid, "loaded")?;
     let all = format!("Select all {number} processes named {}.dll", program.name);
     window.until("the others", |window| window.0.query_by_label(&all).is_some())?;
     window.0.get_by_label(&all).click_accesskit();
     connected(&mut window, number)?;
-    window.until("the methods", |window| window.says("Hide framework"))?;
+    window.until("the methods", |window| window.shows("Hide framework"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     Ok(window)
@@ -51,7 +51,7 @@ fn turn_on(window: &mut Window, method: &str) {
     window.0.run_steps(1);
 }
 
-/// Lets each do some rounds; the calls of a method in all of them since the last time.
+/// Runs some rounds in each Shop, and returns the calls of a method in all of them since the last time.
 fn rounds(shops: &mut [LiveShop], method: &str) -> Result<u64> {
     let mut calls = 0;
     for shop in shops {
@@ -71,20 +71,20 @@ fn all_live(window: &mut Window, method: &str, number: usize, calls: u64) -> Res
 }
 
 #[test]
-fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
+fn one_dial_covers_all_processes_of_a_name() -> Result<()> {
     let program = Program::new("Windowed")?;
     let number = fleet();
     let mut shops = program.start(number, number)?;
-    let mut window = looking_at(&program, &shops)?;
+    let mut window = open_on(&program, &shops)?;
     turn_on(&mut window, ADD);
     window.until("all asked", |window| window.value(ADD).starts_with(&format!("0 of {number} live")))?;
     let mut calls = rounds(&mut shops, "Shop.Cart.Add(int)")?;
     all_live(&mut window, ADD, number, calls)?;
 
-    // Two start later, and count from their first call on.
+    // Two start later, and count from their first call.
     let follow = format!("Add processes named {}.dll that start later", program.name);
     window.0.get_by_label(&follow).click_accesskit();
-    window.until("the box", |window| window.says("Load the agent into them"))?;
+    window.until("the box", |window| window.shows("Load the agent into them"))?;
     let mut later = program.start(2, 2)?;
     connected(&mut window, number + 2)?;
     window.until("their dials", |window| {
@@ -94,7 +94,7 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
     shops.extend(later);
     all_live(&mut window, ADD, number + 2, calls)?;
 
-    // Two are killed: their last numbers stay, the others go on.
+    // Two are killed: their last numbers stay, and the others continue.
     let mut killed: Vec<LiveShop> = shops.drain(..2).collect();
     killed.iter_mut().for_each(|shop| shop.host.kill());
     connected(&mut window, number)?;
@@ -113,27 +113,27 @@ fn one_dial_is_for_all_of_a_name_those_that_start_later_too() -> Result<()> {
 
     window.0.key_press(Key::F9);
     window.until("all off", |window| {
-        window.says(&format!("all off in {number} processes: every dial is off"))
+        window.shows(&format!("all off in {number} processes: every dial is off"))
     })?;
     window.until("off", |window| window.dial(ADD) == "off")?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
-/// With the box ticked the agent is loaded into those that start without it, too.
+/// With the checkbox on, the agent is also loaded into later processes that start without it.
 #[test]
-fn those_that_start_without_the_agent_get_it_where_that_is_asked_for() -> Result<()> {
+fn loads_the_agent_into_later_processes() -> Result<()> {
     let program = Program::new("Windowless")?;
     let mut shops = program.start(1, 1)?;
     let mut window = Window::open();
-    window.pick(shops[0].pid)?;
-    // One alone can be followed by others of its name.
+    window.select(shops[0].pid)?;
+    // A single connected process can be extended to others of its name.
     window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND | eframe::egui::Modifiers::SHIFT, Key::P);
     window.0.run_steps(2);
     window.0.get_by_label_contains("find a command").type_text("start later");
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);
-    window.until("the box", |window| window.says("Load the agent into them"))?;
+    window.until("the box", |window| window.shows("Load the agent into them"))?;
     window.0.get_by_label("Load the agent into them").click_accesskit();
     window.0.run_steps(2);
     window.filter("Shop.Cart");
@@ -147,12 +147,12 @@ fn those_that_start_without_the_agent_get_it_where_that_is_asked_for() -> Result
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
-/// A table each: a dial is for one process, undo too.
+/// One table per process: a dial and undo affect only that process.
 #[test]
-fn side_by_side_a_dial_is_for_one_process() -> Result<()> {
+fn side_by_side_dial_affects_one_process() -> Result<()> {
     let program = Program::new("Beside")?;
     let mut shops = program.start(2, 2)?;
-    let mut window = looking_at(&program, &shops)?;
+    let mut window = open_on(&program, &shops)?;
     window.0.get_by_label("Side by side").click_accesskit();
     window.until("two tables", |window| window.0.query_all_by_label(ADD).count() == 2)?;
     let dial = format!("Dial of {ADD}");
@@ -165,7 +165,7 @@ fn side_by_side_a_dial_is_for_one_process() -> Result<()> {
     window.until("one dial", |window| says(window) == ["off", "count, pending"])?;
     rounds(&mut shops, "Shop.Cart.Add(int)")?;
     window.until("one counts", |window| says(window)[1].starts_with("count, live"))?;
-    // What is typed no longer is for the filter.
+    // Move the focus, so that keys no longer go to the filter.
     window.0.get_all_by_label(&dial).nth(1).into_iter().for_each(|node| node.focus());
     window.0.run_steps(2);
     window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);

@@ -1,4 +1,4 @@
-//! The launch dialog and *Stop*, as a user meets them: a real program starts with the agent in it, is dialled, and is
+//! The launch dialog and *Stop* as used by a user: a real program starts with the agent, is dialled, and is
 //! asked to end.
 
 mod window_driver;
@@ -43,27 +43,27 @@ fn fill(window: &mut Window, command: &Command) -> Result<()> {
 }
 
 #[test]
-fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
+fn launches_dials_and_stops_a_program() -> Result<()> {
     let command = programs::shop()?.command(Runtime::V8_0)?;
     let mut window = Window::open();
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::N);
     window
-        .until("the dialog", |window| window.says("The program starts with the agent, so you can count"))?;
+        .until("the dialog", |window| window.shows("The program starts with the agent, so you can count"))?;
     fill(&mut window, &command)?;
     write(&mut window, Role::MultilineTextInput, "Dials", "Shop!Shop.Cart.Add=count");
     window.0.get_by_role_and_label(Role::Button, "Launch").click_accesskit();
-    // It is looked at by itself, and its dials stand before its first instruction.
+    // The window shows the program alone, and its dials stand before its first instruction.
     window.until("its methods", |window| {
-        !window.says("The program starts with the agent, so you can count") && window.says("Hide framework")
+        !window.shows("The program starts with the agent, so you can count") && window.shows("Hide framework")
     })?;
     window.filter("Shop.Cart.Add");
     window.until("its calls", |window| window.calls(ADD) > Some(0) && window.dial(ADD) == "count, live")?;
-    ensure!(window.says("is running as pid"), "the log says so");
-    ensure!(!window.says("was stopped and ended"), "nobody stopped it");
+    ensure!(window.shows("is running as pid"), "the log says so");
+    ensure!(!window.shows("was stopped and ended"), "it was not stopped");
 
     window.0.get_by_role_and_label(Role::Button, "Stop").click_accesskit();
     window.until("its end", |window| {
-        window.says("Shop.dll was stopped and ended with code") && window.says("last numbers")
+        window.shows("Shop.dll was stopped and ended with code") && window.shows("last numbers")
     })?;
     ensure!(window.calls(ADD) > Some(0), "they stay: {}", window.value(ADD));
     ensure!(window.value(ADD).starts_with("was live"), "nothing runs any more: {}", window.value(ADD));
@@ -71,6 +71,6 @@ fn a_program_is_launched_dialled_and_stopped() -> Result<()> {
         window.0.query_by_role_and_label(Role::Button, "Stop").is_none(),
         "there is nothing to be stopped"
     );
-    ensure!(!window.says("failed"), "that it ended is no failure");
+    ensure!(!window.shows("failed"), "that it ended is no failure");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The window follows processes of a name: who starts without the agent is told of, and an agent that cannot be loaded at
-//! first is loaded later. Alone in its process, whose environment it changes.
+//! The window follows processes of a name. It reports those without the agent, and loads an agent later if that
+//! first failed. Needs its own process, because it changes the environment.
 #![cfg(target_os = "linux")]
 
 mod window_driver;
@@ -14,42 +14,42 @@ use window_driver::Window;
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 
 #[test]
-fn an_agent_that_cannot_be_loaded_at_first_is_loaded_later() -> Result<()> {
+fn retries_loading_the_agent() -> Result<()> {
     let program = Program::new("Windowbad")?;
     let mut shops = program.start(1, 1)?;
     let agent = artefacts::agent()?;
-    // SAFETY: no other thread of this process runs yet that could read the environment.
-    unsafe { std::env::set_var("REDIAL_AGENT", program.agent_to_come()) };
+    // SAFETY: no other thread of this process that could read the environment runs yet.
+    unsafe { std::env::set_var("REDIAL_AGENT", program.late_agent()) };
     let mut window = Window::open();
-    window.pick(shops[0].pid)?;
+    window.select(shops[0].pid)?;
     window.0.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     window.0.run_steps(2);
     window.0.get_by_label_contains("find a command").type_text("start later");
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);
-    window.until("the box", |window| window.says("Load the agent into them"))?;
+    window.until("the box", |window| window.shows("Load the agent into them"))?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
     window.0.get_by_label(&format!("Dial of {ADD}")).focus();
     window.0.run_steps(2);
     window.0.key_press(Key::ArrowUp);
 
-    // Nobody asked for the agent to be loaded: that it is not there is told.
+    // Without the option to load the agent, the window reports that it is missing.
     shops.extend(program.start(2, 0)?);
     let title = |pid: u32| format!("{}.dll ({pid})", program.name);
     let titles = [title(shops[1].pid), title(shops[2].pid)];
     window.until("what is said of both", |window| {
         titles
             .iter()
-            .all(|title| window.says(&format!("{title} started without the agent and does not join")))
+            .all(|title| window.shows(&format!("{title} started without the agent and does not join")))
     })?;
     window.0.get_by_label("Load the agent into them").click_accesskit();
     window.until("why it is not loaded", |window| {
-        let told = |title: &String| {
+        let failures = |title: &String| {
             window.0.query_all_by_label_contains(&format!("{title}: the agent was not loaded")).count()
         };
-        titles.iter().all(|title| told(title) >= 1)
+        titles.iter().all(|title| failures(title) >= 1)
     })?;
     let mut ended = shops.remove(1);
     ended.host.kill();

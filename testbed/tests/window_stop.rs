@@ -1,5 +1,5 @@
-//! *Stop* and *Kill* where a launcher ends when it is asked and the program that it started does not, as the window's
-//! worker does it.
+//! *Stop* and *Kill* for a launcher that ends on request while its program does not, through the window's
+//! worker.
 #![cfg(target_os = "linux")]
 
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use redial_testbed::runtimes::Runtime;
 
 const TICKET: Ticket = Ticket(1);
 
-/// Hears what becomes of the launched program until this is found; whatever else was told is in the error.
+/// Takes updates about the launched program until `found` returns a value. An error lists all other updates.
 fn until<T>(worker: &Worker, what: &str, mut found: impl FnMut(&LaunchUpdate) -> Option<T>) -> Result<T> {
     let deadline = Instant::now() + DEADLINE;
-    let mut told = Vec::new();
+    let mut updates = Vec::new();
     while Instant::now() < deadline {
         let Some(Update::Launch(TICKET, launch)) = worker.wait(Duration::from_millis(100)) else { continue };
         if let Some(found) = found(&launch) {
             return Ok(found);
         }
-        told.push(launch);
+        updates.push(launch);
     }
-    bail!("{what} did not come; told was {told:#?}")
+    bail!("{what} did not come; the updates were {updates:#?}")
 }
 
-/// Whether a process is there and not only waits to be heard of.
+/// Returns whether a process runs and is not a zombie.
 fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 #[test]
-fn a_program_that_outlives_its_launcher_can_be_killed() -> Result<()> {
+fn kills_a_program_that_outlives_its_launcher() -> Result<()> {
     let program = programs::named("stays")?.command(Runtime::V8_0)?;
     let mut arguments = vec!["-c".into(), "\"$0\" \"$@\" & wait".into(), program.get_program().to_owned()];
     arguments.extend(program.get_args().map(ToOwned::to_owned));

@@ -1,5 +1,5 @@
-//! Times in the window, of a real program: its dial is turned to time by a key, numbers and histogram come, and are what
-//! the program itself knows of its calls (`programs/timed.cs`) and the agent of its exits.
+//! Times in the window for a real program. A key turns its dial to time; numbers and histogram appear and equal
+//! the program's own knowledge of its calls (`programs/timed.cs`) and the agent's exits.
 
 mod window_driver;
 
@@ -12,7 +12,7 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_BUCKETS;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::times::Times;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::Host;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
@@ -21,10 +21,10 @@ use window_driver::Window;
 
 const SLEEP: &str = "timed!Timed.Sleep(int)";
 const HISTOGRAM: &str = "Latency histogram of timed!Timed.Sleep(int)";
-/// What three digits and a bucket may be off.
+/// Error of three digits and a bucket.
 const OFF: f64 = 0.03;
 
-/// Has the program sleep, and the bounds between which half of all its sleeps were, in nanoseconds.
+/// Lets the program sleep, and returns bounds of the median of all its sleeps in nanoseconds.
 fn sleep(host: &mut Host, times: u32, ms: u32) -> Result<(f64, f64)> {
     host.say(&format!("sleep {times} {ms}"))?;
     let mut median = None;
@@ -42,7 +42,7 @@ fn sleep(host: &mut Host, times: u32, ms: u32) -> Result<(f64, f64)> {
     }
 }
 
-/// The duration behind a name in a text: `p50 5.12 ms, …`.
+/// Parses the duration after a name in a text: `p50 5.12 ms, …`.
 fn duration(text: &str, name: &str) -> Result<f64> {
     let (_, rest) = text.split_once(&format!("{name} ")).with_context(|| format!("no {name} in {text}"))?;
     let mut words = rest.split([' ', ',', '\n']);
@@ -64,7 +64,7 @@ fn histogram(controller: &mut Controller, row: RowId) -> Result<RowHistogram> {
     }
 }
 
-/// What is told of one moment fits together.
+/// Checks that a histogram and times of one moment agree.
 fn ensure_whole(histogram: &RowHistogram, times: &Times) -> Result<()> {
     let all: u64 = histogram.counts().map(|(_, calls)| calls).sum();
     ensure!((all, histogram.times.exits) == (times.exits, times.exits), "{histogram:?} {times:?}");
@@ -78,44 +78,48 @@ fn ensure_whole(histogram: &RowHistogram, times: &Times) -> Result<()> {
 }
 
 #[test]
-fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
+fn digit_key_turns_on_times() -> Result<()> {
     let command = programs::named("timed")?.command(Runtime::V8_0)?;
     let mut live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let mut window = Window::open();
-    window.pick(live.pid)?;
+    window.select(live.pid)?;
     window.filter("Timed.Sleep");
     window.until("the method", |window| window.dial(SLEEP) == "off")?;
-    ensure!(!window.says("Sort by self"), "nothing is timed yet");
+    ensure!(!window.shows("Sort by self"), "nothing is timed yet");
 
     window.0.get_by_label(SLEEP).click();
     window.0.run_steps(2);
     window.0.get_by_label(&format!("Dial of {SLEEP}")).hover();
     window
-        .until("what is known of its cost", |window| window.says("set it to count to see its call rate"))?;
+        .until("what is known of its cost", |window| window.shows("set it to count to see its call rate"))?;
     window.0.remove_cursor();
     window.0.key_press(Key::Num2);
     window.0.run_steps(2);
     window.until("time asked", |window| window.dial(SLEEP) == "time, pending")?;
-    window.until("the columns", |window| window.says("Sort by self") && window.says("Sort by total"))?;
+    window.until("the columns", |window| window.shows("Sort by self") && window.shows("Sort by total"))?;
 
     let (inner, outer) = sleep(&mut live.host, 12, 5)?;
     window.until("twelve calls", |window| {
         window.value(SLEEP).contains("live, 12 calls, p50 ") && window.value(SLEEP).contains("in flight 0")
     })?;
     let said = window.value(SLEEP);
-    let told = duration(&said, "p50")?;
-    ensure!(told >= inner * (1.0 - OFF) && told <= outer * (1.0 + OFF), "{said}: {inner} to {outer}");
-    ensure!(duration(&said, "max")? >= told * (1.0 - OFF), "{said}");
+    let reported = duration(&said, "p50")?;
+    ensure!(reported >= inner * (1.0 - OFF) && reported <= outer * (1.0 + OFF), "{said}: {inner} to {outer}");
+    ensure!(duration(&said, "max")? >= reported * (1.0 - OFF), "{said}");
 
     window.until("the histogram", |window| window.value(HISTOGRAM).starts_with("12 calls: p50 "))?;
-    let told = duration(&window.value(HISTOGRAM), "p50")?;
-    ensure!(told >= inner * (1.0 - OFF) && told <= outer * (1.0 + OFF), "{}", window.value(HISTOGRAM));
+    let reported = duration(&window.value(HISTOGRAM), "p50")?;
+    ensure!(
+        reported >= inner * (1.0 - OFF) && reported <= outer * (1.0 + OFF),
+        "{}",
+        window.value(HISTOGRAM)
+    );
     let (row, times) = controller.timed(SLEEP)?;
     ensure_whole(&histogram(&mut controller, row.row)?, &times)?;
     ensure!(times.exits == 12, "{times:?}");
 
-    // What comes after a mark is told apart from what was before.
+    // Calls after a mark are shown separately from those before.
     window.0.get_by_label("Mark").click_accesskit();
     window.until("the mark", |window| window.value(HISTOGRAM).starts_with("0 calls since the mark"))?;
     sleep(&mut live.host, 3, 40)?;
@@ -128,11 +132,11 @@ fn a_digit_turns_to_time_and_calls_are_timed() -> Result<()> {
     let (_, times) = controller.timed(SLEEP)?;
     ensure_whole(&histogram(&mut controller, row.row)?, &times)?;
 
-    // Turned off, what was timed stays to be seen.
+    // After off the times stay visible.
     window.0.key_press(Key::F9);
     window.until("off", |window| window.dial(SLEEP) == "off")?;
-    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.says("Sort by self"));
-    controller.dial("timed!Timed.Busy", Level::Count, Stay::Kept)?;
+    ensure!(window.value(SLEEP).contains("15 calls, last times: p50 ") && window.shows("Sort by self"));
+    controller.dial("timed!Timed.Busy", Level::Count, Lifetime::Kept)?;
     for row in [RowId(9_999), controller.row("timed!Timed.Busy(int)")?.row] {
         let refused = controller.ask(WireCommand::Histogram { row })?.reply;
         ensure!(matches!(refused, Reply::Refused(Refusal::Unsupported(_))), "{refused:?}");

@@ -1,4 +1,4 @@
-//! The window without its screen: the model fed by the worker threads, against a real agent in a real process.
+//! The window without its screen: worker threads feed the model, with a real agent in a real process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redial::link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
 use redial::model::Model;
-use redial::model::connection::{Connection, Status, Step};
+use redial::model::connection::{Connection, Status, UndoStep};
 use redial::model::ids::{ConnectionId, MethodIx};
 use redial::model::list::Filter;
 use redial::model::log::Kind;
@@ -18,13 +18,13 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand as Wire};
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{artefacts, programs, truth};
 
-/// Cart.Add is called by every clerk in every round.
+/// Every clerk calls Cart.Add in every round.
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 
 struct Window {
@@ -48,7 +48,7 @@ impl Window {
         Now { mono: self.began.elapsed(), unix_ms: 0 }
     }
 
-    /// Takes updates in until the model is as wanted.
+    /// Takes updates until `found` returns a value.
     fn until<T>(&mut self, what: &str, found: impl Fn(&Model) -> Option<T>) -> Result<T> {
         let deadline = Instant::now() + DEADLINE;
         loop {
@@ -83,16 +83,17 @@ impl Window {
         ensure!(new, "there was a connection already");
         self.worker.send(WorkerCommand::Connect { connection, process });
         self.until_connection("the catalogue", |connection| {
-            (connection.session.status == Status::Live && connection.table.catalogue.is_complete()).then_some(())
+            (connection.session.status == Status::Live && connection.table.catalogue.is_complete())
+                .then_some(())
         })?;
         Ok(connection)
     }
 
-    fn here(&mut self) -> Result<&mut Connection> {
+    fn current_connection(&mut self) -> Result<&mut Connection> {
         self.model.current_process_mut().context("no connection is looked at")
     }
 
-    /// The one method that a filter leaves.
+    /// Returns the only method that a filter leaves.
     fn find(&mut self, text: &str) -> Result<MethodIx> {
         let now = self.now();
         let connection = self.here()?;
@@ -110,11 +111,11 @@ impl Window {
         let Model { connections, current, log, .. } = &mut self.model;
         let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
         let turn = connection
-            .turn(&connection.table.reaching(&MethodSet::one(method)), level, take, log, now)
+            .turn(&connection.table.targets_for(&MethodSet::one(method)), level, take, log, now)
             .map_err(anyhow::Error::msg)?;
         let dial = connection.table.dial(method);
         ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
-        self.worker.send(WorkerCommand::Turn(turn));
+        self.worker.send(WorkerCommand::Change(turn));
         Ok(())
     }
 
@@ -130,14 +131,14 @@ impl Window {
     }
 }
 
-fn shop() -> Result<Live> {
+fn shop() -> Result<LiveHost> {
     let mut command = programs::shop()?.command(Runtime::V8_0)?;
     command.args(["--live", "--threads", "2"]);
     under_agent::start(command)
 }
 
 #[test]
-fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
+fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     window.connect(live.pid)?;
@@ -151,7 +152,7 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
 
     let add = window.find(ADD)?;
     window.turn(add, Level::Count, false)?;
-    // Nothing calls it yet: a row that comes live has no transition to tell of.
+    // Nothing calls it yet: a row that goes live has no transition to report.
     window.until_dial(add, Level::Count, CopyState::Asked)?;
     live.host.ask("round 1", "done")?;
     window.until_dial(add, Level::Count, CopyState::Live)?;
@@ -159,7 +160,7 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
     let before = window.until_connection("the calls up to here", |connection| {
         connection.table.live.of_method(add).map(|row| row.calls)
     })?;
-    // What was called before the reset may still be on its way: the same again tells.
+    // Calls from before the reset may still arrive; wait for the same reading twice.
     let row = controller.row(ADD)?;
     window.until_connection("the calls the agent has", |connection| {
         (connection.table.live.of_method(add)?.calls == row.calls).then_some(())
@@ -191,7 +192,9 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
         (connection.table.live.folds() >= folds + 2).then_some(())
     })?;
     ensure!(window.calls(add)? == counted, "it counts on though it is off");
-    window.until_connection("control given back", |connection| connection.control.holder.is_none().then_some(()))?;
+    window.until_connection("control given back", |connection| {
+        connection.control.holder.is_none().then_some(())
+    })?;
     ensure!(window.woken.load(Ordering::SeqCst) > 0);
     let log = window.log();
     for part in ["Request count on", "Answer count on", "pending → live", "every dial is off"] {
@@ -201,7 +204,7 @@ fn a_dial_counts_exactly_and_everything_goes_off() -> Result<()> {
 }
 
 #[test]
-fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
+fn held_dials_end_with_the_connection_and_undo_restores() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     let id = window.connect(live.pid)?;
@@ -223,9 +226,9 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
         let Model { connections, log, .. } = &mut window.model;
         let connection = connections.get_mut(&id).context("no connection")?;
         window.worker.send(match connection.undo(redo, log, now).map_err(anyhow::Error::msg)? {
-            Step::TakeBack { ticket, of } => WorkerCommand::TakeBack(id, ticket, of),
-            Step::Turn(turn) => WorkerCommand::Turn(turn),
-            Step::AllOff(ticket) => WorkerCommand::AllOff(id, ticket),
+            UndoStep::UndoChange { ticket, of } => WorkerCommand::UndoChange(id, ticket, of),
+            UndoStep::Change(turn) => WorkerCommand::Change(turn),
+            UndoStep::AllOff(ticket) => WorkerCommand::AllOff(id, ticket),
         });
         wanted(&mut watcher, level)?;
         window.until_connection("its answer", |connection| {
@@ -241,7 +244,7 @@ fn held_dials_go_with_the_connection_and_undo_takes_them_back() -> Result<()> {
 }
 
 #[test]
-fn refusals_and_control_are_told_in_words() -> Result<()> {
+fn reports_refusals_and_control_in_sentences() -> Result<()> {
     let live = shop()?;
     let mut window = Window::open()?;
     window.connect(live.pid)?;
@@ -254,14 +257,14 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
     ensure!(said.contains("the runtime itself calls it"), "{said}");
     window.until_dial(helper, Level::Count, CopyState::Refused)?;
     let mut other = live.controller()?;
-    // The window gives control back once it knows that nothing is on.
+    // The window releases control once it knows that nothing is on.
     other.subscribe(None)?;
     if other.agent_status()?.control.is_some() {
         other
             .wait_for("that control is free", |event| matches!(event, Event::Control(None)).then_some(()))?;
     }
     let add = window.find(ADD)?;
-    other.dial(ADD, Level::Count, Stay::Held)?;
+    other.dial(ADD, Level::Count, Lifetime::Held)?;
     window.turn(add, Level::Count, false)?;
     let holder = window.until_connection("that another has control", |connection| {
         connection.last_refusal()?.1.holder.clone()
@@ -274,7 +277,7 @@ fn refusals_and_control_are_told_in_words() -> Result<()> {
 }
 
 #[test]
-fn a_process_that_is_killed_is_lost_for_good() -> Result<()> {
+fn killed_process_stays_lost() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     window.connect(live.pid)?;
@@ -289,7 +292,7 @@ fn a_process_that_is_killed_is_lost_for_good() -> Result<()> {
 }
 
 #[test]
-fn a_module_that_loads_later_joins_the_list() -> Result<()> {
+fn later_module_joins_the_list() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     let id = window.connect(live.pid)?;
@@ -303,7 +306,7 @@ fn a_module_that_loads_later_joins_the_list() -> Result<()> {
 }
 
 #[test]
-fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
+fn launches_a_program_with_dials_and_the_agent() -> Result<()> {
     // The window finds the library by this variable, or beside the program.
     if std::env::var_os("REDIAL_AGENT").is_none() {
         ensure!(artefacts::agent()?.is_file());
@@ -330,9 +333,9 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     ensure!(launched.pid == Some(key.pid), "{launched:?}");
     let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
     ensure!(ended == "with code 0", "{ended}");
-    // What matched nothing is told, with what it may have meant.
+    // Unmatched dials are reported with suggestions.
     let notes = window.model.log.entries().iter().filter(|entry| entry.kind == LogKind::Notice);
-    // (While it runs, too, where it runs for long enough.)
+    // A program that runs long enough also gets the report while it runs.
     let notes = notes.filter(|entry| !entry.text.contains(" matched nothing at startup"));
     let notes: Vec<&str> = notes.map(|entry| entry.text.as_str()).collect();
     let expected = "the dial 'Shop!Shop.Cart.Ad = count' matched nothing; did you mean 'Shop!Shop.Cart.Add";
@@ -347,9 +350,9 @@ fn a_program_is_started_with_dials_and_the_agent_in_it() -> Result<()> {
     Ok(())
 }
 
-/// Shop, started as the launch dialog starts programs, ends at the end of its input: that is not before the window's.
+/// Shop, started as by the launch dialog, ends at the end of its input, which stays open as long as the window.
 #[test]
-fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
+fn launched_program_keeps_its_input_open() -> Result<()> {
     let command = programs::shop()?.command(Runtime::V8_0)?;
     let spec = LaunchSpec {
         program: command.get_program().to_owned(),
@@ -363,7 +366,7 @@ fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
     let mut window = Window::open()?;
     let ticket = window.model.begin_launch("Shop", window.now());
     window.worker.send(WorkerCommand::Launch(ticket, spec));
-    // It says so some seconds after it began to read its input.
+    // The load reports its end some seconds after it started to read.
     let ended = window.until("the load", |model| {
         let ended = model.launched.get(&ticket)?.ended.clone();
         let open = model.output.lines().iter().any(|line| line.written.text.contains("Plugin.dll is loaded"));
@@ -373,10 +376,10 @@ fn a_launched_program_has_an_input_as_long_as_the_window() -> Result<()> {
     Ok(())
 }
 
-/// Asked first, so that it may still do what it does at its end; then killed, whatever it does with signals.
+/// First asked to end, so that it can clean up, then killed, however it handles signals.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
+fn launched_program_is_asked_to_end_then_killed() -> Result<()> {
     let shell = |script: &str| LaunchSpec {
         program: "sh".into(),
         arguments: vec!["-c".into(), script.into()],
@@ -385,7 +388,7 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
     let mut window = Window::open()?;
     let polite = "trap 'echo closing; exit 3' TERM; echo ready; while :; do sleep 0.05; done";
     let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
-    // What it started hears of it, too, though it passes nothing on.
+    // Its child receives the signal too, although the launcher passes nothing on.
     let launcher = format!("sh -c \"{polite}\"; exit 4");
     for (script, kills, how) in
         [(polite, false, "with code 3"), (stubborn, true, "by signal 9"), (&launcher, false, "by signal 15")]
@@ -423,10 +426,10 @@ fn a_launched_program_is_asked_to_end_and_then_killed() -> Result<()> {
     Ok(())
 }
 
-/// A program that writes without end is never kept waiting by a window that takes nothing in; what is lost is counted.
+/// A program that writes endlessly never waits for a window that reads nothing; lost lines are counted.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()> {
+fn flooding_program_does_not_wait_for_the_window() -> Result<()> {
     const LINES: u64 = 300_000;
     let script = format!("yes 'a line of output' | head -n {LINES}; echo last words >&2");
     let spec = LaunchSpec {
@@ -438,7 +441,7 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
     let ticket = window.model.begin_launch("sh", window.now());
     window.worker.send(WorkerCommand::Launch(ticket, spec));
     let pid = window.until("the start", |model| model.launched.get(&ticket)?.pid)?;
-    // It ends though nothing is taken in: at most it is left to be asked how.
+    // It ends although nothing is read; at most its exit status remains to be collected.
     let deadline = Instant::now() + DEADLINE;
     while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
         ensure!(Instant::now() < deadline, "it waits");
@@ -459,7 +462,7 @@ fn a_program_that_floods_its_output_does_not_wait_for_the_window() -> Result<()>
 }
 
 #[test]
-fn processes_without_the_agent_say_what_to_do() -> Result<()> {
+fn suggests_actions_for_processes_without_agent() -> Result<()> {
     for (runtime, state, part) in [
         (Runtime::V8_0, "attachable", "can be loaded into it now"),
         (Runtime::V2_1, "launch-only", "loads the agent only when the program starts"),

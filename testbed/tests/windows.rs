@@ -1,6 +1,6 @@
 //! The Windows builds, on a Windows .NET 8, over a named pipe, under Wine. Started by `cargo xtask test wine`.
 //!
-//! It proves what the Windows API surface is used for, not the Windows kernel.
+//! It tests the use of the Windows API, not the Windows kernel.
 #![cfg(unix)]
 
 use std::os::unix::process::ExitStatusExt;
@@ -13,18 +13,18 @@ use serde_json::Value;
 
 const ADD: &str = "counter!Counter.Add(int)";
 
-/// `redial.exe ARGUMENTS`, which must do what it should.
+/// Runs `redial.exe ARGUMENTS`, which must succeed.
 ///
-/// Wine's server sends SIGKILL to a process that is still there a second after its last thread has gone
-/// (`start_sigkill_timer` in its process.c), as happens on a busy machine: its work is done then, and its exit code lost.
-/// Whether it did its work is what the tests look at next.
+/// Wine's server sends SIGKILL to a process that still exists a second after its last thread ended
+/// (`start_sigkill_timer` in its process.c), which happens on busy machines. Its work is done by then but its
+/// exit code is lost, so the tests check the effects next.
 fn redial(arguments: &[&str]) -> Result<Outcome> {
     let outcome = host::run(wine::redial(arguments)?)?;
     let was_done = outcome.status.signal() == Some(libc::SIGKILL) && outcome.stderr.is_empty();
     if was_done && !outcome.stdout.is_empty() { Ok(outcome) } else { outcome.ok() }
 }
 
-/// The one row of `redial status PID PATTERN --json`.
+/// Returns the only row of `redial status PID PATTERN --json`.
 fn status(pid: &str) -> Result<Value> {
     let rows = redial(&["status", pid, ADD, "--json"])?.json()?;
     let rows = rows.as_array().context("status --json is an array")?;
@@ -38,13 +38,13 @@ fn hello_runs_on_windows_net_8() -> Result<()> {
     let mut command = wine::dotnet(Runtime::WINDOWS_8_0, hello.dll())?;
     command.args(["one", "two"]);
     let outcome = host::run(command)?;
-    assert_eq!(outcome.code()?, 2, "{}", outcome.said());
+    assert_eq!(outcome.code()?, 2, "{}", outcome.output());
     assert_eq!(outcome.stdout.trim_end(), "hello from 8.0.0.0");
     Ok(())
 }
 
 #[test]
-fn one_method_is_counted_over_a_named_pipe_and_reverted() -> Result<()> {
+fn counts_and_reverts_over_a_named_pipe() -> Result<()> {
     let mut command = wine::dotnet(Runtime::WINDOWS_8_0, programs::named("counter")?.dll())?;
     wine::load_agent(&mut command)?;
     let mut host = Host::start(command)?;

@@ -8,6 +8,7 @@ use crate::planner::{OrderLifetime, SessionId};
 use crate::sync::lock;
 use crossbeam_channel::Sender;
 use redial_protocol::cost::Share;
+use redial_protocol::diagnostics::Unavailable;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::order::{Lifetime, Order};
@@ -107,10 +108,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         if let Some(take) = self.0.take() {
-            take(Err(Refusal::AgentOff(
-                "an internal error of the agent interrupted this command; check the status for its effect"
-                    .into(),
-            )));
+            take(Err(Refusal::AgentOff(Unavailable::Interrupted)));
         }
     }
 }

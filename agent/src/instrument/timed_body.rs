@@ -11,51 +11,10 @@ use super::call_form::{self, CallForm, CallSites, call, local_address, native};
 use crate::il::{Body, BodyWrapper, Insn, Opcode, Operand, gives_frame_away};
 use crate::probes::{callers, time_helper};
 use crate::signature::{Type, parse_method};
+use redial_protocol::diagnostics::UntimedReason;
 
 /// IL stack slots of the code around a body.
 const STACK: u16 = 3;
-
-/// Reason why a method is only counted although *time* is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UntimedReason {
-    /// The method uses `jmp` or `tail.`.
-    GivesFrameAway,
-    /// The method may rely on a stack that does not grow.
-    EndsInItself,
-    /// Its return type cannot be determined.
-    Signature,
-    /// Its module's metadata has no room for the signature of its variables.
-    NoRoom,
-    /// The agent's memory for times is used up.
-    NoMemory,
-}
-
-impl UntimedReason {
-    /// Returns a sentence without a final period.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            UntimedReason::GivesFrameAway => {
-                "it is only counted: it gives its stack frame to another method (jmp or tail.), so its end cannot be seen; time \
-                 that method or its callers instead"
-            }
-            UntimedReason::EndsInItself => {
-                "it is only counted: it calls itself last, and timed calls would use a stack frame each; time its \
-                 callers instead"
-            }
-            UntimedReason::Signature => {
-                "it is only counted: its signature could not be read; time its callers instead"
-            }
-            UntimedReason::NoRoom => {
-                "it is only counted: its module's metadata has no room left for the variables of a timed body; time its callers \
-                 in other modules instead"
-            }
-            UntimedReason::NoMemory => {
-                "it is only counted: the agent's memory for times is used up in this process (`redial status --agent`); \
-                 restart the process and time fewer methods"
-            }
-        }
-    }
-}
 
 /// Returns the reason in the body that prevents timing, if any.
 pub fn untimed(body: &Body, ends_in_itself: bool) -> Option<UntimedReason> {

@@ -1,12 +1,13 @@
 //! Opens and closes the completion counters of async methods.
 #![forbid(unsafe_code)]
 
-use super::async_role::{AsyncRole, UnseenReason};
+use super::async_role::AsyncRole;
 use super::row::Row;
 use super::state::LedgerState;
 use crate::instrument::timed_body::Timing;
 use crate::probes::blocks::Slot;
 use crate::probes::completions::Account;
+use redial_protocol::diagnostics::UnseenCompletions;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ impl LedgerState {
         let row = self.row_mut(id)?;
         row.async_slots = slots;
         let Some(slots) = slots else {
-            row.async_role = Some(AsyncRole::Unseen(UnseenReason::NoRoom));
+            row.async_role = Some(AsyncRole::Unseen(UnseenCompletions::NoRoom));
             return None;
         };
         let offset = slots.0 as usize * size_of::<u64>();

@@ -7,13 +7,14 @@ use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use crate::inlining::{Inlined, Method};
 use crate::instrument::instrumented_body::Probe;
-use crate::instrument::timed_body::{Timing, UntimedReason};
+use crate::instrument::timed_body::Timing;
 use crate::planner::{BudgetStepOrigin, OrderLifetime, OrderSeq};
 use crate::probes::blocks::Slot;
 use crate::probes::callers;
 use crate::probes::completions::Account;
 use crate::probes::missing_data;
 use crate::probes::timers::SlotTimes;
+use redial_protocol::diagnostics::{SteppedDown, UntimedReason};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, StatusRow};
@@ -437,7 +438,11 @@ impl Row {
             inlined: if on { self.inlined } else { Inlined::No },
             expanded: on && self.identity.expanded,
             untimed: self.untimed,
-            stepped: self.stepped.map(|stepped| (self.wanted, stepped.cost, stepped.limit)),
+            stepped_down: self.stepped.map(|stepped| SteppedDown {
+                to: self.wanted,
+                cost: stepped.cost,
+                limit: stepped.limit,
+            }),
             spared: self.spared && on,
             times,
             missing: self

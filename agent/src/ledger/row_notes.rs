@@ -3,9 +3,8 @@
 
 use super::async_role::MissingCompletions;
 use crate::inlining::Inlined;
-use crate::instrument::timed_body::UntimedReason;
 use crate::probes::missing_data::MissingData;
-use redial_protocol::cost::Share;
+use redial_protocol::diagnostics::{MissingTimes, RowNote, SteppedDown, TimesNote, UntimedReason};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Instance, Transition};
@@ -52,8 +51,8 @@ pub(super) struct RowNotes {
     pub(super) expanded: bool,
     pub(super) ignored_request: bool,
     pub(super) untimed: Option<UntimedReason>,
-    /// The level to which the budget stepped it down, its cost, and the limit for all dials.
-    pub(super) stepped: Option<(Level, Share, Share)>,
+    /// The step by which the budget lowered it.
+    pub(super) stepped_down: Option<SteppedDown>,
     pub(super) spared: bool,
     pub(super) times: MissingData,
     /// The data that an async method's times lack.
@@ -62,66 +61,25 @@ pub(super) struct RowNotes {
     pub(super) uncountable_callers: bool,
 }
 
-/// The runtime compiled original code after a request.
-const PASSED_OVER: &str = "the runtime accepted the request but still compiled original code, whose calls are not counted. \
-                           This happens if a generic method is used over a type that can unload (in a collectible load \
-                           context), or if a debugger may edit the code (Edit and Continue)";
-const SPARED: &str =
-    "the budget leaves it alone, because it was raised again after the budget stepped it down";
-/// For `[Intrinsic]` and `[NonVersionable]` methods.
-const EXPANDED: &str = "the JIT, or precompiled code of other modules, may replace calls by code of its own; such \
-                        calls are not counted";
-
-/// Where [`crate::probes::callers::KNOWN`] is false.
-const UNCOUNTABLE_CALLERS: &str =
-    "it is timed without callers: the agent can count callers only on x86-64 Linux";
-
 impl RowNotes {
     /// Returns why it is refused or failed, or which calls its count lacks.
-    pub(super) fn note(&self) -> Option<String> {
-        match self.reason {
-            Some((Reason::Hresult, hresult)) => {
-                let words = crate::clr::hresult::words(windows_core::HRESULT(hresult as i32));
-                Some(format!("{}: {words}", Reason::Hresult.sentence()))
-            }
-            Some((reason, _)) => Some(reason.sentence().to_owned()),
-            None if self.ignored_request => Some(PASSED_OVER.to_owned()),
-            None => match self.inlined {
-                Inlined::No => self.expanded.then(|| EXPANDED.to_owned()),
-                Inlined::Perhaps => Some(
-                    "perhaps already inlined into unknown callers (compiled before the agent was loaded, or too many of \
-                     them); calls from there are not counted"
-                        .to_owned(),
-                ),
-                Inlined::Yes => {
-                    Some(
-                        "already inlined into callers that cannot be recompiled; calls from there are not counted"
-                            .to_owned(),
-                    )
-                }
-            },
+    pub(super) fn note(&self) -> Option<RowNote> {
+        match (self.reason, self.inlined) {
+            (Some((reason, hresult)), _) => Some(RowNote::NotDialled { reason, hresult }),
+            _ if self.ignored_request => Some(RowNote::RequestIgnored),
+            (None, Inlined::Yes) => Some(RowNote::Inlined),
+            (None, Inlined::Perhaps) => Some(RowNote::PerhapsInlined),
+            (None, Inlined::No) => self.expanded.then_some(RowNote::CallsReplaced),
         }
     }
 
     /// Returns why it is only counted, which data its times lack, or how the budget changed it.
-    pub(super) fn times_note(&self) -> Option<String> {
-        let stepped = self.stepped.map(|(to, cost, limit)| {
-            format!("stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}")
-        });
-        let by_budget = both(stepped, self.spared.then(|| SPARED.to_owned()));
-        let untimed = self.untimed.map(|untimed| untimed.sentence().to_owned());
-        let missing = || self.missing.as_ref().map(|missing| missing.sentence().into_owned());
-        let callers = || self.uncountable_callers.then(|| UNCOUNTABLE_CALLERS.to_owned());
-        let missing_data = untimed.or_else(|| self.times.sentence()).or_else(missing).or_else(callers);
-        both(by_budget, missing_data)
-    }
-}
-
-/// Joins two optional sentences.
-fn both(first: Option<String>, second: Option<String>) -> Option<String> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
-        (first, second) => first.or(second),
+    pub(super) fn times_note(&self) -> Option<TimesNote> {
+        let missing = || self.missing.as_ref().map(MissingCompletions::code);
+        let callers = || self.uncountable_callers.then_some(MissingTimes::Callers);
+        let untimed = self.untimed.map(MissingTimes::Untimed);
+        let missing = untimed.or_else(|| self.times.code()).or_else(missing).or_else(callers);
+        TimesNote { stepped_down: self.stepped_down, spared: self.spared, missing }.unless_empty()
     }
 }
 
@@ -137,7 +95,7 @@ mod tests {
             expanded: false,
             ignored_request: false,
             untimed: None,
-            stepped: None,
+            stepped_down: None,
             spared: false,
             times: MissingData::Nothing,
             missing: None,
@@ -145,8 +103,9 @@ mod tests {
         };
         assert_eq!(nothing.times_note(), None);
         let uncountable = RowNotes { uncountable_callers: true, ..nothing };
-        assert!(uncountable.times_note().is_some_and(|note| note.contains("timed without callers")));
+        let noted = |missing| Some(TimesNote { missing: Some(missing), ..TimesNote::default() });
+        assert_eq!(uncountable.times_note(), noted(MissingTimes::Callers));
         let worse = RowNotes { times: MissingData::Memory, ..uncountable };
-        assert_eq!((worse.times_note(), worse.note()), (MissingData::Memory.sentence(), None));
+        assert_eq!((worse.times_note(), worse.note()), (noted(MissingTimes::CallsWithoutMemory), None));
     }
 }

@@ -1,6 +1,7 @@
 //! Tests the notes of rows.
 
 use super::*;
+use redial_protocol::diagnostics::{MissingTimes, RowNote, TimesNote};
 use redial_protocol::ids::ModuleKey;
 
 #[test]
@@ -16,9 +17,10 @@ fn missing_times_and_missing_calls_are_two_notes() {
     };
     assert_eq!(notes(&row), (None, None));
     (row.wanted, row.untimed) = (Level::Time, Some(UntimedReason::NoRoom));
-    let untimed = Some(UntimedReason::NoRoom.sentence().to_owned());
+    let missing = Some(MissingTimes::Untimed(UntimedReason::NoRoom));
+    let untimed = Some(TimesNote { missing, ..TimesNote::default() });
     assert_eq!(notes(&row), (None, untimed.clone()));
     row.inlined = Inlined::Yes;
     let (note, times_note) = notes(&row);
-    assert!(note.is_some_and(|note| note.contains("already inlined")) && times_note == untimed);
+    assert_eq!((note, times_note), (Some(RowNote::Inlined), untimed));
 }

@@ -119,6 +119,7 @@ pub mod tests {
     use crate::ledger::row::CopyIdentity;
     use crate::probes::missing_data::{self, MissingData};
     use crate::probes::time_helper;
+    use redial_protocol::diagnostics::RowNote;
     use redial_protocol::level::Level;
     use redial_protocol::state::CopyState;
     use std::collections::HashSet;
@@ -164,8 +165,9 @@ pub mod tests {
             |id| ledger.lock().row(id).map(|row| (row.status(String::new(), 0), row.final_calls)).unwrap();
         let (status, final_calls) = status_of(row);
         assert_eq!((status.state, final_calls), (CopyState::Lost, 3));
-        assert!(status.note.is_some_and(|note| note.contains("unloaded")));
-        assert_eq!(status.times_note, MissingData::Buckets.sentence(), "the note about its times stays");
+        assert_eq!(status.note, Some(RowNote::NotDialled { reason: Reason::Unloaded, hresult: 0 }));
+        let missing = status.times_note.and_then(|note| note.missing);
+        assert_eq!(missing, MissingData::Buckets.code(), "the note about its times stays");
         let times = *ledger.lock().row(row).and_then(|row| row.final_times.as_deref()).unwrap();
         assert_eq!(
             (times.sums.exits, times.percentiles, times.missing_data),

@@ -13,5 +13,5 @@ mod tests;
 
 pub use orders::{
     AddedOrders, BudgetStepOrigin, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Published,
-    SessionId, Standing,
+    SessionId, Standing, TooManyOrders,
 };

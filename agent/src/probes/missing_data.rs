@@ -3,6 +3,7 @@
 
 use super::blocks::{MAX_SLOTS, Slot};
 use super::timers::MAX_FRAMES;
+use redial_protocol::diagnostics::MissingTimes;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Bits for each slot.
@@ -25,25 +26,15 @@ pub enum MissingData {
 }
 
 impl MissingData {
-    /// Returns a sentence with the action to take, without a final period; None if nothing is missing.
-    pub fn sentence(self) -> Option<String> {
-        Some(match self {
-            MissingData::Nothing => return None,
-            MissingData::Calls => "its slowest calls are not recorded: the agent's memory for times is used up in this process (`redial \
-                             status --agent`); restart the process and time fewer methods"
-                .to_owned(),
-            MissingData::Buckets => "there are no percentiles: the agent's memory for times is used up in this process \
-                               (`redial status --agent`); restart the process and time fewer methods"
-                .to_owned(),
-            MissingData::Deep => format!(
-                "some of its calls are only counted: one thread had more than {} nested timed calls; \
-                 time fewer of the methods that call each other",
-                MAX_FRAMES - 1
-            ),
-            MissingData::Memory => "some of its calls are only counted: the agent's memory for times is used up in this process \
-                              (`redial status --agent`); restart the process and time fewer methods"
-                .to_owned(),
-        })
+    /// Returns the code for the wire; None if nothing is missing.
+    pub fn code(self) -> Option<MissingTimes> {
+        match self {
+            MissingData::Nothing => None,
+            MissingData::Calls => Some(MissingTimes::SlowestCalls),
+            MissingData::Buckets => Some(MissingTimes::Percentiles),
+            MissingData::Deep => Some(MissingTimes::NestedCalls { limit: MAX_FRAMES as u32 - 1 }),
+            MissingData::Memory => Some(MissingTimes::CallsWithoutMemory),
+        }
     }
 
     fn bit(self) -> u8 {
@@ -88,13 +79,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_the_gravest_problem_with_an_action() {
+    fn reports_the_gravest_problem_with_its_code() {
         let slot = Slot(120);
-        assert_eq!((of(slot), MissingData::Nothing.sentence()), (MissingData::Nothing, None));
+        assert_eq!((of(slot), MissingData::Nothing.code()), (MissingData::Nothing, None));
+        let mut codes = Vec::new();
         for missing in [MissingData::Calls, MissingData::Buckets, MissingData::Deep, MissingData::Memory] {
             note(slot.0 as usize * 8, missing);
             assert_eq!(of(slot), missing);
-            assert!(missing.sentence().is_some_and(|sentence| sentence.contains("time fewer")));
+            assert!(missing.code().is_some_and(|code| !codes.contains(&code)), "{missing:?}");
+            codes.extend(missing.code());
         }
         note(slot.0 as usize * 8, MissingData::Buckets);
         assert_eq!(of(slot), MissingData::Memory);

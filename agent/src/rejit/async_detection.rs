@@ -10,8 +10,9 @@ use crate::clr::attributes::AsyncKind;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::eligibility;
 use crate::il;
-use crate::ledger::async_role::{AsyncRole, UnseenReason};
+use crate::ledger::async_role::AsyncRole;
 use crate::probes::completions::Account;
+use redial_protocol::diagnostics::UnseenCompletions;
 use std::sync::Arc;
 
 /// Returns the async role of a method that is about to be timed, if it has one.
@@ -23,22 +24,22 @@ pub fn recognise(
     method: &MethodDef,
 ) -> Option<AsyncRole> {
     if eligibility::is_runtime_async(method.impl_flags) {
-        return Some(AsyncRole::Unseen(UnseenReason::Runtime));
+        return Some(AsyncRole::Unseen(UnseenCompletions::Runtime));
     }
     let all = module.async_methods(import);
     if let Some(one) = all.of(token) {
         let account = account(module, (import, names), one);
         return Some(match (one.kind, account) {
-            (AsyncKind::Iterator, _) => AsyncRole::Unseen(UnseenReason::Iterator),
+            (AsyncKind::Iterator, _) => AsyncRole::Unseen(UnseenCompletions::Iterator),
             (AsyncKind::Async, Some(account)) => AsyncRole::Starts(account),
-            (AsyncKind::Async, None) => AsyncRole::Unseen(UnseenReason::NoMachine),
+            (AsyncKind::Async, None) => AsyncRole::Unseen(UnseenCompletions::NoMachine),
         });
     }
     let one = all.by_move_next(token).filter(|one| one.kind == AsyncKind::Async)?;
     let is_known = |body: &[u8]| il::decode(body).is_ok_and(|body| il::state_machine(&body).is_some());
     let known = info.il_body(import.module(), token, is_known).unwrap_or(false);
     let account = account(module, (import, names), one).filter(|_| known);
-    Some(account.map_or(AsyncRole::Unseen(UnseenReason::Otherwise), AsyncRole::Completes))
+    Some(account.map_or(AsyncRole::Unseen(UnseenCompletions::UnknownForm), AsyncRole::Completes))
 }
 
 fn account(

@@ -49,7 +49,7 @@ impl Worker {
             spared_cost: costs.map_or(Share(0), |costs| costs.spared.rounded()),
             spared,
             stepped,
-            problem: self.meter.problem.clone(),
+            problem: self.meter.problem,
             last: self.meter.last.clone(),
         };
         if self.context.cost_budget.put(&published) {

@@ -14,6 +14,7 @@ use crate::planner::budget::{Costs, Step};
 use crate::planner::{BudgetStepOrigin, NewOrder, OrderAuthor, OrderSeq};
 use crate::probes::call_cost;
 use redial_protocol::cost::{BudgetStep, CostBudget, Share};
+use redial_protocol::diagnostics::{BudgetProblem, Limit};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::{MAX_PATTERN, MAX_STANDING_ORDERS};
@@ -94,11 +95,8 @@ impl Worker {
             .take(room)
             .collect();
         let Some((first, _)) = stepped.first() else {
-            let reason = format!(
-                "{MAX_STANDING_ORDERS} orders already stand, and stepping a dial down needs one more; turn some dials \
-                 off, or all"
-            );
-            self.meter.problem = Some(reason);
+            let limit = MAX_STANDING_ORDERS as u64;
+            self.meter.problem = Some(BudgetProblem::NoRoomForOrder { limit });
             return;
         };
         let (costliest, copies) = ((first.row, first.to, first.cost.rounded()), stepped.len() as u64);
@@ -121,7 +119,7 @@ impl Worker {
             Err(refusal) => {
                 self.orders.replace_by(before);
                 self.context.orders.anticipate(&self.orders);
-                self.meter.problem = Some(sentence(refusal));
+                self.meter.problem = Some(problem(&refusal));
             }
         }
     }
@@ -160,10 +158,10 @@ fn rows_that(ledger: &LedgerState, are: impl Fn(&Row) -> bool) -> Vec<RowId> {
     ledger.rows().iter().filter(|row| are(row)).map(|row| row.id).collect()
 }
 
-/// Returns why the orders were refused.
-fn sentence(refusal: Refusal) -> String {
+/// Returns the problem behind a refusal of the orders.
+fn problem(refusal: &Refusal) -> BudgetProblem {
     match refusal {
-        Refusal::OverLimit(reason) | Refusal::BadPattern(reason) | Refusal::AgentOff(reason) => reason,
-        other => format!("{other:?}"),
+        Refusal::OverLimit(Limit::StandingOrders { limit }) => BudgetProblem::NoRoomForOrder { limit: *limit },
+        _ => BudgetProblem::OrdersRefused,
     }
 }

@@ -5,8 +5,10 @@ use super::scan::ScanResult;
 use crate::inlining::Inlined;
 use crate::ledger::state::LedgerState;
 use crate::planner::Orders;
+use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_REFUSALS, MAX_SHARED, MAX_UNMATCHED_NAMED};
+use redial_protocol::order::Order;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ pub fn report(
     ledger: &LedgerState,
     orders: &Orders,
     found: &ScanResult,
-    warnings: Vec<String>,
+    warnings: Vec<ChangeWarning>,
 ) -> DialReport {
     let mut report = DialReport {
         matched: found.rows.len() as u64
@@ -61,75 +63,26 @@ pub fn report(
         *reasons.entry(*reason).or_default() += count;
     }
     report.refused_by_reason = reasons.into_iter().collect();
-    report.warnings.extend((inlined > 0).then(|| left_out(inlined)));
-    report.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
-    report.warnings.extend((untimed > 0).then(|| only_counted(untimed)));
-    report.warnings.extend((starts > 0).then(|| only_starts(starts)));
+    let counted = [
+        (inlined, ChangeWarning::CallsInlined { copies: inlined }),
+        (expanded, ChangeWarning::CallsReplaced { copies: expanded }),
+        (untimed, ChangeWarning::OnlyCounted { copies: untimed }),
+        (starts, ChangeWarning::OnlyStarts { copies: starts }),
+    ];
+    report.warnings.extend(counted.into_iter().filter(|(copies, _)| *copies > 0).map(|(_, warning)| warning));
     report
 }
 
-/// Warns about copies with calls that other code may replace.
-pub fn may_be_expanded(copies: u64) -> String {
-    let (of, _) = counted(copies);
-    format!(
-        "calls of {of} may be missing: the JIT, or precompiled code of other modules, may replace calls by code of its \
-         own (`redial status` lists the copies)"
-    )
-}
-
-fn counted(copies: u64) -> (String, &'static str) {
-    if copies == 1 { ("1 copy".to_owned(), "its") } else { (format!("{} copies", grouped(copies)), "their") }
-}
-
-/// Formats a number with thousands separators: `4,866`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let with_barrier = |(at, digit): (usize, char)| {
-        let thousands = at > 0 && (digits.len() - at).is_multiple_of(3);
-        thousands.then_some(',').into_iter().chain([digit])
-    };
-    digits.chars().enumerate().flat_map(with_barrier).collect()
-}
-
-/// Warns about copies that are only counted although times are wanted.
-fn only_counted(copies: u64) -> String {
-    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{} copies are", grouped(copies)) };
-    format!("{they} only counted, not timed (`redial status` lists them, with reasons)")
-}
-
-/// Warns about async methods with unobserved completions.
-fn only_starts(copies: u64) -> String {
-    let they = if copies == 1 { "1 copy is".to_owned() } else { format!("{} copies are", grouped(copies)) };
-    format!(
-        "{they} async, and timed up to the first await: to see completions, dial the methods that do the work, too \
-         (`redial dial --completions` does; `redial status` names them)"
-    )
-}
-
-/// Warns about copies with missing calls.
-fn left_out(copies: u64) -> String {
-    let (of, their) = counted(copies);
-    format!(
-        "calls of {of} may be missing: {their} code was, or may have been, inlined into callers that are not \
-         recompiled; the note of each copy says which applies"
-    )
-}
-
-/// Returns a sentence for each unmatched order, limited so that the peer accepts the list.
-pub fn unmatched_named(sentences: impl ExactSizeIterator<Item = String>) -> Vec<String> {
-    let more = sentences.len().saturating_sub(MAX_UNMATCHED_NAMED);
-    let mut named: Vec<String> = sentences.take(MAX_UNMATCHED_NAMED).collect();
-    let patterns = if more == 1 { "pattern matches" } else { "patterns match" };
-    named.extend((more > 0).then(|| format!("and {more} more {patterns} nothing yet")));
-    named
-}
-
-/// Warns about raised dials that the budget had stepped down.
-pub fn left_alone(number: usize) -> String {
-    let (methods, them) = if number == 1 { ("method", "it") } else { ("methods", "them") };
-    format!(
-        "the budget had stepped {number} {methods} down; it leaves {them} alone from now on, until you set a new budget"
-    )
+/// Returns a warning for each unmatched order, limited so that the peer accepts the list. `left_out`: the change
+/// does not set these orders.
+pub fn unmatched_warnings(orders: &[&Order], left_out: bool) -> Vec<ChangeWarning> {
+    let named = orders.iter().take(MAX_UNMATCHED_NAMED).map(|order| ChangeWarning::NothingMatches {
+        pattern: order.pattern.clone(),
+        copy: order.copy,
+        left_out,
+    });
+    let more = orders.len().saturating_sub(MAX_UNMATCHED_NAMED) as u64;
+    named.chain((more > 0).then_some(ChangeWarning::MoreUnmatched { orders: more })).collect()
 }
 
 #[cfg(test)]
@@ -138,12 +91,15 @@ mod tests {
 
     #[test]
     fn names_some_of_many_unmatched_patterns() {
-        let named = |number: usize| unmatched_named((0..number).map(|index| index.to_string()));
+        let orders: Vec<Order> =
+            (0..1024).map(|index| Order::new(index.to_string(), Level::Count)).collect();
+        let orders: Vec<&Order> = orders.iter().collect();
+        let named = |number: usize| unmatched_warnings(&orders[..number], true);
         assert_eq!(named(MAX_UNMATCHED_NAMED).len(), MAX_UNMATCHED_NAMED);
         let one_more = named(MAX_UNMATCHED_NAMED + 1);
-        assert_eq!(one_more[MAX_UNMATCHED_NAMED], "and 1 more pattern matches nothing yet");
+        assert_eq!(one_more[MAX_UNMATCHED_NAMED], ChangeWarning::MoreUnmatched { orders: 1 });
         let more = named(1024);
         assert_eq!(more.len(), MAX_UNMATCHED_NAMED + 1);
-        assert_eq!(more[MAX_UNMATCHED_NAMED], "and 896 more patterns match nothing yet");
+        assert_eq!(more[MAX_UNMATCHED_NAMED], ChangeWarning::MoreUnmatched { orders: 896 });
     }
 }

@@ -6,6 +6,7 @@ use crate::control::Lease;
 use crate::inbox::{ChangeRequest, Progress, Responder};
 use crate::planner::history::{Change, ChangeId};
 use crate::planner::{OrderAuthor, OrderSeq, Standing};
+use redial_protocol::diagnostics::{ChangeWarning, Unavailable};
 use redial_protocol::ids::RowId;
 use redial_protocol::message::Refusal;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ pub(super) struct DeferredChange {
 /// An accepted change: the data for its answer, and for taking it back.
 pub(super) struct EnteredChange {
     pub(super) found: ScanResult,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<ChangeWarning>,
     /// Indices of the orders that were not set.
     pub(super) unmatched: Vec<u32>,
     /// None for a change by the budget, which needs no control.
@@ -65,7 +66,7 @@ pub(super) enum HistoryRecord {
 /// The result of changing the orders.
 pub(super) struct ChangedOrders {
     pub(super) found: ScanResult,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<ChangeWarning>,
     pub(super) unmatched: Vec<u32>,
     pub(super) seqs: Vec<OrderSeq>,
     pub(super) replaced: Vec<Arc<Standing>>,
@@ -82,5 +83,5 @@ pub(super) struct QueuedChange {
 
 /// Returns the answer to a change that an "all off" overtook.
 pub(super) fn outdated() -> Refusal {
-    Refusal::AgentOff("all dials were turned off before this change was made".into())
+    Refusal::AgentOff(Unavailable::AllOffFirst)
 }

@@ -1,7 +1,7 @@
 //! Changes on the ReJIT thread: accepting, carrying out, taking back.
 #![forbid(unsafe_code)]
 
-use super::change_report::{left_alone, may_be_expanded, report, unmatched_named};
+use super::change_report::{report, unmatched_warnings};
 use super::change_state::{ChangedOrders, DeferredChange, EnteredChange, HistoryRecord, outdated};
 use super::dry_run::{DryRun, dry_run};
 use super::request::Applied;
@@ -13,10 +13,14 @@ use crate::known_bad::RuntimeIssue;
 use crate::ledger::CLR_BYTES_PER_COMPILATION;
 use crate::ledger::row::Row;
 use crate::planner::history::{Change, ChangeId};
-use crate::planner::{AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing};
+use crate::planner::{
+    AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
+};
+use redial_protocol::diagnostics::{ChangeWarning, Limit, Unsupported};
 use redial_protocol::dialset::{check_options, print_order};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STANDING_ORDERS;
 use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
@@ -65,7 +69,8 @@ impl Worker {
                 // An undo may bring back orders of its own session.
                 entered.held |= self.orders.holds(claim.session);
                 let spared = self.spare(entered.found.rows.iter().copied());
-                entered.warnings.extend((!spared.is_empty()).then(|| left_alone(spared.len())));
+                let methods = spared.len() as u64;
+                entered.warnings.extend((methods > 0).then_some(ChangeWarning::BudgetSpares { methods }));
                 let entered = self.record(entered, before, Some(lease), by, progress, begun);
                 Ok(EnteredChange { spared, ..entered })
             }
@@ -128,7 +133,7 @@ impl Worker {
     ) -> Result<ChangedOrders, Refusal> {
         let orders: Vec<Order> = new.iter().map(|new| new.order.clone()).collect();
         let held = new.iter().any(|new| matches!(new.owner, OrderLifetime::Held(_)));
-        let added = self.orders.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+        let added = self.orders.add_all(new).map_err(too_many_orders)?;
         let AddedOrders { seqs, replacing, replaced } = added;
         self.context.orders.anticipate(&self.orders);
         // Not tidied yet: an `off` order that replaces its predecessor overrides nothing, but must still find its
@@ -145,8 +150,7 @@ impl Worker {
             }
             seqs.iter().filter(|seq| !stands(seq)).for_each(|seq| self.orders.remove(*seq));
         }
-        let not_set = |order: &&Order| format!("{}; it was not set", matches_nothing(order));
-        let warnings = unmatched_named(chosen(&orders, &unmatched).iter().map(not_set));
+        let warnings = unmatched_warnings(&chosen(&orders, &unmatched), true);
         Ok(ChangedOrders { found, warnings, unmatched, seqs, replaced, undone: None, lines, held })
     }
 
@@ -196,17 +200,13 @@ impl Worker {
         let most = self.context.settings.highest_level();
         let parse = |order: Order| {
             if order.level > most {
-                let mut sentence = format!(
-                    "level {} is not offered by this agent, which allows at most {most}",
-                    order.level
-                );
-                if order.level <= Level::OFFERED {
-                    sentence.push_str(": its program was started with a lower REDIAL_MAX_LEVEL");
-                }
-                return Err(Refusal::Unsupported(sentence));
+                let lowered = order.level <= Level::OFFERED;
+                let level = Unsupported::Level { wanted: order.level, highest: most, lowered };
+                return Err(Refusal::Unsupported(level));
             }
-            check_options(&order).map_err(|problem| Refusal::Unsupported(problem.to_string()))?;
-            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+            check_options(&order)
+                .map_err(|_| Refusal::Unsupported(Unsupported::OptionsNeedTime(order.options)))?;
+            let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.into()))?;
             let copy = order.copy.map(|id| self.module_key(id));
             let (pattern, by) = (Arc::new(pattern), Arc::clone(by));
             Ok(NewOrder { pattern, order, copy, owner, by, stepped: None })
@@ -348,7 +348,7 @@ impl Worker {
     pub(super) fn plan(&self, orders: Vec<Order>, owner: OrderLifetime) -> Result<Reply, Refusal> {
         let mut then = self.orders.clone();
         let new = self.parse(orders.clone(), owner, &Arc::default())?;
-        let added = then.add_all(new).map_err(|e| Refusal::OverLimit(e.to_string()))?;
+        let added = then.add_all(new).map_err(too_many_orders)?;
         let DryRun { mut plan, expanded, recompiled_callers } = dry_run(self.context, &then, &added.seqs);
         let matched: BTreeSet<OrderSeq> = added
             .seqs
@@ -358,12 +358,11 @@ impl Worker {
             .map(|(seq, _)| *seq)
             .collect();
         plan.unmatched = indices(&added.seqs, |seq| !matched.contains(seq) && !added.replacing.contains(seq));
-        let nothing = chosen(&orders, &plan.unmatched);
-        plan.warnings = unmatched_named(nothing.iter().map(|order| matches_nothing(order)));
+        plan.warnings = unmatched_warnings(&chosen(&orders, &plan.unmatched), false);
         if self.context.runtime.does(RuntimeIssue::StopsForRequests) && plan.to_request + plan.to_revert > 0 {
-            plan.warnings.push("this runtime pauses the program while it accepts a request".into());
+            plan.warnings.push(ChangeWarning::PausesProgram);
         }
-        plan.warnings.extend((expanded > 0).then(|| may_be_expanded(expanded)));
+        plan.warnings.extend((expanded > 0).then_some(ChangeWarning::CallsReplaced { copies: expanded }));
         let changed_at = plan.to_request + plan.to_revert;
         Ok(Reply::Plan(PlanReport {
             expected_us: changed_at * self.pace_ns / 1000,
@@ -392,12 +391,8 @@ fn chosen<'a>(orders: &'a [Order], indices: &[u32]) -> Vec<&'a Order> {
     indices.iter().filter_map(|index| orders.get(*index as usize)).collect()
 }
 
-/// Returns the warning about an order that matches nothing.
-fn matches_nothing(order: &Order) -> String {
-    match order.copy {
-        Some(copy) => format!("nothing in a module with the id {copy:#x} matches {}", order.pattern),
-        None => format!("nothing matches {} yet", order.pattern),
-    }
+fn too_many_orders(_: TooManyOrders) -> Refusal {
+    Refusal::OverLimit(Limit::StandingOrders { limit: MAX_STANDING_ORDERS as u64 })
 }
 
 /// Summarizes a change of several lines in one.

@@ -5,6 +5,7 @@ use crate::ledger::row::Row;
 use crate::planner::budget::{Budget, Costs, DialledRow};
 use crate::probes::blocks::{self, Slot};
 use redial_protocol::cost::{BudgetStep, Share};
+use redial_protocol::diagnostics::BudgetProblem;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use std::collections::HashMap;
@@ -17,7 +18,7 @@ pub(super) struct CostMeter {
     pub(super) due: Instant,
     pub(super) last_snapshot: Option<CounterSnapshot>,
     pub(super) costs: Option<Costs>,
-    pub(super) problem: Option<String>,
+    pub(super) problem: Option<BudgetProblem>,
     pub(super) last: Option<BudgetStep>,
 }
 

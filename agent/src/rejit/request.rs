@@ -72,8 +72,8 @@ pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progres
             }
             (row.wanted, row.options) = (wanted, options);
             let due = required_action(wanted, row.is_dialable(), row.runs(), row.fits());
-            let is_put_off = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
-            if is_put_off && (wanted == Level::Off || due == RequiredAction::Nothing) {
+            let is_deferred = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
+            if is_deferred && (wanted == Level::Off || due == RequiredAction::Nothing) {
                 row.reason = None;
                 // It keeps the body that it has, whatever was prepared for it.
                 (row.timing, row.untimed) = row.requested_times;

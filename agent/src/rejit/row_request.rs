@@ -3,13 +3,14 @@
 
 use crate::catalogue::Module;
 use crate::inlining::Method;
-use crate::instrument::timed_body::{Timing, UntimedReason};
+use crate::instrument::timed_body::Timing;
 use crate::instrument::tokens::ModuleTokens;
 use crate::ledger::async_role::AsyncRole;
 use crate::ledger::row::{CopyIdentity, Row};
 use crate::probes::callers;
 use crate::signature::Type;
 use crate::sync::lock;
+use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use crate::caller_names::CallerCounts;
 use crate::context::Context;
 use crate::probes::blocks::Slot;
 use redial_protocol::callers::RowCallers;
+use redial_protocol::diagnostics::Unsupported;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Refusal, Reply};
 
@@ -28,12 +29,12 @@ fn read(context: &Context, row: RowId) -> Result<RowCallers, Refusal> {
 fn slot_of(context: &Context, id: RowId) -> Result<Slot, Refusal> {
     let ledger = context.ledger.lock();
     let reason = match ledger.row(id) {
-        None => "this row no longer exists",
-        Some(row) if !row.had_callers => "its callers were never counted; dial it with --callers",
+        None => Unsupported::NoRow,
+        Some(row) if !row.had_callers => Unsupported::CallersNeverCounted,
         Some(row) => match row.slot {
             Some(slot) => return Ok(slot),
-            None => "its module was unloaded, along with its callers' counts",
+            None => Unsupported::CallersUnloaded,
         },
     };
-    Err(Refusal::Unsupported(reason.into()))
+    Err(Refusal::Unsupported(reason))
 }

@@ -6,7 +6,8 @@ use super::session::{Session, reply_frame};
 use crate::control::Claim;
 use crate::inbox::{ChangeRequest, ChangeResult, Job, OrderChange, Progress, Responder};
 use crate::planner::OrderLifetime;
-use redial_protocol::cost::{BudgetParseError, Share};
+use redial_protocol::cost::Share;
+use redial_protocol::diagnostics::{Limit, PatternProblem, Unavailable};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_KEPT_FOR_MS, MAX_ORDERS, MAX_PATTERN, MAX_PENDING_CHANGES};
 use redial_protocol::message::{Event, Refusal, Reply};
@@ -95,9 +96,8 @@ impl Session {
         // A client that does not read its answers gets no more of them.
         let begun = if self.outbox.is_backed_up() { None } else { self.changes.begin(id, bytes) };
         begun.ok_or_else(|| {
-            Refusal::OverLimit(format!(
-                "more than {MAX_PENDING_CHANGES} changes, or {MAX_FRAME} bytes of them, are pending; read the answers first"
-            ))
+            let (changes, bytes) = (MAX_PENDING_CHANGES as u64, MAX_FRAME as u64);
+            Refusal::OverLimit(Limit::PendingChanges { changes, bytes })
         })
     }
 
@@ -112,10 +112,9 @@ impl Session {
 
     /// Refuses changes that the CLR does not answer in time. False ends the session.
     pub(super) fn report_overdue_changes(&self) -> bool {
-        let sentence =
-            "the runtime has not answered RequestReJIT for 30 seconds; the change may still take effect";
+        let silent = Unavailable::RuntimeSilent { seconds: CHANGE_WAIT.as_secs() };
         self.changes.overdue(CHANGE_WAIT).into_iter().all(|id| {
-            self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(sentence.into())) })
+            self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(silent)) })
         })
     }
 }
@@ -127,22 +126,21 @@ pub(super) fn off(patterns: Vec<String>) -> Vec<Order> {
 
 fn check(orders: &[Order]) -> Result<(), Refusal> {
     if orders.is_empty() {
-        return Err(Refusal::BadPattern("the command has no orders".into()));
+        return Err(Refusal::BadPattern(PatternProblem::NoOrders));
     }
     if orders.len() > MAX_ORDERS {
-        return Err(Refusal::OverLimit(format!(
-            "the command has {} orders; the limit is {MAX_ORDERS}",
-            orders.len()
-        )));
+        let (orders, limit) = (orders.len() as u64, MAX_ORDERS as u64);
+        return Err(Refusal::OverLimit(Limit::Orders { orders, limit }));
     }
+    let limit = MAX_PATTERN as u64;
     for order in orders {
         if order.pattern.len() > MAX_PATTERN {
-            return Err(Refusal::OverLimit(format!("a pattern is longer than {MAX_PATTERN} bytes")));
+            return Err(Refusal::OverLimit(Limit::PatternLength { limit }));
         }
         if order.domain.as_ref().is_some_and(|domain| domain.len() > MAX_PATTERN) {
-            return Err(Refusal::OverLimit(format!("a domain name is longer than {MAX_PATTERN} bytes")));
+            return Err(Refusal::OverLimit(Limit::DomainLength { limit }));
         }
-        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.to_string()))?;
+        Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.into()))?;
     }
     Ok(())
 }
@@ -150,7 +148,7 @@ fn check(orders: &[Order]) -> Result<(), Refusal> {
 fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
     match limit {
         Some(limit) if limit == Share(0) || limit > Share::MAX => {
-            Err(Refusal::OverLimit(BudgetParseError.to_string()))
+            Err(Refusal::OverLimit(Limit::Budget))
         }
         _ => Ok(()),
     }
@@ -158,9 +156,9 @@ fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
 
 fn check_time(lifetime: Lifetime) -> Result<(), Refusal> {
     match lifetime {
-        Lifetime::KeptFor { ms } if ms == 0 || ms > MAX_KEPT_FOR_MS => Err(Refusal::OverLimit(format!(
-            "dials can be kept for 1 to {MAX_KEPT_FOR_MS} milliseconds, not {ms}"
-        ))),
+        Lifetime::KeptFor { ms } if ms == 0 || ms > MAX_KEPT_FOR_MS => {
+            Err(Refusal::OverLimit(Limit::KeptFor { ms, limit: MAX_KEPT_FOR_MS }))
+        }
         _ => Ok(()),
     }
 }

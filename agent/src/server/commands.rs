@@ -11,6 +11,7 @@ use crate::inbox::OrderChange;
 use crate::known_bad;
 use crate::ledger::CLR_BYTES_PER_COMPILATION;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
+use redial_protocol::diagnostics::{Remainder, Resource, Unavailable};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Event, Refusal, Reply, ResourceUsage, WireCommand};
@@ -94,9 +95,7 @@ impl Session {
     /// Returns why a command is refused outright, if it is.
     fn refuses(&mut self, command: &WireCommand) -> Option<Refusal> {
         if !self.has_place() {
-            return Some(Refusal::AgentOff(format!(
-                "this agent already serves {MAX_SESSIONS} controllers; it accepts only hello, status and all off from others"
-            )));
+            return Some(Refusal::AgentOff(Unavailable::TooManyControllers { limit: MAX_SESSIONS as u64 }));
         }
         let changes = matches!(
             command,
@@ -106,17 +105,13 @@ impl Session {
                 | WireCommand::UndoChange { .. }
                 | WireCommand::SetBudget { .. }
         );
-        (changes && crate::guard::killed()).then(|| {
-            Refusal::AgentOff(
-                "the agent switched itself off after three internal errors; every dial is off".into(),
-            )
-        })
+        (changes && crate::guard::killed()).then_some(Refusal::AgentOff(Unavailable::SwitchedOff))
     }
 
     fn methods(&self, id: u32, text: Option<&str>, limit: u64) -> Result<Reply, Refusal> {
         let pattern = match parse(text)? {
             Some(pattern) => pattern,
-            None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.to_string()))?,
+            None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.into()))?,
         };
         let matched = method_pages::methods(self.context, &pattern, limit, |page| {
             self.send(Event::Methods { id, page })
@@ -165,39 +160,26 @@ impl Session {
         };
         let mut remains = Vec::new();
         if compilations > 0 {
-            remains.push(format!(
-                "the runtime keeps about {} KiB for {compilations} recompilation{} until their AppDomain unloads",
-                (compilations * CLR_BYTES_PER_COMPILATION).div_ceil(1024),
-                if compilations == 1 { "" } else { "s" },
-            ));
+            remains.push(Remainder::KeptByRuntime {
+                bytes: compilations * CLR_BYTES_PER_COMPILATION,
+                recompilations: compilations,
+            });
         }
         if context.inlining.waits_for() >= HANG_THRESHOLD {
-            remains.push("a change is waiting for a compilation that may be inlining its methods".into());
+            remains.push(Remainder::WaitsForCompilation);
         } else if context.worker.busy_for() >= HANG_THRESHOLD {
-            remains.push(format!(
-                "the runtime has not answered a request for {} s; until it does, dials do not change",
-                context.worker.busy_for().as_secs()
-            ));
+            remains.push(Remainder::RuntimeSilent { seconds: context.worker.busy_for().as_secs() });
         }
         if kept + held > 0 {
-            remains
-                .extend(known_bad::warnings(context.runtime.major, context.runtime.patch).map(str::to_owned));
+            let defects = known_bad::warnings(context.runtime.major, context.runtime.patch);
+            remains.extend(defects.map(Remainder::RuntimeDefect));
         }
         if recompiled > 0 {
-            remains.push(format!(
-                "{recompiled} undialled method{} recompiled, because dialled ones were inlined into {}; the original \
-                 code returns when the dials are off",
-                if recompiled == 1 { " is" } else { "s are" },
-                if recompiled == 1 { "it" } else { "them" },
-            ));
+            remains.push(Remainder::RecompiledCallers { methods: recompiled as u64 });
         }
         let restrained = context.inlining.restrained();
         if restrained > 0 {
-            remains.push(format!(
-                "{restrained} method{} compiled while dials were on: dialled methods were not inlined there, which is \
-                 harmless and needs no action",
-                if restrained == 1 { " was" } else { "s were" },
-            ));
+            remains.push(Remainder::RestrainedInlining { methods: restrained as u64 });
         }
         // Before the memory is read: the first measurement takes some.
         let costs = call_cost::per_call(context.settings.highest_level());
@@ -214,13 +196,13 @@ impl Session {
                 + context.callers.bytes()
                 + timing_bytes()) as u64,
             budgets: vec![
-                budget("dialled methods", slots, u64::from(blocks::MEASUREMENT_SLOT.0)),
-                budget(
-                    "methods that are or were dialled",
+                usage(Resource::DialledMethods, slots, u64::from(blocks::MEASUREMENT_SLOT.0)),
+                usage(
+                    Resource::KnownMethods,
                     rows as u64,
                     crate::ledger::row_table::MAX_ROWS as u64,
                 ),
-                budget("bytes of times", timing_bytes() as u64, TIMING_BUDGET as u64),
+                usage(Resource::TimesBytes, timing_bytes() as u64, TIMING_BUDGET as u64),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
             missed_deadlines: context.missed_deadlines.load(Ordering::Relaxed),
@@ -246,19 +228,17 @@ impl Session {
             interval,
         );
         if !subscription.begin() || !crate::platform::spawn("redial-watch", move || subscription.run()) {
-            return Reply::Refused(Refusal::AgentOff(
-                "the system refused to start the subscription's thread".into(),
-            ));
+            return Reply::Refused(Refusal::AgentOff(Unavailable::NoThread));
         }
         self.watching = Some(stop);
         Reply::Done
     }
 }
 
-fn budget(name: &str, used: u64, limit: u64) -> ResourceUsage {
-    ResourceUsage { name: name.into(), used, limit }
+fn usage(resource: Resource, used: u64, limit: u64) -> ResourceUsage {
+    ResourceUsage { resource, used, limit }
 }
 
 fn parse(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
-    text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.to_string()))).transpose()
+    text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.into()))).transpose()
 }

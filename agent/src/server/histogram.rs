@@ -8,6 +8,7 @@ use crate::probes::blocks::Slot;
 use crate::probes::clock;
 use crate::probes::histogram::Histogram;
 use crate::probes::timers;
+use redial_protocol::diagnostics::Unsupported;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Refusal, Reply};
@@ -36,19 +37,19 @@ fn read(context: &Context, row: RowId) -> Result<RowHistogram, Refusal> {
 }
 
 fn unread() -> Refusal {
-    Refusal::Unsupported("the agent could not read its times".into())
+    Refusal::Unsupported(Unsupported::TimesUnread)
 }
 
 /// Returns the slot that times calls of a row. A row keeps its slot as long as it has one.
 fn timed_slot(context: &Context, id: RowId) -> Result<Slot, Refusal> {
     let ledger = context.ledger.lock();
     let reason = match ledger.row(id) {
-        None => "this row no longer exists",
-        Some(row) if !row.was_timed => "its calls were never timed; set its dial to time",
+        None => Unsupported::NoRow,
+        Some(row) if !row.was_timed => Unsupported::NeverTimed,
         Some(row) => match row.slot {
             Some(slot) => return Ok(slot),
-            None => "its module was unloaded, along with its histogram",
+            None => Unsupported::HistogramUnloaded,
         },
     };
-    Err(Refusal::Unsupported(reason.into()))
+    Err(Refusal::Unsupported(reason))
 }

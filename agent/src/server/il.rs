@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::il::{self, Body, Clause, ClauseKind, Instruction, Label, Operand, Rewritten};
 use crate::instrument::instrumented_body;
 use crate::rejit::scan;
+use redial_protocol::diagnostics::{Limit, Unsupported};
 use redial_protocol::ids::CopyKey;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
 use redial_protocol::limits::{IL_LINES_PER_PAGE, MAX_IL_CLAUSES, MAX_IL_CODE, MAX_IL_LOCALS, MAX_IL_WORDS};
@@ -55,20 +56,19 @@ struct ShownBody {
 }
 
 fn gone() -> Refusal {
-    Refusal::Unsupported("its module was unloaded".into())
+    Refusal::Unsupported(Unsupported::Unloaded)
 }
 
 fn too_large() -> Refusal {
-    Refusal::OverLimit(format!("its IL is too large to show; the limit is {MAX_IL_CODE} bytes of code"))
+    Refusal::OverLimit(Limit::IlSize { limit: MAX_IL_CODE as u64 })
 }
 
 fn without(reason: Reason) -> Refusal {
-    Refusal::Unsupported(match reason {
-        Reason::PInvoke => "it has no IL: it is a P/Invoke to native code".into(),
-        Reason::RuntimeImplemented => "it has no IL: the runtime supplies its code".into(),
-        Reason::NoBody => "it has no IL (abstract, interface or extern); select an implementation".into(),
-        other => format!("cannot show its IL: {}", other.sentence()),
-    })
+    Refusal::Unsupported(Unsupported::NoIl(reason))
+}
+
+fn not_instrumented(reason: Reason) -> Refusal {
+    Refusal::Unsupported(Unsupported::NoInstrumentedBody(reason))
 }
 
 impl ShownBody {
@@ -135,12 +135,7 @@ impl ShownBody {
                 })
             }
         };
-        let Rewritten { body, map } = rewritten.map_err(|_| {
-            Refusal::Unsupported(format!(
-                "cannot make an instrumented body: {}",
-                Reason::CannotInsert.sentence()
-            ))
-        })?;
+        let Rewritten { body, map } = rewritten.map_err(|_| not_instrumented(Reason::CannotInsert))?;
         self.body = decode(&body)?;
         self.own = Some(map.into_iter().map(|(_, new)| new).collect());
         Ok(())
@@ -274,16 +269,14 @@ fn judge(
     if instrumented {
         let type_name = ModuleNames::default().type_name(import, method.type_def);
         let type_name = type_name.ok_or_else(|| without(Reason::Metadata))?;
-        scan::check(context, module, &type_name, method).map_err(|reason| {
-            Refusal::Unsupported(format!("cannot make an instrumented body: {}", reason.sentence()))
-        })?;
+        scan::check(context, module, &type_name, method).map_err(not_instrumented)?;
     }
     Ok(())
 }
 
 fn decode(bytes: &[u8]) -> Result<Body, Refusal> {
-    let body = il::decode(bytes).map_err(|reason| {
-        Refusal::Unsupported(format!("cannot show its IL, which violates ECMA-335: {reason}"))
+    let body = il::decode(bytes).map_err(|error| {
+        Refusal::Unsupported(Unsupported::InvalidIl { violation: error.to_string() })
     })?;
     match body.old_code_size as usize {
         ..=MAX_IL_CODE => Ok(body),

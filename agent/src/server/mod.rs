@@ -1,5 +1,5 @@
-//! The agent's side of the connection: sessions, control, audit. Sessions run on their own threads; only
-//! `say_goodbye` runs on a thread of the host, within a bound.
+//! The agent's side of the connection: the listener and its sessions. Sessions run on their own threads; only
+//! `Server::wait_for_watchers` runs on a thread of the host, within a bound.
 #![forbid(unsafe_code)]
 
 mod callers;

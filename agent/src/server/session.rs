@@ -10,8 +10,10 @@ use crate::inbox::Job;
 use crate::ledger::CLR_BYTES_PER_COMPILATION;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::diagnostics::Limit;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_FRAME;
 use redial_protocol::message::{Event, Holder, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
 use redial_protocol::transport::{Closer, Peer};
@@ -128,8 +130,8 @@ impl Session {
 pub(super) fn reply_frame(id: u32, reply: Reply) -> Vec<u8> {
     let frame = |reply| AgentPacket::Event(Event::Reply { id, reply }).to_frame();
     frame(reply)
-        .or_else(|e| {
-            frame(Reply::Refused(Refusal::OverLimit(format!("the answer does not fit into a frame: {e}"))))
+        .or_else(|_| {
+            frame(Reply::Refused(Refusal::OverLimit(Limit::AnswerLength { limit: MAX_FRAME as u64 })))
         })
         .unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use redial::model::catalogue::builder::Builder;
 use redial::model::catalogue::synthetic::{PseudoRandom, SyntheticModules};
 use redial::model::ids::ConnectionId;
 use redial::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use redial::model::update::{CataloguePart, Retry, ConnectionUpdate, Update};
+use redial::model::update::{CataloguePart, ConnectionUpdate, Retry, Update};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};

@@ -32,7 +32,7 @@ impl Stage {
         let (to, from): (_, Receiver<Update>) = sync_channel(WAITING);
         let context = egui::Context::default();
         let options = Options { pid: Some(feed::PROCESS.pid), ..Options::default() };
-        let app = App::fed(&context, options, from);
+        let app = App::with_updates(&context, options, from);
         let mut stage = Stage::of(context, app);
         // The channel is empty, so this never blocks.
         to.try_send(feed::processes(processes)).expect("room");

@@ -4,8 +4,8 @@ use super::change::{self, ChangeRequest};
 use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
-use crate::text::words::printable;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::dialset;
 use redial_protocol::limits::MAX_FRAME;
 use redial_protocol::order::Order;
@@ -112,8 +112,11 @@ mod tests {
         assert!(wrong.to_string().contains(".dials, line 3: 'loud' is not a level"), "{wrong}");
         assert_eq!(apply("# redial dials 1\n").exit(), Exit::NoProcess, "an empty one needs a process too");
         std::fs::remove_file(&path).expect("cleaned");
-        let gone =
-            arguments::ApplyArguments { target: Target::of(u32::MAX), file: path, turn: arguments::ChangeArguments::default() };
+        let gone = arguments::ApplyArguments {
+            target: Target::of(u32::MAX),
+            file: path,
+            turn: arguments::ChangeArguments::default(),
+        };
         assert_eq!(run(&gone).expect_err("it is gone").exit(), Exit::Usage);
     }
 }

@@ -2,6 +2,8 @@
 
 use super::*;
 use clap::CommandFactory;
+use redial_protocol::level::Level;
+use redial_protocol::order::Lifetime;
 
 fn parse(line: &str) -> Result<CliCommand, clap::error::ErrorKind> {
     let words = std::iter::once("redial").chain(line.split_whitespace());
@@ -26,7 +28,9 @@ fn run_leaves_its_commands_options_alone() {
 
 #[test]
 fn dial_takes_known_levels_only() {
-    let Ok(CliCommand::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else { panic!("a dial") };
+    let Ok(CliCommand::Dial(dial)) = parse("dial 42 Shop.Cart.* count --hold --take") else {
+        panic!("a dial")
+    };
     assert_eq!(
         (dial.target.only(), dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
         (Some(42), Some(Level::Count), true, false, true)
@@ -135,7 +139,10 @@ fn time_options_need_level_time() {
         printed("time --slower-than 10ms --failed-only --callers"),
         Ok("Shop.Cart.* = time slower-than=10ms failed-only callers".to_owned())
     );
-    assert_eq!(printed("time --slower-than 1500us"), Ok("Shop.Cart.* = time slower-than=1ms500us".to_owned()));
+    assert_eq!(
+        printed("time --slower-than 1500us"),
+        Ok("Shop.Cart.* = time slower-than=1ms500us".to_owned())
+    );
     for (line, part) in [
         (
             "count --slower-than 10ms --callers",

@@ -8,16 +8,13 @@ use redial_protocol::order::Order;
 ///
 /// # Errors
 /// A sentence, if the pattern does not name a type and a method, or the level does not time.
-pub fn along(order: &Order) -> Result<Order, String> {
+pub fn with_async_bodies(order: &Order) -> Result<Order, String> {
     if order.level < Level::Time {
         let level = order.level;
         return Err(format!("--completions needs level time; it has no effect with {level}"));
     }
     let pattern = machines(&order.pattern).ok_or_else(|| {
-        format!(
-            "--completions needs a pattern that names a type and a method; '{}' does not",
-            order.pattern
-        )
+        format!("--completions needs a pattern that names a type and a method; '{}' does not", order.pattern)
     })?;
     Ok(Order { pattern, ..order.clone() })
 }
@@ -80,13 +77,13 @@ mod tests {
     #[test]
     fn refuses_patterns_without_names_and_lower_levels() {
         for pattern in ["Shop!0x06000012", "AddAsync", ".AddAsync", "Shop."] {
-            let why = along(&Order::new(pattern, Level::Time)).expect_err(pattern);
+            let why = with_async_bodies(&Order::new(pattern, Level::Time)).expect_err(pattern);
             assert!(why.contains(pattern), "{why}");
         }
-        let why = along(&Order::new("A.B", Level::Count)).expect_err("it is counted");
+        let why = with_async_bodies(&Order::new("A.B", Level::Count)).expect_err("it is counted");
         assert!(why.contains("no effect with count"), "{why}");
         let order = Order { domain: Some("Shop".into()), ..Order::new("A.B", Level::Time) };
-        let along = along(&order).expect("an order");
+        let along = with_async_bodies(&order).expect("an order");
         assert_eq!((along.pattern.as_str(), along.domain), ("A+<B>d__*.MoveNext", order.domain));
     }
 }

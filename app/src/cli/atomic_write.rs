@@ -104,13 +104,13 @@ mod tests {
     use super::*;
 
     /// A temporary folder, removed on drop.
-    struct Folder(PathBuf);
+    struct TempFolder(PathBuf);
 
-    impl Folder {
-        fn new(name: &str) -> Folder {
+    impl TempFolder {
+        fn new(name: &str) -> TempFolder {
             let folder = std::env::temp_dir().join(format!("redial-{name}-{}", std::process::id()));
             std::fs::create_dir_all(&folder).expect("folder");
-            Folder(folder)
+            TempFolder(folder)
         }
 
         fn files(&self) -> usize {
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    impl Drop for Folder {
+    impl Drop for TempFolder {
         fn drop(&mut self) {
             let _ = std::fs::remove_dir_all(&self.0);
         }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn writes_the_whole_file_or_nothing() {
-        let folder = Folder::new("whole");
+        let folder = TempFolder::new("whole");
         let path = folder.0.join("report.json");
         std::fs::write(&path, "before").expect("an old report");
         drop(AtomicFile::create(&path).expect("created"));
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn write_new_keeps_an_existing_file() {
-        let folder = Folder::new("new");
+        let folder = TempFolder::new("new");
         let path = folder.0.join("shop.dials");
         let (first, late) =
             (AtomicFile::create(&path).expect("created"), || AtomicFile::create(&path).expect("created"));

@@ -4,11 +4,11 @@ use super::change::{catch_interrupts, release, wait};
 use super::{arguments, multi_process, status};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
-use crate::output::json::BudgetJson;
 use crate::output::Out;
-use crate::text::budget;
+use crate::output::json::BudgetJson;
 use crate::signals::Interrupts;
-use redial_protocol::message::{WireCommand, Reply};
+use crate::text::budget;
+use redial_protocol::message::{Reply, WireCommand};
 
 /// Sets the budget if one is given, then shows it.
 pub fn run(arguments: &arguments::BudgetArguments) -> Result<Exit, Failure> {

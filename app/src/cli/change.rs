@@ -34,7 +34,9 @@ pub fn run(wanted: &ChangeRequest<'_>) -> Result<Exit, Failure> {
     let interrupts = catch_interrupts()?;
     let options = wanted.options;
     if options.plan {
-        return multi_process::each(wanted.target, options.json, |pid, out| wanted.plan(pid, &interrupts, out));
+        return multi_process::each(wanted.target, options.json, |pid, out| {
+            wanted.plan(pid, &interrupts, out)
+        });
     }
     match wanted.target.only() {
         Some(pid) => wanted.turn_one(pid, &interrupts),
@@ -56,7 +58,7 @@ impl ChangeRequest<'_> {
             if !interrupted {
                 hold::hold(&mut session, self, &|text| sentence(text))?;
             }
-            return hold::let_go(&mut session, self.options.json, exit);
+            return hold::release_dials(&mut session, self.options.json, exit);
         }
         release(session)?;
         Ok(exit)

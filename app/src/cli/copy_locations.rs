@@ -1,6 +1,6 @@
 //! Columns for the AppDomain and copy of a method, shown only if they distinguish rows.
 
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::output::json::module_id;
 use crate::output::table::{TableColumn, text, wide};
 use redial_protocol::ids::ModuleKey;

@@ -12,7 +12,11 @@ pub fn run(arguments: &arguments::DialArguments) -> Result<Exit, Failure> {
     let order = arguments.order().map_err(usage)?;
     arguments::check_pattern(&order.pattern).map_err(usage)?;
     let name = format!("'{}'", printable(&order.pattern));
-    let along = arguments.completions.then(|| async_completions::along(&order)).transpose().map_err(usage)?;
+    let along = arguments
+        .completions
+        .then(|| async_completions::with_async_bodies(&order))
+        .transpose()
+        .map_err(usage)?;
     let orders = std::iter::once(order).chain(along).collect();
     change::run(&ChangeRequest {
         target: &arguments.target,

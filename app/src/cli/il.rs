@@ -8,14 +8,14 @@ use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::{ReplyPage, Session};
-use crate::output::json::{IlJson, hex};
 use crate::output::Out;
+use crate::output::json::{IlJson, hex};
 use crate::text::words;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::il::{IlBody, IlLine};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::state::CopyState;
 use std::collections::BTreeSet;
 
@@ -91,7 +91,8 @@ fn find(session: &mut Session, arguments: &arguments::IlArguments) -> Result<Met
         return Err(Failure::new(Exit::NothingMatched, why));
     }
     let (_, modules) = modules::ask(session)?;
-    let incomplete = || LinkError::Garbled { pid: session.pid(), why: "a page of methods is incomplete".to_owned() };
+    let incomplete =
+        || LinkError::Garbled { pid: session.pid(), why: "a page of methods is incomplete".to_owned() };
     let mut found = Vec::new();
     for page in &pages {
         for index in 0..page.token.len() {
@@ -117,7 +118,11 @@ fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<Method
 ///
 /// # Errors
 /// A sentence with more specific patterns or copies, if there are several matches or none in the given copy.
-fn choose(found: Vec<MethodMatch>, matched: u64, arguments: &arguments::IlArguments) -> Result<MethodMatch, Failure> {
+fn choose(
+    found: Vec<MethodMatch>,
+    matched: u64,
+    arguments: &arguments::IlArguments,
+) -> Result<MethodMatch, Failure> {
     let all = found.len();
     let mut candidates: Vec<MethodMatch> = match arguments.copy {
         Some(copy) => found.into_iter().filter(|one| one.copy.module.module_id == copy).collect(),
@@ -127,7 +132,9 @@ fn choose(found: Vec<MethodMatch>, matched: u64, arguments: &arguments::IlArgume
         let copy = hex(arguments.copy.unwrap_or_default());
         let why = match matched {
             1 => format!("the only matching method is not in module {copy}"),
-            matched => format!("none of the {} matching methods is in module {copy}", words::grouped(matched)),
+            matched => {
+                format!("none of the {} matching methods is in module {copy}", words::grouped(matched))
+            }
         };
         return Err(Failure::new(Exit::NothingMatched, why));
     };

@@ -33,8 +33,7 @@ fn asks_to_choose_between_several_matches() {
     let (exit, why) =
         chosen(vec![found(1, 5, "(int)"), found(1, 6, "(byte\\*)")], 2, None).expect_err("two overloads");
     assert_eq!(exit, Exit::Usage);
-    let expected =
-        "2 methods match; choose one: 'Shop!Shop.Cart.Add(byte\\*)' or 'Shop!Shop.Cart.Add(int)'";
+    let expected = "2 methods match; choose one: 'Shop!Shop.Cart.Add(byte\\*)' or 'Shop!Shop.Cart.Add(int)'";
     assert_eq!(why, expected);
     let many = (0..9).map(|number| found(1, number, &format!("({number})"))).collect();
     let (_, why) = chosen(many, 9000, None).expect_err("many");

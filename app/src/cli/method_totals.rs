@@ -1,15 +1,15 @@
 //! The sums of each method over several processes.
 #![forbid(unsafe_code)]
 
+use super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use super::status;
 use super::times;
-use super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::model::live::time_sums::add;
 use crate::output::json::SumJson;
 use crate::output::table::{Table, name, number, text};
-use crate::text::words::printable;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use redial_protocol::times::{Completions, Times};
@@ -164,7 +164,8 @@ impl MethodTotals {
     /// Returns the summary line: `3 processes, 1 ended: 2 methods dialled, 1,234 calls, 56 per second; 4 methods off
     /// again after 78 calls (--all lists them)`.
     pub fn line(&self, ended: usize, all: bool) -> String {
-        let (on, over): (Vec<&MethodTotal>, Vec<&MethodTotal>) = self.methods.values().partition(|sum| !sum.is_over());
+        let (on, over): (Vec<&MethodTotal>, Vec<&MethodTotal>) =
+            self.methods.values().partition(|sum| !sum.is_over());
         let total = |of: &[&MethodTotal]| {
             let mut total = MethodTotal::default();
             of.iter().for_each(|sum| total.add(sum));
@@ -352,7 +353,10 @@ mod tests {
         other.copy.module.module_id = 5;
         let sums = sums(&[vec![live(0, "Shop.Cart.Add", 1), other]]);
         assert_eq!(sums.table(false, false, 10, None).lines[1], "    8  1 of 1 live  Shop!Shop.Cart.Add()");
-        assert!(MethodTotals::default().is_empty() && MethodTotals::default().table(true, true, 10, None).lines.is_empty());
+        assert!(
+            MethodTotals::default().is_empty()
+                && MethodTotals::default().table(true, true, 10, None).lines.is_empty()
+        );
     }
 
     #[test]

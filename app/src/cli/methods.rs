@@ -7,13 +7,13 @@ use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::ReplyPage;
-use crate::output::json::MethodJson;
 use crate::output::Out;
+use crate::output::json::MethodJson;
 use crate::text::words::{self, printable};
 use copies::CopyCells;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use std::collections::HashMap;
 
 /// Lists methods.
@@ -110,7 +110,12 @@ fn has_pointer(signature: &str) -> bool {
     signature.contains(r"\*")
 }
 
-fn print_json(out: &mut Out, pid: u32, pages: &[MethodPage], names: &AssemblyNames<'_>) -> Result<u64, Failure> {
+fn print_json(
+    out: &mut Out,
+    pid: u32,
+    pages: &[MethodPage],
+    names: &AssemblyNames<'_>,
+) -> Result<u64, Failure> {
     // Write the array in pieces: a million methods need no second copy in memory.
     let mut shown = 0;
     out.text("[")?;

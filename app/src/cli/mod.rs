@@ -4,37 +4,37 @@
 
 mod apply;
 mod arguments;
-mod attach;
-mod time_options;
-mod budget;
-mod token_names;
 mod async_completions;
+mod atomic_write;
+mod attach;
+mod budget;
+mod change;
+mod copy_locations;
 mod dial;
 mod doctor;
 mod duration;
 mod env;
 mod il;
+mod method_totals;
 mod methods;
 mod modules;
+mod multi_process;
+mod number_cells;
 mod off;
+mod ps;
 #[cfg(test)]
 mod reference_tests;
 mod row_order;
-mod copy_locations;
-mod ps;
 mod run;
 mod save;
-mod multi_process;
-mod number_cells;
 mod status;
-mod method_totals;
 mod target;
+mod time_options;
 mod times;
-mod change;
+mod token_names;
 mod undo;
 mod usage;
 mod watch;
-mod atomic_write;
 
 use crate::exit::{Exit, Failure};
 use crate::link::discover;
@@ -77,7 +77,7 @@ pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
 
 /// Opens the window, on a process if `pid` is given. That process must exist.
 fn window(pid: Option<u32>, dialled: bool, open: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
-    match pid.filter(|pid| discover::one(*pid).is_none()) {
+    match pid.filter(|pid| discover::find(*pid).is_none()) {
         Some(missing) => code(Err(LinkError::NoProcess(missing).into())),
         None => open(pid, dialled),
     }

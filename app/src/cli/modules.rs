@@ -12,7 +12,7 @@ use crate::output::{Out, terminal_columns};
 use crate::text::words;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use std::collections::HashMap;
 
 /// Lists AppDomains and modules.

@@ -1,11 +1,10 @@
 //! Runs a command for several processes in parallel, prints the results by process and combines the exit codes.
 #![forbid(unsafe_code)]
 
-use super::target::{TargetProcess, Target};
+use super::target::{Target, TargetProcess};
 use crate::exit::{Exit, Failure};
 use crate::output::{Out, sentence};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::parallel;
 
 /// The number of processes served at once, so that one that hangs does not delay the others.
 const AT_ONCE: usize = 8;
@@ -38,7 +37,7 @@ impl ProcessResult {
     }
 
     /// Prints remarks and failure on stderr, each with its process.
-    pub fn say(&self) {
+    pub fn print_remarks(&self) {
         for remark in &self.remarks {
             sentence(about(&self.member, remark));
         }
@@ -71,7 +70,7 @@ pub fn each(
     }
     let reports =
         side_by_side(target.find()?, &|member: &TargetProcess, out: &mut Out| command(member.key.pid, out));
-    tell(&reports, json)?;
+    print_all(&reports, json)?;
     Ok(combined(reports.iter().map(ProcessResult::exit)))
 }
 
@@ -80,28 +79,17 @@ pub fn side_by_side(
     members: Vec<TargetProcess>,
     command: &(impl Fn(&TargetProcess, &mut Out) -> Result<Exit, Failure> + Sync),
 ) -> Vec<ProcessResult> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(members.len()));
-    let work = || {
-        while let Some(member) = members.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut out = Out::memory();
-            let outcome = command(member, &mut out);
-            let report = ProcessResult::new(member.clone(), out, outcome);
-            done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(report);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE.min(members.len()) {
-            scope.spawn(work);
-        }
+    let mut reports = parallel::map(&members, AT_ONCE, |member| {
+        let mut out = Out::memory();
+        let outcome = command(member, &mut out);
+        ProcessResult::new(member.clone(), out, outcome)
     });
-    let mut reports = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     reports.sort_by(|a, b| a.member.cmp(&b.member));
     reports
 }
 
 /// Prints reports under process names or as one JSON array, then the sentences for stderr.
-pub fn tell(reports: &[ProcessResult], json: bool) -> Result<(), Failure> {
+pub fn print_all(reports: &[ProcessResult], json: bool) -> Result<(), Failure> {
     let mut out = Out::new();
     if json {
         out.line(&one_array(reports.iter().map(|report| report.text.as_str())))?;
@@ -117,7 +105,7 @@ pub fn tell(reports: &[ProcessResult], json: bool) -> Result<(), Failure> {
     }
     out.flush()?;
     drop(out);
-    reports.iter().for_each(ProcessResult::say);
+    reports.iter().for_each(ProcessResult::print_remarks);
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::AllOffResult;
-use crate::output::json::OffJson;
 use crate::output::Out;
+use crate::output::json::OffJson;
 use crate::text::words;
 
 /// Turns everything off.

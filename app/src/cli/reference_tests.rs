@@ -11,7 +11,11 @@ use std::path::PathBuf;
 
 fn folder() -> PathBuf {
     let checkout = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    checkout.ancestors().map(|folder| folder.join("docs/reference")).find(|folder| folder.is_dir()).expect("docs")
+    checkout
+        .ancestors()
+        .map(|folder| folder.join("docs/reference"))
+        .find(|folder| folder.is_dir())
+        .expect("docs")
 }
 
 fn plain(text: Option<&StyledStr>) -> String {
@@ -60,7 +64,8 @@ fn table(heading: &str, arguments: &[&Arg]) -> String {
     }
     let mut text = format!("\n## {heading}s\n\n| {} | meaning |\n|---|---|\n", heading.to_lowercase());
     for argument in arguments {
-        writeln!(text, "| `{}` | {} |", name(argument).replace('|', "\\|"), meaning(argument)).expect("a string");
+        writeln!(text, "| `{}` | {} |", name(argument).replace('|', "\\|"), meaning(argument))
+            .expect("a string");
     }
     text
 }
@@ -74,9 +79,12 @@ fn page(command: &mut Command) -> String {
     let stop = if about.ends_with('.') { "" } else { "." };
     let shown: Vec<&Arg> = command
         .get_arguments()
-        .filter(|argument| !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version"))
+        .filter(|argument| {
+            !argument.is_hide_set() && !matches!(argument.get_id().as_str(), "help" | "version")
+        })
         .collect();
-    let (positional, options): (Vec<&Arg>, Vec<&Arg>) = shown.iter().partition(|argument| argument.is_positional());
+    let (positional, options): (Vec<&Arg>, Vec<&Arg>) =
+        shown.iter().partition(|argument| argument.is_positional());
     let mut text = format!("# {full_name}\n\n{about}{stop}\n\n```\n{usage}\n```\n");
     text += &table("Argument", &positional);
     text += &table("Option", &options);
@@ -98,7 +106,9 @@ fn pages() -> BTreeMap<String, String> {
          | `redial` | Opens the window; `--pid PID` opens it on a process. |\n",
     );
     let mut pages = BTreeMap::new();
-    for command in all.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
+    for command in
+        all.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help")
+    {
         let name = command.get_name().to_owned();
         let about = cell(&plain(command.get_about()));
         writeln!(index, "| [`redial {name}`](commands/{name}.md) | {about} |").expect("a string");
@@ -122,8 +132,9 @@ fn reference_pages_match_the_command_line() {
         let found = std::fs::read_to_string(folder.join(name)).unwrap_or_default().replace("\r\n", "\n");
         assert!(found == *text, "docs/reference/{name} is out of date; see CONTRIBUTING.md");
     }
-    let extra = std::fs::read_dir(folder.join("commands")).expect("a folder").filter_map(Result::ok).find(|entry| {
-        !pages.contains_key(&format!("commands/{}", entry.file_name().to_string_lossy()))
-    });
+    let extra = std::fs::read_dir(folder.join("commands"))
+        .expect("a folder")
+        .filter_map(Result::ok)
+        .find(|entry| !pages.contains_key(&format!("commands/{}", entry.file_name().to_string_lossy())));
     assert!(extra.is_none(), "a page without a command: {extra:?}");
 }

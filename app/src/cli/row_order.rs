@@ -1,7 +1,7 @@
 //! The sort order of dialled methods in tables: most calls first; methods that are off again come last or are only
 //! counted.
 
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::text::words;
 use redial_protocol::ids::RowId;
 use std::cmp::Ordering;
@@ -40,7 +40,8 @@ impl OffTotals {
 
 /// Splits off the methods that are off again: with `all` they follow the other rows, otherwise they are counted.
 pub fn on_first(rows: Vec<&DialledCopy>, all: bool) -> (Vec<&DialledCopy>, OffTotals) {
-    let (mut on, over): (Vec<&DialledCopy>, Vec<&DialledCopy>) = rows.into_iter().partition(|dial| !dial.is_over());
+    let (mut on, over): (Vec<&DialledCopy>, Vec<&DialledCopy>) =
+        rows.into_iter().partition(|dial| !dial.is_over());
     if all {
         on.extend(over);
         return (on, OffTotals::default());

@@ -1,7 +1,7 @@
 //! `redial save`: writes the standing orders as a dial set that `apply` reads.
 
-use super::target::{TargetProcess, Target};
 use super::atomic_write::AtomicFile;
+use super::target::{Target, TargetProcess};
 use super::{arguments, duration};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
@@ -12,14 +12,14 @@ use crate::output::{Out, sentence};
 use crate::text::words;
 use redial_protocol::dialset;
 use redial_protocol::limits::MAX_ORDERS;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::{Lifetime, StandingOrder};
 use std::io;
 use std::path::Path;
 
 /// Saves the standing orders.
 pub fn run(arguments: &arguments::SaveArguments) -> Result<Exit, Failure> {
-    let mut session = connect::open(the_one(&arguments.target)?, "redial save")?;
+    let mut session = connect::open(single_process(&arguments.target)?, "redial save")?;
     let (orders, _) = ask(&mut session)?;
     if orders.len() > MAX_ORDERS {
         let (number, most) = (words::grouped(orders.len() as u64), words::grouped(MAX_ORDERS as u64));
@@ -46,7 +46,7 @@ pub fn run(arguments: &arguments::SaveArguments) -> Result<Exit, Failure> {
 }
 
 /// Returns the only process of the target: a dial set describes one process.
-fn the_one(target: &Target) -> Result<u32, Failure> {
+fn single_process(target: &Target) -> Result<u32, Failure> {
     if let Some(pid) = target.only() {
         return Ok(pid);
     }

@@ -129,9 +129,7 @@ impl Target {
     pub fn find(&self) -> Result<Vec<TargetProcess>, Failure> {
         match self.find_some()? {
             (members, None) => Ok(members),
-            (_, Some(missing)) => {
-                Err(Failure::new(Exit::NoProcess, missing + "; `redial ps` lists them"))
-            }
+            (_, Some(missing)) => Err(Failure::new(Exit::NoProcess, missing + "; `redial ps` lists them")),
         }
     }
 
@@ -146,13 +144,15 @@ impl Target {
     }
 
     fn choose(&self, processes: &[Process]) -> (Vec<TargetProcess>, Option<String>) {
-        let mut members: Vec<TargetProcess> = processes.iter().filter_map(|process| self.member(process)).collect();
+        let mut members: Vec<TargetProcess> =
+            processes.iter().filter_map(|process| self.member(process)).collect();
         let mut missing = None;
         for part in &self.parts {
             let sentence = match part {
                 TargetPart::Pid(pid) => {
                     let known = processes.iter().find(|process| process.key.pid == *pid && !process.ended);
-                    let unknown = || TargetProcess { key: ProcessKey { pid: *pid, start: 0 }, name: String::new() };
+                    let unknown =
+                        || TargetProcess { key: ProcessKey { pid: *pid, start: 0 }, name: String::new() };
                     members.push(known.map_or_else(unknown, TargetProcess::of));
                     continue;
                 }
@@ -176,19 +176,11 @@ impl Target {
 mod tests {
     use super::*;
     use crate::link::discover::RuntimeSearch;
-    use crate::link::discover::runtime::{RuntimeKind, Runtime};
+    use crate::link::discover::runtime::{Runtime, RuntimeKind};
 
     fn process(pid: u32, name: &str, command: &str) -> Process {
-        Process {
-            key: ProcessKey { pid, start: 5 },
-            name: name.into(),
-            user: None,
-            group: None,
-            command: Some(command.into()),
-            runtime: RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, None)),
-            halted: None,
-            ended: false,
-        }
+        let runtime = RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, None));
+        Process { command: Some(command.into()), ..Process::for_test(pid, name, runtime) }
     }
 
     fn processes() -> Vec<Process> {
@@ -233,7 +225,11 @@ mod tests {
         assert_eq!(pids("name:dotnet"), [11]);
         assert_eq!(pids("name:Shopping,12"), [12, 15]);
         assert_eq!(pids("pool:shop pool"), [21]);
-        assert_eq!(pids("12,99,name:Shop"), [11, 12, 99], "each process once, and ids even if they do not exist");
+        assert_eq!(
+            pids("12,99,name:Shop"),
+            [11, 12, 99],
+            "each process once, and ids even if they do not exist"
+        );
         assert_eq!(
             cfg!(windows),
             Target::parse("name:shop").is_ok_and(|low| low.choose(&processes()).1.is_none())

@@ -1,8 +1,8 @@
 //! The time columns in tables of dials.
 
 use crate::model::dials::DialledCopy;
-use crate::text::completions::{self, CompletionColumn};
 use crate::output::table::{TableColumn, number};
+use crate::text::completions::{self, CompletionColumn};
 use crate::text::times::TimeColumn;
 use crate::text::words;
 use redial_protocol::times::Times;

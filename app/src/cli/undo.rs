@@ -1,16 +1,16 @@
 //! `redial undo`: undoes the last change of the orders, whoever made it.
 
-use super::token_names::TokenNames;
 use super::change::{ChangeTotals, catch_interrupts, outcome, release, wait};
+use super::token_names::TokenNames;
 use super::{arguments, multi_process};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::discover::user_title;
 use crate::output::json::UndoneJson;
 use crate::output::{Out, changes};
-use crate::text::words;
 use crate::signals::Interrupts;
-use redial_protocol::message::{AuditEntry, WireCommand, Reply};
+use crate::text::words;
+use redial_protocol::message::{AuditEntry, Reply, WireCommand};
 
 /// Undoes the last change in each process.
 pub fn run(arguments: &arguments::UndoArguments) -> Result<Exit, Failure> {
@@ -58,7 +58,7 @@ fn undone(what: &AuditEntry, order: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::changes::tests::report;
+    use crate::text::fixtures::report;
     use redial_protocol::reason::Reason;
     use serde_json::json;
 

@@ -105,6 +105,8 @@ mod tests {
             );
             assert_eq!(text.contains("tip:"), !part.is_empty(), "{line}: {text}");
         }
-        assert!(error_text("run --report --children -- x").contains("a value is required for '--report <FILE>'"));
+        assert!(
+            error_text("run --report --children -- x").contains("a value is required for '--report <FILE>'")
+        );
     }
 }

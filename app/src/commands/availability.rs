@@ -1,6 +1,6 @@
 //! Availability of commands, and the state of switches.
 
-use super::{UiCommand, CommandContext};
+use super::{CommandContext, UiCommand};
 use crate::ui::knob::why_not;
 
 /// Why a level is not offered.
@@ -41,9 +41,10 @@ impl UiCommand {
                 let offered = now.offered.get(*level as usize).is_some_and(|offered| *offered);
                 need(offered, why_not(*level, NOT_OFFERED))
             }
-            UiCommand::Turn { .. } | UiCommand::ConfirmTurn | UiCommand::ShareTurn | UiCommand::LeaveShared => {
-                need(now.connected, "no agent is connected")
-            }
+            UiCommand::Turn { .. }
+            | UiCommand::ConfirmChange
+            | UiCommand::ConfirmSharing
+            | UiCommand::ExcludeShared => need(now.connected, "no agent is connected"),
             UiCommand::Agent => {
                 need(!now.merged, "this is for a single process: select one")?;
                 need(now.connected, "no agent is connected")
@@ -73,10 +74,14 @@ impl UiCommand {
                 need(now.process, "no process is selected")?;
                 need(now.namesakes, "no other process with this name has the agent or can load it")
             }
-            UiCommand::OffAgain => need(now.switches.only_dialled, "all methods are shown already, dialled or not"),
+            UiCommand::OffAgain => {
+                need(now.switches.only_dialled, "all methods are shown already, dialled or not")
+            }
             UiCommand::Arrange(_) => need(now.several > 1, "only one process is selected"),
             UiCommand::Follow => need(now.process, "no process is selected"),
-            UiCommand::FollowAttach => need(now.switches.follow, "processes that start later do not join: switch that on first"),
+            UiCommand::FollowAttach => {
+                need(now.switches.follow, "processes that start later do not join: switch that on first")
+            }
             UiCommand::DropEnded | UiCommand::LastNumbers => {
                 need(now.several_ended > 0, "no selected process has ended")
             }

@@ -1,6 +1,6 @@
 //! Keyboard shortcuts of commands.
 
-use super::{UiCommand, CopyFormat};
+use super::{CopyFormat, UiCommand};
 use crate::model::process_choice::Arrangement;
 use crate::ui::knob::digit;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
@@ -25,7 +25,7 @@ impl UiCommand {
             UiCommand::Launch => ctrl(Key::N),
             UiCommand::ChooseNamesakes => shift(Key::A),
             UiCommand::Arrange(Arrangement::Merged) => shift(Key::M),
-            UiCommand::Arrange(Arrangement::Beside) => shift(Key::S),
+            UiCommand::Arrange(Arrangement::SideBySide) => shift(Key::S),
             UiCommand::FocusFilter => plain(Key::Slash),
             UiCommand::OnlyDialled => ctrl(Key::D),
             UiCommand::HideFramework => ctrl(Key::H),

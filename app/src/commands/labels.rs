@@ -1,17 +1,15 @@
 //! Names of commands, and explanations where a name does not suffice.
 
-use super::{UiCommand, CopyFormat};
+use super::{CopyFormat, UiCommand};
 use crate::model::process_choice::Arrangement;
 use crate::settings::ThemeChoice;
 use redial_protocol::level::Level;
 
 /// The effect of stopping a launched program.
 #[cfg(unix)]
-const STOP: &str =
-    "Asks the program launched from this window to end (SIGTERM). A second time kills it.";
+const STOP: &str = "Asks the program launched from this window to end (SIGTERM). A second time kills it.";
 #[cfg(not(unix))]
-const STOP: &str =
-    "Asks the program launched from this window to end (Ctrl+Break). A second time kills it.";
+const STOP: &str = "Asks the program launched from this window to end (Ctrl+Break). A second time kills it.";
 
 impl UiCommand {
     /// Returns the command's name, the same everywhere.
@@ -27,10 +25,10 @@ impl UiCommand {
             UiCommand::TurnTo(Level::Trace) => "Set selected dials to trace",
             UiCommand::Turn { .. } => "Turn dials",
             UiCommand::NotOffered(_) => "Set dials to a level that is not offered",
-            UiCommand::ConfirmTurn => "Turn many dials",
-            UiCommand::ShareTurn => "Change in all AppDomains",
-            UiCommand::LeaveShared => "Skip shared methods",
-            UiCommand::CancelTurn(_) => "Stop this change",
+            UiCommand::ConfirmChange => "Turn many dials",
+            UiCommand::ConfirmSharing => "Change in all AppDomains",
+            UiCommand::ExcludeShared => "Skip shared methods",
+            UiCommand::CancelChange(_) => "Stop this change",
             UiCommand::UndoOfAnyone => "Undo anyone's last change",
             UiCommand::UndoOfBudget(_) => "Undo the budget's last step",
             UiCommand::Budget | UiCommand::SetBudget(_) => "Overhead budget…",
@@ -44,10 +42,10 @@ impl UiCommand {
             UiCommand::ChooseNamed(_) => "Select all processes with a name",
             UiCommand::ChooseNamesakes => "Select all processes with this name",
             UiCommand::Arrange(Arrangement::Merged) => "Merge processes into one list",
-            UiCommand::Arrange(Arrangement::Apart) => "One row per process",
-            UiCommand::Arrange(Arrangement::Beside) => "Show processes side by side",
+            UiCommand::Arrange(Arrangement::Separate) => "One row per process",
+            UiCommand::Arrange(Arrangement::SideBySide) => "Show processes side by side",
             UiCommand::Focus(_) => "Focus one of several processes",
-            UiCommand::BesideFrom(_) => "Scroll through processes side by side",
+            UiCommand::SideBySideFrom(_) => "Scroll through processes side by side",
             UiCommand::Follow => "Add processes that start later",
             UiCommand::FollowAttach => "Load the agent into processes that start later",
             UiCommand::LastNumbers => "Last numbers of ended processes…",
@@ -138,7 +136,9 @@ impl UiCommand {
                 there, and while the order is held. This sorts them by the current numbers.",
             ),
             UiCommand::Stop | UiCommand::StopLaunched(_) => Some(STOP),
-            UiCommand::AllOff => Some("Turns off every dial in all selected processes, whoever turned it on."),
+            UiCommand::AllOff => {
+                Some("Turns off every dial in all selected processes, whoever turned it on.")
+            }
             UiCommand::ChooseNamesakes => Some(
                 "Selects every process with the name of the current one, if it has the agent or can load \
                 it.",
@@ -147,10 +147,10 @@ impl UiCommand {
                 "One list with one row per method. Its numbers are sums over the processes, and its dial \
                 turns the method in all of them.",
             ),
-            UiCommand::Arrange(Arrangement::Apart) => Some(
-                "One list with a row per method and process. Each dial is for one process.",
-            ),
-            UiCommand::Arrange(Arrangement::Beside) => Some(
+            UiCommand::Arrange(Arrangement::Separate) => {
+                Some("One list with a row per method and process. Each dial is for one process.")
+            }
+            UiCommand::Arrange(Arrangement::SideBySide) => Some(
                 "One list per process, with the same method at the same height. Each dial is for one \
                 process; filter, order (by the sums) and selection apply to all.",
             ),
@@ -158,8 +158,10 @@ impl UiCommand {
                 "Processes of the same names that start while this window is open join. Dials turned in \
                 the merged list apply there from the first call.",
             ),
-            UiCommand::LastNumbers => Some("Shows the numbers per process. The merged list includes them in \
-                                        its sums."),
+            UiCommand::LastNumbers => Some(
+                "Shows the numbers per process. The merged list includes them in \
+                                        its sums.",
+            ),
             UiCommand::DropEnded => Some("Discards their last numbers, which then leave the sums."),
             UiCommand::FollowAttach => Some(
                 "Loads the agent through the diagnostics port if a process starts without it. Otherwise \

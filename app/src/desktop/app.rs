@@ -1,18 +1,21 @@
 //! The window's state and frame: applies the workers' updates to the model, draws the views and executes their commands.
 
 use super::clock::Clock;
+use super::columns::ProcessColumns;
 use super::demo;
+use super::dialogs::Dialogs;
 use super::frame_budget::{FrameBudget, OtherWork};
 use super::list_options::ListOptions;
 use super::options::Options;
 use super::pending_focus::PendingFocus;
+use super::pending_start::PendingStart;
 use super::toast::Toast;
 use super::workers::Workers;
 use crate::commands::{CommandContext, Switches};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status};
 use crate::model::method_table::{MethodTable, Shape, Targets};
-use crate::model::ids::{ConnectionId, Node, Ticket};
+use crate::model::ids::{Node, Ticket};
 use crate::model::log::LogKind;
 use crate::model::suggestions::Suggestions;
 use crate::model::update::{Now, Retry, Update};
@@ -24,10 +27,16 @@ use crate::ui::theme;
 use crate::views;
 use eframe::egui;
 use redial_protocol::level::Level;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
+
+/// The settings file, and the settings that it holds.
+pub(super) struct SettingsFile {
+    /// None if the settings must not be saved.
+    pub path: Option<PathBuf>,
+    pub saved: Settings,
+}
 
 /// The window's state.
 pub struct App {
@@ -35,48 +44,22 @@ pub struct App {
     pub(super) workers: Workers,
     pub(super) clock: Clock,
     pub(super) settings: Settings,
-    pub(super) settings_path: Option<PathBuf>,
-    pub(super) saved: Settings,
+    pub(super) settings_file: SettingsFile,
     pub(super) processes: views::processes::ProcessListState,
     pub(super) methods: views::methods::MethodsState,
-    /// Side by side, the tables other than the current one; and the position of the first visible process.
-    pub(super) panes: BTreeMap<ConnectionId, views::methods::MethodsState>,
-    pub(super) beside_from: usize,
-    /// All processes shown side by side, in order.
-    pub(super) beside_order: Vec<ConnectionId>,
-    /// Common scroll position, points.
-    pub(super) beside_scroll: f64,
+    /// Processes side by side.
+    pub(super) columns: ProcessColumns,
     /// Filter and order of the rows; `None` until a process is shown.
     pub(super) looks: Option<ListOptions>,
     /// Suggestions for a filter without a match.
     pub(super) near: Suggestions,
     pub(super) log: views::log::LogState,
-    pub(super) palette: Option<views::palette::PaletteState>,
-    /// A large change that awaits confirmation.
-    pub(super) confirm: Option<views::confirmation::LargeChange>,
-    /// A change that affects other AppDomains and awaits confirmation.
-    pub(super) sharing: Option<views::sharing_dialog::SharingQuestion>,
-    /// Whether the dialog with control, orders and history is open.
-    pub(super) agent: bool,
-    /// The budget dialog.
-    pub(super) budget: Option<views::budget::BudgetState>,
-    /// The dialog with the last numbers of ended processes.
-    pub(super) last_numbers: Option<views::last_numbers::LastNumbersState>,
-    pub(super) keys: bool,
-    pub(super) launch: bool,
-    /// The setup dialog.
-    pub(super) set_up: Option<views::setup_dialog::SetupState>,
-    /// The program started from the launch dialog, until it runs.
-    pub(super) dialog_launch: Option<Ticket>,
-    /// The launch that failed, and the reason.
-    pub(super) launch_trouble: Option<(crate::settings::SavedLaunch, String)>,
+    /// Open dialogs.
+    pub(super) dialogs: Dialogs,
+    /// Launches and processes to show as soon as they are there.
+    pub(super) pending: PendingStart,
+    /// The demo program, if it is installed.
     pub(super) demo: Option<views::launch_dialog::LaunchPlan>,
-    /// The process to show as soon as its agent is known.
-    pub(super) awaited: Option<u32>,
-    /// Whether to show its dialled methods first.
-    pub(super) dialled: bool,
-    /// The launched program to show as soon as its agent is there.
-    pub(super) launching: Option<Ticket>,
     /// The last change, to repeat after control is taken.
     pub(super) last_turn: Option<(Ticket, Targets, Level)>,
     /// The last notification.
@@ -100,8 +83,8 @@ impl App {
 
     /// Returns a window that gets `updates` instead of the machine's processes and sends nothing to
     /// processes.
-    pub fn fed(context: &egui::Context, options: Options, updates: Receiver<Update>) -> App {
-        App::with_workers(context, options, (Workers::given(updates), None))
+    pub fn with_updates(context: &egui::Context, options: Options, updates: Receiver<Update>) -> App {
+        App::with_workers(context, options, (Workers::without_processes(updates), None))
     }
 
     pub(super) fn with_workers(
@@ -118,34 +101,18 @@ impl App {
             model: Model::default(),
             workers,
             clock: options.clock,
-            saved: settings.clone(),
+            settings_file: SettingsFile { path: settings_path, saved: settings.clone() },
             settings,
-            settings_path,
             processes: views::processes::ProcessListState::default(),
             methods: views::methods::MethodsState::default(),
-            panes: BTreeMap::new(),
-            beside_from: 0,
-            beside_order: Vec::new(),
-            beside_scroll: 0.0,
+            columns: ProcessColumns::default(),
             looks: None,
             near: Suggestions::default(),
             log: views::log::LogState::default(),
-            palette: None,
-            confirm: None,
-            sharing: None,
-            agent: false,
-            last_numbers: None,
-            keys: false,
-            launch: false,
-            set_up: None,
-            budget: None,
-            dialog_launch: None,
-            launch_trouble: None,
+            dialogs: Dialogs::default(),
+            pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
             demo: if options.scan { demo::find() } else { None },
-            awaited: options.pid,
-            dialled: options.dialled,
-            launching: None,
             last_turn: None,
             toast: Toast::default(),
             notification_height: 0.0,
@@ -174,7 +141,7 @@ impl App {
     }
 
     /// Returns the facts that decide which commands are available.
-    pub(super) fn situation(&self) -> CommandContext {
+    pub(super) fn command_context(&self) -> CommandContext {
         let (subject, process) = (self.model.current(), self.model.current_process());
         let table = self.model.current_table();
         let refused = subject.and_then(Subject::last_refusal);
@@ -217,7 +184,7 @@ impl App {
             },
             ..CommandContext::default()
         };
-        self.situation_of_several(&mut situation);
+        self.add_fleet_context(&mut situation);
         situation
     }
 
@@ -241,8 +208,8 @@ impl App {
     }
 
     /// Sorts new rows in; returns whether there is more to do.
-    pub(super) fn put_in_order(&mut self, context: &egui::Context, busy: bool) -> bool {
-        let still = self.methods.is_still(context) || self.panes.values().any(|pane| pane.is_still(context));
+    pub(super) fn sort_rows(&mut self, context: &egui::Context, busy: bool) -> bool {
+        let still = self.methods.is_still(context) || self.columns.tables.values().any(|pane| pane.is_still(context));
         self.model.change_list(|table| {
             table.list.set_frozen(still);
             table.list.set_busy(busy);
@@ -258,11 +225,11 @@ impl App {
     }
 
     pub(super) fn save_settings(&mut self) {
-        if self.settings == self.saved {
+        if self.settings == self.settings_file.saved {
             return;
         }
-        self.saved = self.settings.clone();
-        let Some(path) = &self.settings_path else { return };
+        self.settings_file.saved = self.settings.clone();
+        let Some(path) = &self.settings_file.path else { return };
         if let Err(error) = crate::settings::save(path, &self.settings) {
             let text = format!("The settings could not be saved to {}: {error}", path.display());
             self.model.log.add(self.now(), None, LogKind::Notice, text);
@@ -282,7 +249,7 @@ impl eframe::App for App {
         // known how much of a frame with new rows is left. Updates applied now appear in the next frame,
         // because merged rows change only when they are sorted in.
         let merged = self.model.is_merged();
-        let mut more = merged && self.put_in_order(context, busy);
+        let mut more = merged && self.sort_rows(context, busy);
         let shows_new = self.model.list().is_some_and(|list| self.methods.shows_new(list));
         let drained = self.drain(match (merged, busy) {
             (true, _) if shows_new => OtherWork::NewRows,
@@ -296,13 +263,14 @@ impl eframe::App for App {
         }
         if before != numbering(self) {
             // Their method numbers no longer refer to the same methods.
-            (self.confirm, self.sharing, self.last_turn) = (None, None, None);
+            self.dialogs.close_questions();
+            self.last_turn = None;
         }
         self.await_processes();
         self.await_newcomers();
         more |= self.unfold();
         if !merged {
-            more |= self.put_in_order(context, busy);
+            more |= self.sort_rows(context, busy);
         }
         let now = self.now();
         if more {
@@ -347,8 +315,8 @@ impl eframe::App for App {
         if !commands.is_empty() {
             for command in commands {
                 // An earlier command may have selected the methods only now.
-                if !command.turns_selected() || self.may(&command, &self.situation()) {
-                    self.act(ui.ctx(), command);
+                if !command.turns_selected() || self.may(&command, &self.command_context()) {
+                    self.execute(ui.ctx(), command);
                 }
             }
             // The next frame shows the answer to a gesture.

@@ -89,15 +89,15 @@ impl App {
         let table = self.changeable_table(&targets, level);
         let sharing = table.and_then(|table| table.sharing(&targets, level));
         match sharing {
-            Some(sharing) => self.sharing = Some(SharingQuestion::new(sharing, level)),
+            Some(sharing) => self.dialogs.sharing = Some(SharingQuestion::new(sharing, level)),
             None => self.turn_or_ask_large(targets, level),
         }
     }
 
     pub(super) fn turn_or_ask_large(&mut self, targets: Targets, level: Level) {
         let table = self.changeable_table(&targets, level);
-        self.confirm = table.and_then(|table| LargeChange::of(table, &targets, level));
-        if self.confirm.is_none() {
+        self.dialogs.confirm = table.and_then(|table| LargeChange::of(table, &targets, level));
+        if self.dialogs.confirm.is_none() {
             self.turn(targets, level, false);
             return;
         }
@@ -116,7 +116,7 @@ impl App {
                 Err(why) => plan.unable.push((id, why)),
             }
         }
-        if let Some(bulk) = &mut self.confirm {
+        if let Some(bulk) = &mut self.dialogs.confirm {
             bulk.plan = plan;
         }
     }

@@ -2,9 +2,10 @@
 
 use crate::commands::CopyFormat;
 use crate::model::ids::{MethodIx, Node};
-use crate::model::visible_rows::VisibleRows;
 use crate::model::method_table::MethodTable;
+use crate::model::visible_rows::VisibleRows;
 use crate::text::times::TimeColumn;
+use crate::text::width::width as text_columns;
 use crate::text::words;
 
 /// Most rows copied; nobody can use a clipboard of hundreds of megabytes.
@@ -75,8 +76,7 @@ fn row(table: &MethodTable, method: MethodIx, timed: bool, form: CopyFormat) -> 
         CopyFormat::Text | CopyFormat::Markdown => column.cell(known?),
     };
     let times = times(timed).map(|column| cell(column).unwrap_or_default());
-    let before =
-        [table.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate];
+    let before = [table.catalogue.pattern(method), dial.wanted.to_string(), state.to_owned(), calls, rate];
     before.into_iter().chain(times).chain([note]).collect()
 }
 
@@ -97,12 +97,12 @@ fn write(heads: &[String], rows: &[Vec<String>], form: CopyFormat) -> String {
         }
         CopyFormat::Text => {
             let cells = |column: usize| all.clone().filter_map(move |row| row.get(column));
-            let width = |column: usize| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
+            let width = |column: usize| cells(column).map(|cell| text_columns(cell)).max().unwrap_or(0);
             let widths: Vec<usize> = (0..heads.len()).map(width).collect();
             all.map(|row| {
                 let mut line = String::new();
                 for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                    let space = width - cell.chars().count();
+                    let space = width - text_columns(cell);
                     let right = is_number(column, widths.len());
                     let (before, after) = if right { (space, 0) } else { (0, space) };
                     line.push_str(&" ".repeat(before));

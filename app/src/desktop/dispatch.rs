@@ -19,7 +19,7 @@ use eframe::egui;
 
 impl App {
     /// Executes a command.
-    pub(super) fn act(&mut self, context: &egui::Context, command: UiCommand) {
+    pub(super) fn execute(&mut self, context: &egui::Context, command: UiCommand) {
         self.keep_still(context, &command);
         match command {
             UiCommand::AllOff => self.all_off(),
@@ -28,24 +28,24 @@ impl App {
             UiCommand::TurnDown => self.turn_selected(TurnDirection::Down),
             UiCommand::TurnTo(level) => self.turn_selected(TurnDirection::To(level)),
             UiCommand::Turn { targets, level } => self.turn_or_ask(targets, level),
-            UiCommand::ConfirmTurn => {
-                if let Some(bulk) = self.confirm.take() {
+            UiCommand::ConfirmChange => {
+                if let Some(bulk) = self.dialogs.confirm.take() {
                     self.turn(bulk.targets, bulk.level, false);
                 }
             }
-            UiCommand::ShareTurn => {
-                if let Some(asked) = self.sharing.take() {
+            UiCommand::ConfirmSharing => {
+                if let Some(asked) = self.dialogs.sharing.take() {
                     self.turn_or_ask_large(asked.sharing.with, asked.level);
                 }
             }
-            UiCommand::LeaveShared => {
+            UiCommand::ExcludeShared => {
                 if let Some((level, Some(without))) =
-                    self.sharing.take().map(|asked| (asked.level, asked.sharing.without))
+                    self.dialogs.sharing.take().map(|asked| (asked.level, asked.sharing.without))
                 {
                     self.turn_or_ask_large(without, level);
                 }
             }
-            UiCommand::CancelTurn(ticket) => {
+            UiCommand::CancelChange(ticket) => {
                 let parts = match self.model.current() {
                     Some(Subject::Process(connection)) => vec![(connection.id, ticket)],
                     Some(Subject::Fleet(fleet)) => fleet.parts(ticket),
@@ -57,7 +57,7 @@ impl App {
             UiCommand::UndoOfBudget(of) => self.undo_of_budget(of),
             UiCommand::Budget => {
                 let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
-                self.budget = stands.map(|agent| views::budget::BudgetState::of(&agent.cost_budget));
+                self.dialogs.budget = stands.map(|agent| views::budget::BudgetState::of(&agent.cost_budget));
             }
             UiCommand::SetBudget(limit) => {
                 if let Some(id) = self.model.current.and_then(SubjectId::process) {
@@ -70,18 +70,18 @@ impl App {
             | UiCommand::ChooseNamesakes
             | UiCommand::Arrange(_)
             | UiCommand::Focus(_)
-            | UiCommand::BesideFrom(_)
+            | UiCommand::SideBySideFrom(_)
             | UiCommand::Follow
             | UiCommand::FollowAttach
             | UiCommand::LastNumbers
-            | UiCommand::DropEnded => self.act_on_several(command),
-            UiCommand::SetUp => self.set_up = Some(views::setup_dialog::SetupState::default()),
+            | UiCommand::DropEnded => self.execute_for_fleet(command),
+            UiCommand::SetUp => self.dialogs.set_up = Some(views::setup_dialog::SetupState::default()),
             UiCommand::CopyText(text) => {
                 context.copy_text(text);
                 let now = self.now();
                 self.model.log.add(now, None, LogKind::Notice, "Copied the setup lines");
             }
-            UiCommand::Agent => self.agent = !self.agent,
+            UiCommand::Agent => self.dialogs.agent = !self.dialogs.agent,
             UiCommand::NotOffered(level) => {
                 self.refuse(
                     &UiCommand::NotOffered(level),
@@ -91,7 +91,7 @@ impl App {
             UiCommand::Undo => self.undo(false),
             UiCommand::Redo => self.undo(true),
             UiCommand::TakeControl => {
-                match self.last_turn.clone().filter(|_| self.situation().control_elsewhere) {
+                match self.last_turn.clone().filter(|_| self.command_context().control_elsewhere) {
                     Some((_, targets, level)) => self.turn(targets, level, true),
                     None => {
                         let id = self.model.current.and_then(SubjectId::process);
@@ -109,11 +109,11 @@ impl App {
             }
             UiCommand::Reconnect => self.reconnect(),
             UiCommand::Disconnect => self.disconnect(),
-            UiCommand::Launch => (self.launch, self.palette) = (true, None),
+            UiCommand::Launch => (self.dialogs.launch, self.dialogs.palette) = (true, None),
             UiCommand::StartLaunch => match views::launch_dialog::plan(&self.settings.launch) {
                 Ok(plan) => {
                     self.start(plan);
-                    self.dialog_launch = self.launching;
+                    self.pending.from_dialog = self.pending.launch;
                 }
                 Err(why) => self.refuse(&UiCommand::StartLaunch, &why),
             },
@@ -176,8 +176,8 @@ impl App {
             UiCommand::ZoomIn => self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0)),
             UiCommand::ZoomOut => self.look(context, |settings| settings.zoom = (settings.zoom - 0.1).max(0.6)),
             UiCommand::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
-            UiCommand::Palette => self.palette = Some(views::palette::PaletteState::default()),
-            UiCommand::Keys => self.keys = true,
+            UiCommand::Palette => self.dialogs.palette = Some(views::palette::PaletteState::default()),
+            UiCommand::Keys => self.dialogs.keys = true,
             UiCommand::Escape => self.escape(),
             UiCommand::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
         }
@@ -235,7 +235,7 @@ impl App {
             let text = "All dials off: no process is selected, so this window holds no dials";
             self.model.log.add(now, None, LogKind::Notice, text);
         }
-        let some_on = self.model.list().is_some_and(MethodTable::wants_some);
+        let some_on = self.model.list().is_some_and(MethodTable::has_wanted_dials);
         let errands = self.model.all_off(now);
         self.send(errands);
         if some_on {
@@ -291,14 +291,14 @@ impl App {
                 connection.name = views::processes::title(row);
             }
         }
-        if let Some(pid) = self.awaited
+        if let Some(pid) = self.pending.pid
             && self.model.processes.is_scanned()
         {
-            self.awaited = None;
+            self.pending.pid = None;
             match self.model.processes.by_pid(pid).map(|row| row.key) {
                 Some(key) => {
                     self.select(key);
-                    if std::mem::take(&mut self.dialled) {
+                    if std::mem::take(&mut self.pending.dialled) {
                         self.dialled_first();
                     }
                 }
@@ -308,36 +308,36 @@ impl App {
                 }
             }
         }
-        for id in self.model.met_agent() {
+        for id in self.model.take_newly_reachable() {
             self.workers.retry(id);
         }
         self.await_start();
-        let Some(launched) = self.launching.and_then(|ticket| self.model.launched.get(&ticket)) else {
+        let Some(launched) = self.pending.launch.and_then(|ticket| self.model.launched.get(&ticket)) else {
             return;
         };
         if let Some(key) = launched.agent {
-            self.launching = None;
+            self.pending.launch = None;
             self.look_at_launched(key);
         } else if launched.ended.is_some() {
-            self.launching = None;
+            self.pending.launch = None;
         }
     }
 
     /// Closes the launch dialog when its program runs; if it cannot be started, the dialog stays open with
     /// the reason.
     fn await_start(&mut self) {
-        let Some(launched) = self.dialog_launch.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
+        let Some(launched) = self.pending.from_dialog.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
         if launched.pid.is_some() {
-            self.launch = false;
+            self.dialogs.launch = false;
             // Programs that could not be started are not offered again.
             self.settings.launched();
             self.save_settings();
         } else if let Some(why) = &launched.ended {
-            self.launch_trouble = Some((self.settings.launch.clone(), why.clone()));
+            self.pending.failed = Some((self.settings.launch.clone(), why.clone()));
         } else {
             return;
         }
-        self.dialog_launch = None;
+        self.pending.from_dialog = None;
     }
 
     fn find_process(&mut self, text: &str) {
@@ -365,7 +365,7 @@ impl App {
         let now = self.now();
         let ticket = self.model.begin_launch(&what, now);
         self.model.name_launch(ticket, plan.title());
-        self.launching = Some(ticket);
+        self.pending.launch = Some(ticket);
         self.workers.launch(ticket, plan);
     }
 
@@ -394,12 +394,7 @@ impl App {
     }
 
     fn escape(&mut self) {
-        let asked = self.confirm.take().is_some() || self.sharing.take().is_some();
-        let sheet = self.set_up.take().is_some() || self.budget.take().is_some();
-        if asked || self.palette.take().is_some() || sheet {
-        } else if self.keys || self.launch || self.agent || self.last_numbers.is_some() {
-            (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
-        } else if !self.close_pending_notification(&self.situation()) {
+        if !self.dialogs.close() && !self.close_pending_notification(&self.command_context()) {
             self.clear_filter();
         }
     }

@@ -1,15 +1,15 @@
 //! Chooses the empty state while a process has no methods, or none is visible.
 
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::connection::Status;
 use crate::model::list::Filter;
-use crate::model::suggestions::Suggestions;
+use crate::model::method_table::MethodTable;
 use crate::model::processes::AgentState;
 use crate::model::state::Model;
-use crate::model::update::Retry;
-use crate::model::method_table::MethodTable;
 use crate::model::subject::Subject;
-use crate::views::empty_views::{self, HiddenMatches, EmptyReason};
+use crate::model::suggestions::Suggestions;
+use crate::model::update::Retry;
+use crate::views::empty_views::{self, EmptyReason, HiddenMatches};
 use eframe::egui::Ui;
 use std::time::Duration;
 
@@ -48,7 +48,9 @@ pub fn show(
             waiting = format!("Connecting to {process}…");
             EmptyReason::Waiting(&waiting)
         }
-        (Status::Live, _) if !subject.table().catalogue.is_complete() => EmptyReason::Waiting("Loading methods…"),
+        (Status::Live, _) if !subject.table().catalogue.is_complete() => {
+            EmptyReason::Waiting("Loading methods…")
+        }
         (Status::Live, _) => EmptyReason::NoMethods,
     };
     empty_views::show(ui, &why, situation, commands);

@@ -22,7 +22,7 @@ impl App {
             Field::Palette | Field::Launch if before => std::mem::take(&mut self.opening.text),
             Field::Palette | Field::Launch => String::new(),
         };
-        match (field, self.palette.as_mut()) {
+        match (field, self.dialogs.palette.as_mut()) {
             _ if text.is_empty() => {}
             (Field::Filter, _) => {
                 self.methods.text.push_str(&text);
@@ -33,7 +33,7 @@ impl App {
                 palette.write(&text);
                 cursor_behind(context, palette::field_id(), palette.text());
             }
-            (Field::Launch, _) if self.launch => {
+            (Field::Launch, _) if self.dialogs.launch => {
                 let program = &mut self.settings.launch.program;
                 program.push_str(&text);
                 cursor_behind(context, launch_dialog::program_id(), program);

@@ -5,8 +5,8 @@ use super::App;
 use super::list_options::ListOptions;
 use crate::commands::{UiCommand, CommandContext};
 use crate::model::Model;
-use crate::model::connection::{Connection, Status, Step};
-use crate::model::fleet::{AutoJoin, ChangeRequest, Join, MOST_PROCESSES, Settled};
+use crate::model::connection::{Connection, Status, UndoStep};
+use crate::model::fleet::{AutoJoin, MemberRequest, Join, MOST_PROCESSES, Settled};
 use crate::model::ids::ConnectionId;
 use crate::model::ids::SubjectId;
 use crate::model::log::LogKind;
@@ -28,35 +28,35 @@ pub(super) const UNNAMED: &str = "process";
 
 impl App {
     /// Executes a command about several processes.
-    pub(super) fn act_on_several(&mut self, command: UiCommand) {
+    pub(super) fn execute_for_fleet(&mut self, command: UiCommand) {
         match command {
             UiCommand::Choose(process, mode) => {
                 self.model.choose(process, mode);
-                self.beside_order.clear();
+                self.columns.order.clear();
                 self.look_at_chosen();
             }
             UiCommand::ChooseNamed(name) => {
                 self.model.choose_named(&name);
-                self.beside_order.clear();
+                self.columns.order.clear();
                 self.look_at_chosen();
             }
             UiCommand::ChooseNamesakes => {
                 let named = self.model.members().next().or(self.model.current_process());
                 if let Some(name) = named.map(|connection| connection.name.clone()) {
-                    self.act_on_several(UiCommand::ChooseNamed(name));
+                    self.execute_for_fleet(UiCommand::ChooseNamed(name));
                 }
             }
             UiCommand::Arrange(arrangement) => {
                 self.model.arrange(arrangement);
-                self.beside_order.clear();
+                self.columns.order.clear();
                 self.look_at_chosen();
                 let running = self.model.running();
                 let place =
                     running.iter().position(|one| self.model.current == Some(SubjectId::Process(one.id)));
-                self.beside_from = place.unwrap_or(0);
+                self.columns.from = place.unwrap_or(0);
             }
             UiCommand::Focus(id) => self.focus(id),
-            UiCommand::BesideFrom(place) => self.beside_from = place,
+            UiCommand::SideBySideFrom(place) => self.columns.from = place,
             UiCommand::Follow => self.follow(),
             UiCommand::FollowAttach => {
                 if let Some(fleet) = self.model.fleet_mut() {
@@ -65,7 +65,7 @@ impl App {
                 }
             }
             UiCommand::LastNumbers => {
-                self.last_numbers = match self.last_numbers {
+                self.dialogs.last_numbers = match self.dialogs.last_numbers {
                     Some(_) => None,
                     None => Some(views::last_numbers::LastNumbersState::default()),
                 };
@@ -92,9 +92,9 @@ impl App {
         }
         self.model.forget_selections();
         let chosen: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
-        self.panes.retain(|id, _| chosen.contains(id));
+        self.columns.tables.retain(|id, _| chosen.contains(id));
         if before != self.model.current {
-            self.looks_elsewhere();
+            self.reset_views();
         }
     }
 
@@ -117,14 +117,15 @@ impl App {
     }
 
     /// Resets the views after another process became current.
-    pub(super) fn looks_elsewhere(&mut self) {
+    pub(super) fn reset_views(&mut self) {
         self.methods = views::methods::MethodsState::default();
-        self.panes.clear();
-        self.beside_scroll = 0.0;
+        self.columns.tables.clear();
+        self.columns.scroll = 0.0;
         if let Some(table) = self.model.current_table() {
             self.methods.text.clone_from(&table.list.filter().text);
         }
-        (self.confirm, self.sharing, self.last_turn) = (None, None, None);
+        self.dialogs.close_questions();
+        self.last_turn = None;
         self.follow_settings();
     }
 
@@ -136,20 +137,20 @@ impl App {
         let Some(before) = before.filter(|before| *before != id && current(self) == Some(id)) else {
             return;
         };
-        let mut state = self.panes.remove(&id).unwrap_or_default();
+        let mut state = self.columns.tables.remove(&id).unwrap_or_default();
         state.text.clone_from(&self.methods.text);
-        self.panes.insert(before, std::mem::replace(&mut self.methods, state));
-        (self.confirm, self.sharing) = (None, None);
+        self.columns.tables.insert(before, std::mem::replace(&mut self.methods, state));
+        self.dialogs.close_questions();
     }
 
     /// Switches one list of several processes between merged and one row per process.
     pub(super) fn merge_or_part(&mut self) {
         let other = match self.model.arrangement() {
-            Arrangement::Merged => Arrangement::Apart,
-            Arrangement::Apart | Arrangement::Beside => Arrangement::Merged,
+            Arrangement::Merged => Arrangement::Separate,
+            Arrangement::Separate | Arrangement::SideBySide => Arrangement::Merged,
         };
         self.methods.find_again = true;
-        self.act_on_several(UiCommand::Arrange(other));
+        self.execute_for_fleet(UiCommand::Arrange(other));
     }
 
     fn follow(&mut self) {
@@ -196,18 +197,18 @@ impl App {
         for id in ended {
             self.workers.disconnect(id);
             self.model.close(id);
-            self.panes.remove(&id);
+            self.columns.tables.remove(&id);
         }
         self.look_at_chosen();
     }
 
     /// Sends requests to the agents.
-    pub(super) fn send(&mut self, requests: Vec<ChangeRequest>) {
-        for ChangeRequest { connection, step } in requests {
+    pub(super) fn send(&mut self, requests: Vec<MemberRequest>) {
+        for MemberRequest { connection, step } in requests {
             match step {
-                Step::TakeBack { ticket, of } => self.workers.take_back(connection, ticket, of),
-                Step::Turn(turn) => self.workers.turn(turn),
-                Step::AllOff(ticket) => self.workers.all_off(connection, ticket),
+                UndoStep::UndoChange { ticket, of } => self.workers.take_back(connection, ticket, of),
+                UndoStep::Change(turn) => self.workers.turn(turn),
+                UndoStep::AllOff(ticket) => self.workers.all_off(connection, ticket),
             }
         }
     }
@@ -225,11 +226,11 @@ impl App {
     }
 
     fn carry_out(&mut self, context: &egui::Context, settled: Settled, now: Now) -> bool {
-        let Settled { more, due, turns } = settled;
+        let Settled { more, due, changes } = settled;
         if let Some(due) = due {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
-        turns.into_iter().for_each(|turn| self.workers.turn(turn));
+        changes.into_iter().for_each(|turn| self.workers.turn(turn));
         more
     }
 
@@ -292,7 +293,7 @@ impl App {
     }
 
     /// Adds the facts about several processes.
-    pub(super) fn situation_of_several(&self, situation: &mut CommandContext) {
+    pub(super) fn add_fleet_context(&self, situation: &mut CommandContext) {
         situation.several = self.model.chosen().len();
         situation.several_ended = self.model.ended().len();
         situation.held_elsewhere = self.model.held_elsewhere().count();

@@ -12,14 +12,14 @@ impl App {
     pub(super) fn input(&mut self, context: &egui::Context, commands: &mut Vec<UiCommand>) {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
-        let is_asking = self.confirm.is_some() || self.sharing.is_some();
+        let is_asking = self.dialogs.confirm.is_some() || self.dialogs.sharing.is_some();
         let overlay = is_asking
-            || self.set_up.is_some()
-            || self.budget.is_some()
-            || self.agent
-            || self.palette.is_some()
-            || self.keys
-            || self.launch;
+            || self.dialogs.set_up.is_some()
+            || self.dialogs.budget.is_some()
+            || self.dialogs.agent
+            || self.dialogs.palette.is_some()
+            || self.dialogs.keys
+            || self.dialogs.launch;
         let menu = Popup::is_any_open(context);
         let given = |command: &UiCommand| {
             let not_now = command.gives_way_to_text() && (typing || overlay)
@@ -35,7 +35,7 @@ impl App {
         let may_open = |field: &Field| match field {
             Field::Filter => self.model.list().is_some_and(|list| !list.catalogue.is_empty()),
             Field::Palette => true,
-            Field::Launch => !self.launch,
+            Field::Launch => !self.dialogs.launch,
         };
         let may_open =
             [Field::Filter, Field::Palette, Field::Launch].map(|field| may_open(&field).then_some(field));
@@ -77,7 +77,7 @@ impl App {
             self.walk(context, typing);
         }
         // The rows moved to are selected by now.
-        let situation = self.situation();
+        let situation = self.command_context();
         let mut selects = false;
         commands.retain(|command| {
             // A command of this frame may select methods first, so the availability of later ones is checked

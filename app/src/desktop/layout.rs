@@ -28,7 +28,7 @@ const BOTH: f32 = 700.0;
 impl App {
     /// Draws the window.
     pub(super) fn layout(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
-        let situation = self.situation();
+        let situation = self.command_context();
         let colours = Palette::of(ui);
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
@@ -168,60 +168,60 @@ impl App {
 
     fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
         let context = ui.ctx().clone();
-        if let Some(bulk) = &mut self.confirm
+        if let Some(bulk) = &mut self.dialogs.confirm
             && confirmation::show(&context, bulk, &self.model.connections, commands)
-            && !commands.contains(&UiCommand::ConfirmTurn)
+            && !commands.contains(&UiCommand::ConfirmChange)
         {
-            self.confirm = None;
+            self.dialogs.confirm = None;
         }
-        if let Some(question) = &mut self.sharing
+        if let Some(question) = &mut self.dialogs.sharing
             && sharing_dialog::show(&context, question, commands)
-            && !commands.iter().any(|one| matches!(one, UiCommand::ShareTurn | UiCommand::LeaveShared))
+            && !commands.iter().any(|one| matches!(one, UiCommand::ConfirmSharing | UiCommand::ExcludeShared))
         {
-            self.sharing = None;
+            self.dialogs.sharing = None;
         }
-        if self.agent {
-            self.agent = self.model.current_process().is_some_and(|connection| {
+        if self.dialogs.agent {
+            self.dialogs.agent = self.model.current_process().is_some_and(|connection| {
                 !agent::show(&context, connection, self.now(), situation, commands)
             });
         }
-        if let Some(state) = &mut self.last_numbers
+        if let Some(state) = &mut self.dialogs.last_numbers
             && last_numbers::show(&context, state, &self.model, commands)
         {
-            self.last_numbers = None;
+            self.dialogs.last_numbers = None;
         }
-        if let Some(state) = &mut self.budget {
+        if let Some(state) = &mut self.dialogs.budget {
             let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
             if stands.is_none_or(|agent| views::budget::show(&context, state, &agent.cost_budget, commands)) {
-                self.budget = None;
+                self.dialogs.budget = None;
             }
         }
-        if let Some(state) = &mut self.set_up
+        if let Some(state) = &mut self.dialogs.set_up
             && views::setup_dialog::show(&context, state, commands)
         {
-            self.set_up = None;
+            self.dialogs.set_up = None;
         }
         let stopped = self.model.launched_to_stop().into_iter().map(|(_, launched)| launched.named());
         let stopped = words::all(&stopped.collect::<Vec<_>>());
         let stopped = Some(stopped).filter(|names| !names.is_empty());
-        if let Some(state) = &mut self.palette
+        if let Some(state) = &mut self.dialogs.palette
             && palette::show(&context, state, (situation, stopped.as_deref()), commands)
         {
-            self.palette = None;
+            self.dialogs.palette = None;
         }
-        if self.keys && key_sheet::show(&context) {
-            self.keys = false;
+        if self.dialogs.keys && key_sheet::show(&context) {
+            self.dialogs.keys = false;
         }
-        let trouble = self.launch_trouble.as_ref().filter(|(of, _)| *of == self.settings.launch);
-        let progress = match (self.dialog_launch, trouble) {
+        let trouble = self.pending.failed.as_ref().filter(|(of, _)| *of == self.settings.launch);
+        let progress = match (self.pending.from_dialog, trouble) {
             (Some(_), _) => launch_dialog::LaunchProgress::Starting,
             (None, Some((_, why))) => launch_dialog::LaunchProgress::Failed(why.clone()),
             (None, None) => launch_dialog::LaunchProgress::None,
         };
         let settings = &mut self.settings;
-        if self.launch && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
+        if self.dialogs.launch && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
         {
-            self.launch = false;
+            self.dialogs.launch = false;
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use super::App;
 use super::toast::{TOAST, Toast};
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::connection::Connection;
+use crate::model::ids::SubjectId;
 use crate::model::log::{LogEntry, LogKind};
 use crate::model::method_table::MethodTable;
-use crate::model::ids::SubjectId;
 use crate::ui::theme::Palette;
 use crate::views::log;
 use eframe::egui::{Color32, Context, Frame, Label, Margin, Rect, RichText, Stroke, Ui};
@@ -48,7 +48,12 @@ impl App {
     }
 
     /// Shows notifications at the top of `ui`.
-    pub(super) fn show_notifications(&mut self, ui: &mut Ui, bar: &NotificationBar, commands: &mut Vec<UiCommand>) {
+    pub(super) fn show_notifications(
+        &mut self,
+        ui: &mut Ui,
+        bar: &NotificationBar,
+        commands: &mut Vec<UiCommand>,
+    ) {
         let shown = ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             if let Some(text) = &bar.unmatched
@@ -146,11 +151,12 @@ impl App {
         // A user who has since sent the same process another request has read it or no longer waits for it.
         let since = self.model.log.entries().iter().rev().take_while(|one| one.serial > entry.serial);
         let mut asked = since.filter(|one| one.kind == LogKind::Request);
-        let asked_since =
-            matches!(entry.kind, LogKind::Refusal | LogKind::Budget | LogKind::Control | LogKind::Undone | LogKind::Hint)
-                && asked.any(|one| entry.about.is_none() || one.about == entry.about);
-        let is_on_again =
-            entry.kind == LogKind::AllOff && self.model.current_table().is_some_and(MethodTable::wants_some);
+        let asked_since = matches!(
+            entry.kind,
+            LogKind::Refusal | LogKind::Budget | LogKind::Control | LogKind::Undone | LogKind::Hint
+        ) && asked.any(|one| entry.about.is_none() || one.about == entry.about);
+        let is_on_again = entry.kind == LogKind::AllOff
+            && self.model.current_table().is_some_and(MethodTable::has_wanted_dials);
         let of = entry.about.and_then(|about| self.model.subject(about)?.process());
         let is_undone = entry.kind == LogKind::Budget && of.is_some_and(|one| one.budget_step().is_none());
         asked_since || is_on_again || is_undone

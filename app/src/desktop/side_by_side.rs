@@ -26,7 +26,7 @@ impl App {
             });
         }
         let ids = self.in_order();
-        let shown = fleet_header::shown_beside(ids.len(), self.beside_from, ui.available_width());
+        let shown = fleet_header::shown_beside(ids.len(), self.columns.from, ui.available_width());
         let titles: Vec<String> =
             ids.iter().filter_map(|id| self.model.connections.get(id)).map(Connection::title).collect();
         let sums = self.model.list().is_some_and(|all| all.list.sort().key != SortKey::Name);
@@ -47,9 +47,9 @@ impl App {
             let rect = Rect::from_min_size(pos2(left, room.top()), vec2(width, room.height()));
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
-            let before = self.beside_scroll;
+            let before = self.columns.scroll;
             self.pane(&mut pane, *id, (situation, needs), commands);
-            if before != self.beside_scroll && place > 0 {
+            if before != self.columns.scroll && place > 0 {
                 // The tables before it follow in the next frame.
                 ui.ctx().request_repaint();
             }
@@ -61,7 +61,7 @@ impl App {
     /// ended process stays with its last numbers, and a new one goes to the end.
     fn in_order(&mut self) -> Vec<ConnectionId> {
         let (running, ended) = (self.model.running(), self.model.ended());
-        let order = &mut self.beside_order;
+        let order = &mut self.columns.order;
         order.retain(|id| running.iter().chain(&ended).any(|member| member.id == *id));
         let new: Vec<ConnectionId> =
             running.iter().map(|member| member.id).filter(|id| !order.contains(id)).collect();
@@ -80,12 +80,12 @@ impl App {
         commands: &mut Vec<UiCommand>,
     ) {
         let mono = self.now().mono;
-        let App { model, methods: of_current, panes, beside_scroll, near, .. } = self;
+        let App { model, methods: of_current, columns, near, .. } = self;
         let is_current = model.current == Some(SubjectId::Process(id));
         let Some(connection) = model.connections.get(&id) else { return };
         let Some(lines) = model.lines(SubjectId::Process(id)) else { return };
         let VisibleRows { own, list, .. } = lines;
-        let state = if is_current { of_current } else { panes.entry(id).or_default() };
+        let state = if is_current { of_current } else { columns.tables.entry(id).or_default() };
         ui.spacing_mut().item_spacing.y = 0.0;
         fleet_header::head(ui, connection, is_current, commands);
         let mut of_pane = Vec::new();
@@ -100,12 +100,12 @@ impl App {
         } else if lines.is_empty() {
             empty_state::show_none(ui, list, near, situation, &mut of_pane);
         } else {
-            state.share_scroll(*beside_scroll);
+            state.share_scroll(columns.scroll);
             if !is_current {
                 state.leave_focus();
             }
             methods::table(ui, state, lines, needs, &mut of_pane);
-            *beside_scroll = state.scrolled().unwrap_or(*beside_scroll);
+            columns.scroll = state.scrolled().unwrap_or(columns.scroll);
         }
         // A command in a table is for its process.
         if !of_pane.is_empty() && !is_current {

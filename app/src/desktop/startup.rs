@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::options::Options;
 use super::{App, geometry};
-use crate::output::sentence;
+use crate::stderr::sentence;
 use crate::settings;
 
 const TITLE: &str = "Redial";

@@ -1,8 +1,8 @@
 //! The window's side of the worker threads, which own the pipes. They wake the window when they have updates.
 
-use crate::link::worker::{WorkerCommand, LaunchSpec, StopSignal, Wake, Worker};
-use crate::model::ids::{ConnectionId, Ticket};
+use crate::link::worker::{LaunchSpec, StopSignal, Wake, Worker, WorkerCommand};
 use crate::model::changes::DialChange;
+use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::update::Update;
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
@@ -54,7 +54,7 @@ impl Workers {
     }
 
     /// Returns workers without threads: updates come from elsewhere, and commands go nowhere.
-    pub fn given(updates: Receiver<Update>) -> Workers {
+    pub fn without_processes(updates: Receiver<Update>) -> Workers {
         Workers { worker: None, given: Some(updates), first: None, focused: Arc::default() }
     }
 
@@ -108,7 +108,7 @@ impl Workers {
 
     /// Turns dials.
     pub fn turn(&mut self, turn: DialChange) {
-        self.send(WorkerCommand::Turn(turn));
+        self.send(WorkerCommand::Change(turn));
     }
 
     /// Turns every dial of a process off.
@@ -128,7 +128,7 @@ impl Workers {
 
     /// Undoes a change.
     pub fn take_back(&mut self, connection: ConnectionId, ticket: Ticket, of: Ticket) {
-        self.send(WorkerCommand::TakeBack(connection, ticket, of));
+        self.send(WorkerCommand::UndoChange(connection, ticket, of));
     }
 
     /// Undoes the last change, whoever made it.

@@ -41,7 +41,8 @@ fn place_of(program: &str, dotnet: Option<PathBuf>) -> String {
 /// program, if that checkout still exists; otherwise takes the parent of the nearest `target` folder.
 fn of_program(program: &Path) -> Option<PathBuf> {
     let recorded = std::fs::read_to_string(program.with_extension("d")).ok();
-    let recorded = recorded.and_then(|recorded| of_sources(&recorded)).filter(|folder| folder.join(SOURCE).is_file());
+    let recorded =
+        recorded.and_then(|recorded| of_sources(&recorded)).filter(|folder| folder.join(SOURCE).is_file());
     // Do not look further up: anybody could have put a program there.
     let target =
         || program.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == "target"));

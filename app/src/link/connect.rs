@@ -20,7 +20,7 @@ pub fn open(pid: u32, program: &str) -> Result<Session, LinkError> {
 fn explain(pid: u32, error: ConnectError) -> LinkError {
     match error {
         ConnectError::NoSuchProcess { .. } => LinkError::NoProcess(pid),
-        ConnectError::NoAgent { .. } => without_agent(pid, discover::one(pid)),
+        ConnectError::NoAgent { .. } => without_agent(pid, discover::find(pid)),
         ConnectError::NotAllowed { why, .. } => LinkError::NotAllowed { pid, why },
         error => match discover::halted(pid) {
             Some(halt) => LinkError::Halted { pid, why: halt.to_string() },
@@ -38,11 +38,15 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
             None => LinkError::NoAgent { pid, name, obstacle: attach::obstacle(pid, &runtime) },
             Some(why) => LinkError::Unsuitable { pid, name, why },
         },
-        RuntimeSearch::None => LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() },
-        RuntimeSearch::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
-        RuntimeSearch::Unknown { why, likely: false } => {
-            LinkError::Unsuitable { pid, name, why: format!("it does not look like a .NET process, and {why}") }
+        RuntimeSearch::None => {
+            LinkError::Unsuitable { pid, name, why: "it is not a .NET process".to_owned() }
         }
+        RuntimeSearch::Unknown { why, likely: true } => LinkError::NotAllowed { pid, why },
+        RuntimeSearch::Unknown { why, likely: false } => LinkError::Unsuitable {
+            pid,
+            name,
+            why: format!("it does not look like a .NET process, and {why}"),
+        },
     }
 }
 
@@ -51,20 +55,10 @@ mod tests {
     use super::*;
     use crate::exit::Exit;
     use crate::link::discover::Process;
-    use crate::link::discover::runtime::{RuntimeKind, Runtime};
-    use redial_protocol::ids::ProcessKey;
+    use crate::link::discover::runtime::{Runtime, RuntimeKind};
 
     fn process(runtime: RuntimeSearch) -> Option<Process> {
-        Some(Process {
-            key: ProcessKey { pid: 7, start: 1 },
-            name: "shop".into(),
-            user: None,
-            group: None,
-            command: None,
-            runtime,
-            halted: None,
-            ended: false,
-        })
+        Some(Process::for_test(7, "shop", runtime))
     }
 
     fn found(kind: RuntimeKind) -> RuntimeSearch {
@@ -73,7 +67,8 @@ mod tests {
 
     #[test]
     fn explains_each_kind_of_process_without_an_agent() {
-        let unreadable = |likely| RuntimeSearch::Unknown { why: "its memory map cannot be read".into(), likely };
+        let unreadable =
+            |likely| RuntimeSearch::Unknown { why: "its memory map cannot be read".into(), likely };
         let cases = [
             (None, Exit::NoProcess, "no process 7"),
             (process(RuntimeSearch::None), Exit::NoProcess, "not a .NET process"),

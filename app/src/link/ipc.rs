@@ -131,7 +131,10 @@ mod tests {
     fn the_attach_request_has_its_golden_bytes() {
         let payload = attach_profiler(10_000, AGENT_CLSID, "/a.so", b"xy").expect("a payload");
         let mut port = port(b"DOTNET_IPC_V1\0\x18\0\xff\0\0\0\0\0\0\0");
-        assert_eq!(ask(&mut port, ATTACH_PROFILER, &payload).expect("an answer"), IpcAnswer::Done(vec![0; 4]));
+        assert_eq!(
+            ask(&mut port, ATTACH_PROFILER, &payload).expect("an answer"),
+            IpcAnswer::Done(vec![0; 4])
+        );
         let golden: &[&[u8]] = &[
             b"DOTNET_IPC_V1\0\x3e\0\x03\x01\0\0",
             b"\x10\x27\0\0",

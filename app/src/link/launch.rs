@@ -72,7 +72,13 @@ impl LaunchFiles {
 }
 
 /// Adds the environment that loads the agent to a command. `launcher` is this process.
-pub fn prepare(command: &mut Command, agent: &Path, wishes: &LaunchOptions, launcher: ProcessKey, files: &LaunchFiles) {
+pub fn prepare(
+    command: &mut Command,
+    agent: &Path,
+    wishes: &LaunchOptions,
+    launcher: ProcessKey,
+    files: &LaunchFiles,
+) {
     for name in REMOVED {
         command.env_remove(name);
     }
@@ -158,7 +164,7 @@ pub struct LaunchNotes {
 }
 
 /// Parses the notes about orders in a mark file and ignores other lines.
-pub fn noted(text: &str) -> LaunchNotes {
+pub fn parse_notes(text: &str) -> LaunchNotes {
     let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
     let mut noted = LaunchNotes::default();
     for line in whole.lines() {
@@ -281,7 +287,10 @@ mod tests {
     fn marks_are_whole_lines() {
         assert_eq!(
             marks("loaded 12 777\ninert REDIAL_DISABLE is set\nnonsense\nloaded 13 7"),
-            [MarkEntry::Loaded(ProcessKey { pid: 12, start: 777 }), MarkEntry::Inert("REDIAL_DISABLE is set".into()),]
+            [
+                MarkEntry::Loaded(ProcessKey { pid: 12, start: 777 }),
+                MarkEntry::Inert("REDIAL_DISABLE is set".into()),
+            ]
         );
         assert!(marks("").is_empty() && marks("loaded 1 2").is_empty());
     }
@@ -292,7 +301,7 @@ mod tests {
                     matched x\nnear 2\nmatched 3";
         let near = vec!["Shop.Cart.Add".to_owned(), "Shop.Cart.*".to_owned()];
         let expected = LaunchNotes { matched: BTreeSet::from([0]), near: BTreeMap::from([(1, near)]) };
-        assert_eq!(noted(text), expected);
+        assert_eq!(parse_notes(text), expected);
         assert_eq!(marks(text).len(), 1, "marks are other lines");
     }
 

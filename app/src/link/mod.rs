@@ -6,16 +6,16 @@ pub mod backoff;
 pub mod checkout;
 pub mod connect;
 pub mod discover;
-pub mod unmatched_monitor;
 pub mod error;
 mod ipc;
 pub mod launch;
 pub mod library;
 pub mod process_status;
 mod reader;
-mod silent;
 pub mod session;
+mod silent;
 pub mod unmatched;
+pub mod unmatched_monitor;
 mod wire;
 pub mod worker;
 

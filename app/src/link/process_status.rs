@@ -4,12 +4,11 @@
 use super::attach::Obstacle;
 use super::connect;
 use super::discover::runtime;
-use super::discover::{RuntimeSearch, Process};
+use super::discover::{Process, RuntimeSearch};
 use super::error::LinkError;
 use crate::model::processes::{AgentState, ProcessRow, RuntimeRow};
+use crate::parallel;
 use redial_protocol::frozen::AgentFacts;
-use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 /// Processes queried in parallel, so that a hanging one does not delay the others.
 const MAX_THREADS: usize = 8;
@@ -19,28 +18,8 @@ type AgentAnswer = Result<AgentFacts, LinkError>;
 
 /// Returns the rows of processes in the same order. Queries their agents in parallel, as `program`.
 pub fn rows(processes: Vec<Process>, program: &str) -> Vec<ProcessRow> {
-    let count = processes.len();
     let threads = MAX_THREADS.min(processes.iter().filter(|process| may_have_agent(process)).count());
-    if threads <= 1 {
-        return processes.iter().map(|process| query(process, program)).collect();
-    }
-    let waiting = Mutex::new(processes.into_iter().enumerate().collect::<VecDeque<_>>());
-    let done = Mutex::new(Vec::with_capacity(count));
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                    let Some((index, process)) = next else { return };
-                    let row = query(&process, program);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, row));
-                }
-            });
-        }
-    });
-    let mut rows = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    rows.sort_by_key(|(index, _)| *index);
-    rows.into_iter().map(|(_, row)| row).collect()
+    parallel::map(&processes, threads, |process| query(process, program))
 }
 
 fn query(process: &Process, program: &str) -> ProcessRow {
@@ -121,20 +100,11 @@ fn runtime_row(found: &RuntimeSearch, facts: Option<&AgentFacts>) -> Option<Runt
 mod tests {
     use super::*;
     use crate::link::discover::Halt;
-    use crate::link::discover::runtime::{RuntimeKind, Runtime};
+    use crate::link::discover::runtime::{Runtime, RuntimeKind};
     use redial_protocol::ids::ProcessKey;
 
     fn process(runtime: RuntimeSearch) -> Process {
-        Process {
-            key: ProcessKey { pid: 42, start: 1 },
-            name: "dotnet".into(),
-            user: None,
-            group: None,
-            command: None,
-            runtime,
-            halted: None,
-            ended: false,
-        }
+        Process::for_test(42, "dotnet", runtime)
     }
 
     fn coreclr() -> RuntimeSearch {
@@ -148,8 +118,10 @@ mod tests {
     #[test]
     fn each_process_has_its_state() {
         let aot = RuntimeSearch::Runtime(Runtime::new(RuntimeKind::NativeAot, None));
-        let foreign =
-            RuntimeSearch::Runtime(Runtime { foreign: Some("x86".into()), ..Runtime::new(RuntimeKind::CoreClr, None) });
+        let foreign = RuntimeSearch::Runtime(Runtime {
+            foreign: Some("x86".into()),
+            ..Runtime::new(RuntimeKind::CoreClr, None)
+        });
         let hidden = |likely| RuntimeSearch::Unknown { why: "its memory map cannot be read".into(), likely };
         let denied = || Some(Err(LinkError::NotAllowed { pid: 42, why: "it is another user's".into() }));
         let halted = || Some(Err(LinkError::Halted { pid: 42, why: Halt::Signal.to_string() }));
@@ -191,13 +163,17 @@ mod tests {
 
     #[test]
     fn runtime_rows_say_whether_they_are_tested() {
-        let of_version = |version| runtime_row(&RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, version)), None);
+        let of_version =
+            |version| runtime_row(&RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, version)), None);
         let expected = RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true };
         assert_eq!(of_version(Some("8.0.31")), Some(expected));
         assert!(of_version(Some("9.0.1")).is_some_and(|runtime| !runtime.tested));
         assert!(of_version(None).is_some_and(|runtime| !runtime.tested));
         let facts = crate::model::connection::tests::facts();
-        let row = runtime_row(&RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, Some("9.0.1"))), Some(&facts));
+        let row = runtime_row(
+            &RuntimeSearch::Runtime(Runtime::new(RuntimeKind::CoreClr, Some("9.0.1"))),
+            Some(&facts),
+        );
         assert_eq!(row.and_then(|runtime| runtime.version), Some(facts.runtime_version));
     }
 

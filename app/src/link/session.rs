@@ -3,13 +3,13 @@
 
 use super::error::LinkError;
 use super::silent::silent;
-use super::wire::{WireEvent, PING_ID, Wire};
+use super::wire::{PING_ID, Wire, WireEvent};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::frozen::{AgentFacts, ClientHello};
 use redial_protocol::il::IlPage;
 use redial_protocol::limits::SESSION_PING_MS;
-use redial_protocol::message::{WireCommand, Event, Reply, Request, StatusRow};
+use redial_protocol::message::{Event, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::times::Times;
 use redial_protocol::transport::Connection;
@@ -124,7 +124,7 @@ impl Session {
                 Some(AgentPacket::VersionRefused { agent_protocol, agent_version, .. }) => {
                     return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
                 }
-                Some(_) => return Err(self.unasked()),
+                Some(_) => return Err(self.unexpected_reply()),
                 None => return Err(self.silent()),
             }
         }
@@ -163,7 +163,7 @@ impl Session {
                     return Ok(AllOffResult { reverted, remaining, change });
                 }
                 Some(AgentPacket::Event(event)) => self.queue(event),
-                Some(_) => return Err(self.unasked()),
+                Some(_) => return Err(self.unexpected_reply()),
                 None => return Err(self.silent()),
             }
         }
@@ -177,7 +177,7 @@ impl Session {
             }
             match self.wire.packet(deadline)? {
                 Some(AgentPacket::Event(event)) => self.queue(event),
-                Some(_) => return Err(self.unasked()),
+                Some(_) => return Err(self.unexpected_reply()),
                 None => return Ok(None),
             }
         }
@@ -192,7 +192,7 @@ impl Session {
             match self.wire.next_or_wake(deadline)? {
                 WireEvent::Packet(packet) => match *packet {
                     AgentPacket::Event(event) => self.queue(event),
-                    _ => return Err(self.unasked()),
+                    _ => return Err(self.unexpected_reply()),
                 },
                 WireEvent::Nothing | WireEvent::Woken => return Ok(None),
             }
@@ -229,7 +229,7 @@ impl Session {
         silent(self.pid(), REPLY_PATIENCE)
     }
 
-    fn unasked(&self) -> LinkError {
+    fn unexpected_reply(&self) -> LinkError {
         self.wire.garbled("it sent an unexpected reply")
     }
 }

@@ -64,7 +64,9 @@ fn pages_precede_the_reply_and_events_are_queued() {
             let command = WireCommand::Methods { pattern: None, limit: 5 };
             let reply = session.ask(command, &mut |page| match page {
                 ReplyPage::Methods(page) => tokens.extend(page.token),
-                ReplyPage::Rows(_) | ReplyPage::Times(_) | ReplyPage::Il(_) => panic!("only methods were asked for"),
+                ReplyPage::Rows(_) | ReplyPage::Times(_) | ReplyPage::Il(_) => {
+                    panic!("only methods were asked for")
+                }
             });
             assert_eq!(reply.expect("a reply"), Reply::Methods { matched: 2, suggestions: vec![] });
             assert_eq!(tokens, [1, 2]);
@@ -116,7 +118,10 @@ fn all_off_works_with_another_version() {
             assert_eq!(error.exit(), Exit::Failed);
             let text = error.to_string();
             assert!(text.contains("7.8.9") && text.contains(env!("CARGO_PKG_VERSION")), "{text}");
-            assert_eq!(session.all_off().expect("frozen"), AllOffResult { reverted: 12, remaining: 1, change: 3 });
+            assert_eq!(
+                session.all_off().expect("frozen"),
+                AllOffResult { reverted: 12, remaining: 1, change: 3 }
+            );
         },
     );
 }

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::error::case_matters;
-use super::launch::{MarkEntry, LaunchNotes};
-use crate::text::words::printable;
+use super::launch::{LaunchNotes, MarkEntry};
 use crate::text::words;
+use crate::text::words::printable;
 use serde::Serialize;
 
 /// A dial that matched nothing.

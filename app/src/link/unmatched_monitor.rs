@@ -4,12 +4,12 @@
 
 use super::connect;
 use super::error::LinkError;
-use super::launch::{self, MarkEntry, LaunchNotes};
+use super::launch::{self, LaunchNotes, MarkEntry};
 use super::session::Session;
 use super::unmatched::unmatched;
 use crate::model::catalogue::framework::is_framework;
 use redial_protocol::catalogue::ModuleRow;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::Order;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -44,7 +44,11 @@ pub struct UnmatchedMonitor(Arc<MonitorEnd>);
 
 impl UnmatchedMonitor {
     /// Starts monitoring. Agents note matches in the file `mark`; `say` receives each sentence.
-    pub fn begin(dials: LaunchDials, mark: PathBuf, say: impl Fn(String) + Send + 'static) -> UnmatchedMonitor {
+    pub fn begin(
+        dials: LaunchDials,
+        mark: PathBuf,
+        say: impl Fn(String) + Send + 'static,
+    ) -> UnmatchedMonitor {
         let over = Arc::new(MonitorEnd::default());
         let theirs = Arc::clone(&over);
         if !dials.orders.is_empty() {
@@ -95,7 +99,7 @@ fn sentences(dials: &LaunchDials, mark: &Path, over: &MonitorEnd) -> Vec<String>
     let mut start = StartupWatch::default();
     while over.pause(CHECK_INTERVAL) {
         let text = std::fs::read_to_string(mark).unwrap_or_default();
-        let (marks, noted) = (launch::marks(&text), launch::noted(&text));
+        let (marks, noted) = (launch::marks(&text), launch::parse_notes(&text));
         if noted.matched.len() >= dials.orders.len() {
             break;
         }
@@ -264,9 +268,12 @@ mod tests {
         serve_many(
             |_, mut agent| {
                 agent.hello(facts(0));
-                while let Some(redial_protocol::packet::ControllerPacket::Request(request)) = agent.receive() {
+                while let Some(redial_protocol::packet::ControllerPacket::Request(request)) = agent.receive()
+                {
                     let reply = match request.command {
-                        WireCommand::Modules => Reply::Modules { domains: vec![], modules: vec![module("Shop")] },
+                        WireCommand::Modules => {
+                            Reply::Modules { domains: vec![], modules: vec![module("Shop")] }
+                        }
                         WireCommand::Methods { pattern, limit: 1 } => {
                             let mistyped = pattern.as_deref() == Some("Shop.Crat.*");
                             let suggestions =

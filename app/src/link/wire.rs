@@ -5,7 +5,7 @@
 use super::discover;
 use super::error::LinkError;
 use super::reader::{self, Incoming};
-use redial_protocol::message::{WireCommand, Request};
+use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::transport::{Closer, Connection, WriteHalf};
 use std::io::Write;

@@ -7,8 +7,8 @@ use super::live::Live;
 use super::log::LogKind;
 use super::method_set::MethodSet;
 use super::orders::ChangeScope;
-use super::wanted_level::WantedLevel;
 use super::update::Now;
+use super::wanted_level::WantedLevel;
 use redial_protocol::level::Level;
 use redial_protocol::order::{Order, TimeOptions};
 use std::ops::Range;
@@ -88,7 +88,7 @@ struct ChangeRecord {
     words: String,
     /// Whether it was "all off".
     all_off: bool,
-    reach: ChangeScope,
+    scope: ChangeScope,
     options: TimeOptions,
     before: Vec<WantedLevel>,
     after: Vec<WantedLevel>,
@@ -101,8 +101,8 @@ pub struct UndoRequest {
     pub words: String,
     /// The wanted levels.
     pub wishes: Vec<WantedLevel>,
-    /// The reach of the change.
-    pub reach: ChangeScope,
+    /// The scope of the change.
+    pub scope: ChangeScope,
     /// The options of the change.
     pub options: TimeOptions,
     /// The ticket that made the change.
@@ -128,7 +128,7 @@ impl ChangeHistory {
         &mut self,
         (ticket, words): (Ticket, String),
         wishes: Vec<WantedLevel>,
-        reach: ChangeScope,
+        scope: ChangeScope,
         live: &Live,
         now: Now,
     ) {
@@ -136,7 +136,15 @@ impl ChangeHistory {
         self.redo.clear();
         let after = wishes.clone();
         let (all_off, options) = (false, TimeOptions::default());
-        self.undo.push(ChangeRecord { made: ticket, words: words.clone(), all_off, reach, options, before, after });
+        self.undo.push(ChangeRecord {
+            made: ticket,
+            words: words.clone(),
+            all_off,
+            scope,
+            options,
+            before,
+            after,
+        });
         if self.undo.len() > MAX_UNDO {
             self.undo.remove(0);
         }
@@ -157,9 +165,25 @@ impl ChangeHistory {
         }
     }
 
-    fn push(&mut self, ticket: Ticket, words: String, wishes: Vec<WantedLevel>, again: Option<Reversal>, since: Now) {
+    fn push(
+        &mut self,
+        ticket: Ticket,
+        words: String,
+        wishes: Vec<WantedLevel>,
+        again: Option<Reversal>,
+        since: Now,
+    ) {
         let (accepted, progress, can_stop) = (None, None, true);
-        self.pending.push(PendingChange { ticket, words, since, accepted, can_stop, progress, wishes, again });
+        self.pending.push(PendingChange {
+            ticket,
+            words,
+            since,
+            accepted,
+            can_stop,
+            progress,
+            wishes,
+            again,
+        });
         self.edition += 1;
     }
 
@@ -185,20 +209,26 @@ impl ChangeHistory {
     }
 
     /// Begins to undo or redo the change made by a certain ticket, whatever followed it.
-    pub fn begin_undo_of(&mut self, made: Ticket, ticket: Ticket, redo: bool, now: Now) -> Option<UndoRequest> {
+    pub fn begin_undo_of(
+        &mut self,
+        made: Ticket,
+        ticket: Ticket,
+        redo: bool,
+        now: Now,
+    ) -> Option<UndoRequest> {
         let changes = if redo { &mut self.redo } else { &mut self.undo };
         let at = changes.iter().rposition(|change| change.made == made)?;
         let change = changes.remove(at);
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
-        let ChangeRecord { made, all_off, reach, options, .. } = change;
+        let ChangeRecord { made, all_off, scope, options, .. } = change;
         match redo {
             // From now on, this ticket made it.
             true => self.undo.push(ChangeRecord { made: ticket, ..change.clone() }),
             false => self.redo.push(change.clone()),
         }
         self.push(ticket, words.clone(), wishes.clone(), Some(Reversal { redo, change }), now);
-        Some(UndoRequest { words, wishes, reach, options, made, all_off })
+        Some(UndoRequest { words, wishes, scope, options, made, all_off })
     }
 
     /// Returns whether the change made by a ticket can be undone.
@@ -296,11 +326,12 @@ impl ChangeHistory {
 
     /// Renumbers methods.
     pub fn renumber(&mut self, to: &Renumbering) {
-        let wishes = |wishes: &mut Vec<WantedLevel>| wishes.iter_mut().for_each(|(_, set)| *set = to.methods(set));
-        let domain = |reach: &mut ChangeScope| {
-            if let ChangeScope::Domain(place) = *reach {
+        let wishes =
+            |wishes: &mut Vec<WantedLevel>| wishes.iter_mut().for_each(|(_, set)| *set = to.methods(set));
+        let domain = |scope: &mut ChangeScope| {
+            if let ChangeScope::Domain(place) = *scope {
                 // A removed domain has nothing left to dial.
-                *reach = match to.node(Node::Domain(place)) {
+                *scope = match to.node(Node::Domain(place)) {
                     Some(Node::Domain(place)) => ChangeScope::Domain(place),
                     _ => ChangeScope::Copies,
                 };
@@ -309,7 +340,7 @@ impl ChangeHistory {
         let change = |change: &mut ChangeRecord| {
             wishes(&mut change.before);
             wishes(&mut change.after);
-            domain(&mut change.reach);
+            domain(&mut change.scope);
         };
         for pending in &mut self.pending {
             wishes(&mut pending.wishes);

@@ -1,8 +1,9 @@
 //! The processes that the user chose to watch: one, or several, merged or side by side.
 
-use super::connection::{Connection, Status, Step};
+use super::connection::{Connection, Status, UndoStep};
 use super::fleet::plan::PlanRequest;
-use super::fleet::{ChangeRequest, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
+use super::fleet::{MemberRequest, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
+use super::ids::SubjectId;
 use super::ids::{ConnectionId, Node, Ticket};
 use super::log::LogKind;
 use super::method_table::Targets;
@@ -10,7 +11,6 @@ use super::process_choice::{Arrangement, ProcessChoice};
 use super::processes::{AgentState, ProcessRow, same_program, title};
 use super::selection::SelectionMode;
 use super::state::Model;
-use super::ids::SubjectId;
 use super::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::level::Level;
@@ -77,15 +77,17 @@ impl Model {
 
     /// Returns the processes of a name that are or may be dialable.
     pub fn named(&self, name: &str) -> impl Iterator<Item = ProcessKey> {
-        let rows =
-            self.processes.shown().filter(move |row| is_able(&row.agent) && same_program(name, &title(row)));
+        let rows = self
+            .processes
+            .shown()
+            .filter(move |row| can_be_dialled(&row.agent) && same_program(name, &title(row)));
         rows.map(|row| row.key)
     }
 
     /// Returns the first name in the list that several dialable processes share.
     pub fn first_namesakes(&self) -> Option<String> {
         let mut seen: Vec<String> = Vec::new();
-        let able = self.processes.shown().filter(|row| is_able(&row.agent)).map(title);
+        let able = self.processes.shown().filter(|row| can_be_dialled(&row.agent)).map(title);
         for name in able {
             // The list is sorted by state, then by name.
             if seen.iter().any(|other| same_program(other, &name)) {
@@ -155,7 +157,7 @@ impl Model {
         fleet.set_members(&members, &mut self.connections);
         let before = before.and_then(SubjectId::process).filter(|id| members.contains(id));
         if let Some(alone) = before.filter(|_| is_new).and_then(|id| self.connections.get(&id)) {
-            fleet.carry(alone);
+            fleet.carry_selection(alone);
         }
         self.current = self.rearrange(before).or(members.first().map(|first| SubjectId::Process(*first)));
         new
@@ -167,9 +169,9 @@ impl Model {
         let running: Vec<ConnectionId> = self.running().into_iter().map(|member| member.id).collect();
         let fleet = self.several.fleet.as_mut()?;
         match self.several.arrangement {
-            Arrangement::Apart => fleet.split_rows(current, &running),
+            Arrangement::Separate => fleet.split_rows(current, &running),
             Arrangement::Merged => drop(fleet.merge_rows()),
-            Arrangement::Beside => {
+            Arrangement::SideBySide => {
                 let owners = fleet.merge_rows();
                 let owner = running.iter().find(|id| owners.contains(id));
                 let shown = current.or(owner.or(running.first()).copied());
@@ -198,7 +200,7 @@ impl Model {
     pub fn show_beside(&mut self, ids: &[ConnectionId]) {
         if self.several.in_sight != ids {
             self.several.in_sight = ids.to_vec();
-            self.line_up();
+            self.align_rows();
         }
     }
 
@@ -216,14 +218,16 @@ impl Model {
 
     /// Returns those that have not ended, in the order of the process list.
     pub fn running(&self) -> Vec<&Connection> {
-        let mut running: Vec<&Connection> = self.members().filter(|one| !has_ended(&one.session.status)).collect();
+        let mut running: Vec<&Connection> =
+            self.members().filter(|one| !has_ended(&one.session.status)).collect();
         running.sort_by_cached_key(|one| self.processes.place(one.process));
         running
     }
 
     /// Returns those that have ended, the first to end first.
     pub fn ended(&self) -> Vec<&Connection> {
-        let mut ended: Vec<&Connection> = self.members().filter(|member| has_ended(&member.session.status)).collect();
+        let mut ended: Vec<&Connection> =
+            self.members().filter(|member| has_ended(&member.session.status)).collect();
         ended.sort_by_key(|member| match member.session.status {
             Status::Lost { since, .. } => since,
             Status::Connecting | Status::Attaching | Status::Live => Duration::MAX,
@@ -242,7 +246,7 @@ impl Model {
 
     /// Adds processes with these names when they start, arranged as now.
     pub fn begin_follow(&mut self, names: Vec<String>) {
-        if self.several.arrangement == Arrangement::Beside && self.several.fleet.is_none() {
+        if self.several.arrangement == Arrangement::SideBySide && self.several.fleet.is_none() {
             self.several.arrangement = Arrangement::Merged;
         }
         let fleet = self.several.fleet.get_or_insert_default();
@@ -306,27 +310,26 @@ impl Model {
 
     /// Turns everything off in every chosen process and wherever else this window holds dials; returns what
     /// to send.
-    pub fn all_off(&mut self, now: Now) -> Vec<ChangeRequest> {
+    pub fn all_off(&mut self, now: Now) -> Vec<MemberRequest> {
         let mut requests = self.chosen_off(now);
         let others: Vec<ConnectionId> = self.held_elsewhere().map(|connection| connection.id).collect();
         for id in others {
             let Some(connection) = self.connections.get_mut(&id) else { continue };
             let ticket = connection.all_off(&mut self.log, now);
-            requests.push(ChangeRequest { connection: connection.id, step: Step::AllOff(ticket) });
+            requests.push(MemberRequest { connection: connection.id, step: UndoStep::AllOff(ticket) });
         }
         requests
     }
 
     /// Returns processes that are not chosen but in which this window holds dials.
     pub fn held_elsewhere(&self) -> impl Iterator<Item = &Connection> {
-        let is_chosen = |id| {
-            self.current == Some(SubjectId::Process(id)) || self.members().any(|member| member.id == id)
-        };
+        let is_chosen =
+            |id| self.current == Some(SubjectId::Process(id)) || self.members().any(|member| member.id == id);
         let connections = self.connections.values();
         connections.filter(move |connection| connection.holds_dials() && !is_chosen(connection.id))
     }
 
-    fn chosen_off(&mut self, now: Now) -> Vec<ChangeRequest> {
+    fn chosen_off(&mut self, now: Now) -> Vec<MemberRequest> {
         if let Some(fleet) = &mut self.several.fleet {
             return fleet.all_off(&mut self.connections, &mut self.log, now);
         }
@@ -335,7 +338,7 @@ impl Model {
             return Vec::new();
         };
         let ticket = connection.all_off(&mut self.log, now);
-        vec![ChangeRequest { connection: connection.id, step: Step::AllOff(ticket) }]
+        vec![MemberRequest { connection: connection.id, step: UndoStep::AllOff(ticket) }]
     }
 
     /// Turns methods of one process or of the fleet; returns the requests to send.
@@ -347,12 +350,12 @@ impl Model {
         subject: SubjectId,
         (targets, level, take): (&Targets, Level, bool),
         now: Now,
-    ) -> Result<(Ticket, Vec<ChangeRequest>), String> {
+    ) -> Result<(Ticket, Vec<MemberRequest>), String> {
         match subject {
             SubjectId::Process(id) => {
                 let connection = self.connections.get_mut(&id).ok_or("no process is selected")?;
                 let change = connection.turn(targets, level, take, &mut self.log, now)?;
-                Ok((change.ticket, vec![ChangeRequest { connection: id, step: Step::Turn(change) }]))
+                Ok((change.ticket, vec![MemberRequest { connection: id, step: UndoStep::Change(change) }]))
             }
             SubjectId::Fleet => {
                 let fleet = self.several.fleet.as_mut().ok_or("no process is chosen")?;
@@ -378,13 +381,13 @@ impl Model {
     }
 
     /// Undoes or redoes the last change to the visible methods; returns the requests to send.
-    pub fn undo(&mut self, redo: bool, now: Now) -> Vec<ChangeRequest> {
+    pub fn undo(&mut self, redo: bool, now: Now) -> Vec<MemberRequest> {
         match self.current {
             Some(SubjectId::Process(id)) => {
                 let Some(connection) = self.connections.get_mut(&id) else { return Vec::new() };
                 // A refusal is in the log already.
                 let step = connection.undo(redo, &mut self.log, now);
-                step.map(|step| ChangeRequest { connection: id, step }).into_iter().collect()
+                step.map(|step| MemberRequest { connection: id, step }).into_iter().collect()
             }
             Some(SubjectId::Fleet) => {
                 let Some(fleet) = &mut self.several.fleet else { return Vec::new() };
@@ -396,7 +399,7 @@ impl Model {
 }
 
 /// Returns whether a process is or may be dialable.
-fn is_able(agent: &AgentState) -> bool {
+fn can_be_dialled(agent: &AgentState) -> bool {
     matches!(agent, AgentState::Loaded(_) | AgentState::Attachable)
 }
 

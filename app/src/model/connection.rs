@@ -10,7 +10,7 @@ mod outcomes;
 pub(super) mod transition_log;
 
 pub use audit::PROGRAM;
-pub use changes::Step;
+pub use changes::UndoStep;
 pub use control::Control;
 pub use fleet_parts::Outcome;
 
@@ -94,7 +94,7 @@ pub struct Orders {
 
 /// The session with the agent, and the attempts to get one.
 #[derive(Debug)]
-pub struct Session {
+pub struct SessionInfo {
     /// Its state.
     pub status: Status,
     /// Why the agent is silent at the moment, as a sentence: its process is stopped.
@@ -113,9 +113,9 @@ pub struct Session {
     arrivals: VecDeque<(Duration, u64)>,
 }
 
-impl Session {
-    fn new() -> Session {
-        Session {
+impl SessionInfo {
+    fn new() -> SessionInfo {
+        SessionInfo {
             status: Status::Connecting,
             paused: None,
             loss: None,
@@ -168,7 +168,7 @@ pub struct Connection {
     /// The name of the process.
     pub name: String,
     /// The session with the agent.
-    pub session: Session,
+    pub session: SessionInfo,
     /// Which controller may change dials.
     pub control: Control,
     /// The agent's last status report: memory, budgets, audit.
@@ -198,7 +198,7 @@ impl Connection {
             id,
             process,
             name: name.into(),
-            session: Session::new(),
+            session: SessionInfo::new(),
             control: Control::default(),
             agent: None,
             budget_change: None,

@@ -1,9 +1,9 @@
-//! What a connection shows after notifications of its worker.
+//! Connections after updates of their worker.
 
 use super::*;
 use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::tests::{method, small};
-use crate::model::connection::Step;
+use crate::model::connection::UndoStep;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Filter, Sort};
 use crate::model::log::{Log, LogKind};
@@ -20,7 +20,7 @@ use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, RefusedMethod};
 use redial_protocol::state::CopyState;
 
-/// What an agent of this version says of itself.
+/// The facts of an agent of this version.
 pub fn facts() -> AgentFacts {
     AgentFacts {
         protocol: PROTOCOL_VERSION,
@@ -37,7 +37,7 @@ pub fn facts() -> AgentFacts {
     }
 }
 
-/// So many milliseconds after the start.
+/// The time `ms` milliseconds after the start.
 pub fn now(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: ms }
 }
@@ -46,7 +46,7 @@ fn connected() -> (Connection, Log) {
     connected_to(small())
 }
 
-/// A connection whose catalogue is that.
+/// A live connection with a catalogue.
 pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
     let mut log = Log::default();
@@ -63,7 +63,7 @@ fn texts(log: &Log, kind: LogKind) -> Vec<&str> {
     log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
 }
 
-/// A row of the agent's.
+/// A row of the agent.
 pub fn row(connection: &Connection, id: u32, method: MethodIx, state: CopyState) -> StatusRow {
     let full = connection.table.catalogue.full_name(method);
     StatusRow {
@@ -99,11 +99,11 @@ pub(crate) fn transition(id: u32, state: CopyState) -> ConnectionUpdate {
 }
 
 #[test]
-fn a_turn_is_pending_then_asked_then_live() {
+fn change_is_pending_then_asked_then_live() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let turn = connection
-        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
     assert_eq!((turn.orders.len(), turn.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
     let dial = connection.table.dial(add);
@@ -113,11 +113,11 @@ fn a_turn_is_pending_then_asked_then_live() {
     );
     let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
     let asked = row(&connection, 0, add, CopyState::Asked);
-    let told = vec![
+    let updates = vec![
         ConnectionUpdate::Dialled(turn.ticket, Ok(report)),
         ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![asked] }),
     ];
-    connection.apply(told, &mut log, now(2));
+    connection.apply(updates, &mut log, now(2));
     let dial = connection.table.dial(add);
     assert_eq!((dial.pending, dial.actual, dial.state), (false, Level::Off, CopyState::Asked));
     connection.apply(vec![transition(0, CopyState::Live)], &mut log, now(3));
@@ -137,28 +137,28 @@ fn refusals_say_why() {
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let set = MethodSet::one(add);
     let why = connection
-        .turn(&connection.table.reaching(&set), Level::Trace, false, &mut log, now(1))
+        .turn(&connection.table.targets_for(&set), Level::Trace, false, &mut log, now(1))
         .expect_err("not offered");
     assert_eq!(why, "trace is planned for a later version");
     connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off];
     let why = connection
-        .turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
         .expect_err("capped");
     assert!(why.contains("up to off (see REDIAL_MAX_LEVEL)"), "{why}");
     connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
     let why = connection
-        .turn(&connection.table.reaching(&MethodSet::default()), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.targets_for(&MethodSet::default()), Level::Count, false, &mut log, now(1))
         .expect_err("nothing");
     assert_eq!(why, "no method is selected");
     let turn =
-        connection.turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(1)).expect("possible");
+        connection.turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1)).expect("possible");
     let holder = Holder { pid: 5, program: "redial dial".into() };
     let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: Some(holder) };
     connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
     assert_eq!(connection.last_refusal(), Some(&(turn.ticket, refused)));
     assert!(!connection.table.dial(add).pending, "the ring goes back");
     let turn =
-        connection.turn(&connection.table.reaching(&set), Level::Count, false, &mut log, now(3)).expect("possible");
+        connection.turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(3)).expect("possible");
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::NoBody, 1)],
@@ -166,8 +166,8 @@ fn refusals_say_why() {
         ..DialReport::default()
     };
     let rows = vec![row(&connection, 0, add, CopyState::Refused)];
-    let told = vec![ConnectionUpdate::Dialled(turn.ticket, Ok(report)), ConnectionUpdate::Event(Event::Rows { id: None, rows })];
-    connection.apply(told, &mut log, now(4));
+    let updates = vec![ConnectionUpdate::Dialled(turn.ticket, Ok(report)), ConnectionUpdate::Event(Event::Rows { id: None, rows })];
+    connection.apply(updates, &mut log, now(4));
     assert!(
         texts(&log, LogKind::Refusal).iter().any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
     );
@@ -176,11 +176,11 @@ fn refusals_say_why() {
 }
 
 #[test]
-fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
+fn loss_ends_requests_and_says_when_it_retries() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     connection
-        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
     connection.apply(vec![ConnectionUpdate::Latency(Duration::from_micros(80))], &mut log, now(1));
     let lost = |retry| ConnectionUpdate::Lost { why: "the agent closed the connection".into(), retry };
@@ -195,7 +195,7 @@ fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
     assert!(!connection.table.dial(add).pending);
     assert!(texts(&log, LogKind::NoAnswer)[0].contains("was not answered"));
     let why = connection
-        .turn(&connection.table.reaching(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
+        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
         .expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
     let said = texts(&log, LogKind::Connection).len();
@@ -206,7 +206,7 @@ fn a_loss_ends_what_was_asked_and_says_when_it_is_tried_again() {
 }
 
 #[test]
-fn groups_show_what_is_mixed_and_only_what_is_visible() {
+fn groups_show_mixed_levels_and_only_visible_methods() {
     let (mut connection, mut log) = connected();
     let (add, clear) = (
         method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)"),
@@ -243,7 +243,7 @@ fn groups_show_what_is_mixed_and_only_what_is_visible() {
 }
 
 #[test]
-fn what_is_paused_has_no_rate_and_what_was_quiet_before_goes_on_to_be() {
+fn paused_process_has_no_rate_and_a_quiet_one_stays_quiet() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let cart = Node::Type(connection.table.catalogue.type_of(add));
@@ -253,16 +253,16 @@ fn what_is_paused_has_no_rate_and_what_was_quiet_before_goes_on_to_be() {
         let delta = CounterDelta { t_ms, rows, calls: calls.to_vec() };
         ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })
     };
-    let told =
+    let updates =
         vec![ConnectionUpdate::Event(Event::Rows { id: None, rows }), counters(1_000, &[5]), counters(2_000, &[7])];
-    connection.apply(told, &mut log, now(1));
+    connection.apply(updates, &mut log, now(1));
     assert_eq!(connection.table.group(cart).sums.rate, 7.0);
     let paused = || vec![ConnectionUpdate::Paused(Some("it is stopped by a signal".into()))];
     connection.apply(paused(), &mut log, now(2_000));
     assert_eq!((connection.table.group(cart).sums.rate, connection.table.group(cart).sums.calls), (0.0, 12));
     connection.apply(vec![ConnectionUpdate::Paused(None), counters(6_000, &[8])], &mut log, now(6_000));
     assert_eq!(connection.table.group(cart).sums.rate, 2.0, "in the four seconds since");
-    // Nothing is called for a minute, which is told once; then it is stopped.
+    // Nothing is called for a minute, which the agent reports once. Then the process is stopped.
     connection.apply(vec![counters(7_000, &[])], &mut log, now(7_000));
     connection.table.live.pass_to(now(67_000).mono);
     let tick = connection.table.live.tick();
@@ -302,7 +302,7 @@ fn selection_survives_filters_sorting_and_updates() {
 }
 
 #[test]
-fn all_off_marks_what_is_on_and_tells_the_outcome() {
+fn all_off_marks_dials_and_logs_the_outcome() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let rows = vec![row(&connection, 0, add, CopyState::Live)];
@@ -322,7 +322,7 @@ fn all_off_marks_what_is_on_and_tells_the_outcome() {
 }
 
 #[test]
-fn a_flood_of_transitions_is_summed_up() {
+fn summarizes_a_flood_of_transitions() {
     let (mut connection, mut log) = connected();
     let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), CopyState::Asked)).collect();
     connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
@@ -330,22 +330,22 @@ fn a_flood_of_transitions_is_summed_up() {
     let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
     connection.apply(flood, &mut log, now(2));
     assert_eq!(texts(&log, LogKind::Transition).len(), 12);
-    // More messages of the same second are no reason to say more; after it there is one line for each state.
+    // More messages in the same second add no lines; after it there is one line per state.
     connection.apply(vec![transition(3, CopyState::Asked), transition(4, CopyState::Live)], &mut log, now(900));
     assert_eq!(connection.summary_due(), Some(Duration::from_millis(1_002)));
     connection.summarize_transitions(&mut log, now(1_001));
     assert_eq!(texts(&log, LogKind::Transition).len(), 12);
     connection.summarize_transitions(&mut log, now(1_002));
-    let told = texts(&log, LogKind::Transition);
-    assert_eq!(told[12..], ["… and 1 more method: asked now", "… and 7 more methods: live now"]);
+    let lines = texts(&log, LogKind::Transition);
+    assert_eq!(lines[12..], ["… and 1 more method: pending now", "… and 7 more methods: live now"]);
     assert_eq!(connection.summary_due(), None);
     connection.apply(vec![transition(3, CopyState::Live)], &mut log, now(1_500));
     assert_eq!(texts(&log, LogKind::Transition).len(), 15, "and so on");
 }
 
-/// Some names, and how many more a second later, would look like all that went.
+/// A few names, with the number of the others a second later, would look like all of them.
 #[test]
-fn many_that_go_the_same_way_at_once_are_a_number() {
+fn counts_many_methods_with_the_same_transition() {
     let mut catalogue = Catalogue::default();
     let (batches, _) = crate::model::catalogue::synthetic::batches(1, 100);
     batches.into_iter().for_each(|batch| assert!(catalogue.append(batch)));
@@ -360,59 +360,59 @@ fn many_that_go_the_same_way_at_once_are_a_number() {
         let off = more.map(|id| transition(id, CopyState::Off));
         connection.apply(off.collect(), &mut log, now(2_100));
     }
-    // They go on again: no line says first what was last, and none is counted twice.
+    // They go on again: the lines are in order, and none is counted twice.
     connection.apply((30..60).map(|id| transition(id, CopyState::Live)).collect(), &mut log, now(2_200));
-    let told = |log: &Log| -> Vec<String> {
+    let lines = |log: &Log| -> Vec<String> {
         texts(log, LogKind::Transition).iter().skip(before).map(|text| (*text).to_owned()).collect()
     };
-    let now_told = told(&log);
-    assert_eq!([&now_told[0], &now_told[2]], ["13 methods: live → off", "30 methods: off → live"]);
-    assert!(now_told.len() == 3 && now_told[1].contains("live → failed"), "{now_told:?}");
+    let first = lines(&log);
+    assert_eq!([&first[0], &first[2]], ["13 methods: live → off", "30 methods: off → live"]);
+    assert!(first.len() == 3 && first[1].contains("live → failed"), "{first:?}");
     connection.summarize_transitions(&mut log, now(3_001));
-    assert_eq!(told(&log)[3..], ["… and 17 more methods: off now"]);
+    assert_eq!(lines(&log)[3..], ["… and 17 more methods: off now"]);
 }
 
 #[test]
-fn a_batch_that_does_not_fit_is_told() {
+fn logs_a_batch_that_does_not_fit() {
     let (mut connection, mut log) = connected();
     let (mut batches, _) = crate::model::catalogue::synthetic::batches(1, 20);
     let mut torn = batches.remove(0);
     torn.tokens.clear();
-    let told = vec![ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(torn)))];
-    connection.apply(told, &mut log, now(1));
+    let updates = vec![ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(torn)))];
+    connection.apply(updates, &mut log, now(1));
     assert_eq!(texts(&log, LogKind::Notice).len(), 1);
 }
 
-/// What was done is taken back by the agent, which knows what stood before; what was taken back is a turn again.
+/// The agent undoes a change, because it knows the earlier orders. A redo is a new change.
 #[test]
-fn undo_names_the_turn_that_made_it_last() {
+fn undo_names_the_last_ticket_of_the_change() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
-    let targets = connection.table.reaching(&MethodSet::one(add));
+    let targets = connection.table.targets_for(&MethodSet::one(add));
     let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
     let done = |connection: &mut Connection, ticket| {
-        let told = vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))];
-        connection.apply(told, &mut Log::default(), now(2));
+        let updates = vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))];
+        connection.apply(updates, &mut Log::default(), now(2));
     };
     done(&mut connection, turn.ticket);
-    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
+    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
         panic!("a step")
     };
     assert_eq!(of, turn.ticket);
     assert_eq!((connection.table.dial(add).wanted, connection.table.dial(add).pending), (Level::Off, true));
     done(&mut connection, ticket);
-    let Ok(Step::Turn(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
+    let Ok(UndoStep::Change(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
     assert_eq!(again.orders, turn.orders);
     assert!(connection.table.dial(add).pending);
     done(&mut connection, again.ticket);
-    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
+    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
         panic!("a step")
     };
     assert_eq!(of, again.ticket, "it was done again by another turn");
     // Refused, it can be tried again; forgotten, it cannot.
     let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: None };
     connection.apply(vec![ConnectionUpdate::Dialled(ticket, Err(refused))], &mut log, now(6));
-    let Ok(Step::TakeBack { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
+    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
         panic!("a step")
     };
     assert_eq!(of, again.ticket);
@@ -422,14 +422,14 @@ fn undo_names_the_turn_that_made_it_last() {
         connection.undo(false, &mut log, now(9)).is_err() && connection.undo(true, &mut log, now(9)).is_err()
     );
     let off = connection.all_off(&mut log, now(10));
-    let Ok(Step::TakeBack { of, .. }) = connection.undo(false, &mut log, now(11)) else { panic!("a step") };
+    let Ok(UndoStep::UndoChange { of, .. }) = connection.undo(false, &mut log, now(11)) else { panic!("a step") };
     assert_eq!(of, off);
-    assert!(matches!(connection.undo(true, &mut log, now(12)), Ok(Step::AllOff(ticket)) if ticket != off));
+    assert!(matches!(connection.undo(true, &mut log, now(12)), Ok(UndoStep::AllOff(ticket)) if ticket != off));
 }
 
 /// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.
 #[test]
-fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
+fn repeated_loads_and_unloads_do_not_fill_the_window() {
     use crate::model::catalogue::builder::Builder;
     use crate::model::catalogue::builder::tests::{module, page};
     let (mut connection, mut log) = connected();
@@ -450,7 +450,7 @@ fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
         row.key
     };
     load(&mut connection, &mut log, 100);
-    // Behind what is forgotten: it moves up each time.
+    // It is behind the forgotten modules and moves up each time.
     load(&mut connection, &mut log, 1_000);
     let last = connection.table.catalogue.modules().len() - 1;
     let first_of = |connection: &Connection, module: usize| {
@@ -467,8 +467,8 @@ fn a_process_that_loads_and_unloads_for_ever_does_not_fill_the_window() {
     rows_of(&mut connection, &mut log, method);
     connection.settle(now(1));
     connection.table.click(Node::Method(method), SelectionMode::Replace);
-    let reach = connection.table.reaching(&MethodSet::one(method));
-    let turn = connection.turn(&reach, Level::Off, false, &mut log, now(1)).expect("possible");
+    let scope = connection.table.targets_for(&MethodSet::one(method));
+    let turn = connection.turn(&scope, Level::Off, false, &mut log, now(1)).expect("possible");
     connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
     let mut unloaded = vec![connection.table.catalogue.modules()[last - 1].key];
     let mut sizes = Vec::new();

@@ -75,7 +75,11 @@ impl CostEstimate {
 
 /// Estimates the cost of dials at `level` from their current rates; `None` if none is called or the level was
 /// not measured.
-pub fn estimate(costs: &[Cost], loads: impl IntoIterator<Item = DialLoad>, level: Level) -> Option<CostEstimate> {
+pub fn estimate(
+    costs: &[Cost],
+    loads: impl IntoIterator<Item = DialLoad>,
+    level: Level,
+) -> Option<CostEstimate> {
     let mut sum = CostEstimate { dials: 0, rate: 0.0, now: 0.0, then: 0.0 };
     for load in loads {
         let Some(rate) = load.rate.filter(|rate| *rate > 0.0) else { continue };
@@ -142,7 +146,8 @@ mod tests {
 
     #[test]
     fn estimates_a_level_from_current_rates() {
-        let estimate = |dials: &DialledCopies, level| estimate(&COSTS, dials.iter().map(DialLoad::from), level);
+        let estimate =
+            |dials: &DialledCopies, level| estimate(&COSTS, dials.iter().map(DialLoad::from), level);
         let estimated = estimate(&dials(), Level::Time).expect("they are called");
         assert_eq!((estimated.dials, estimated.rate), (2, 2e6));
         close(Some(estimated.now), 0.1);

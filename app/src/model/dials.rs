@@ -1,12 +1,12 @@
 //! The dialled copies of one process: a table built from rows, transitions and counters.
 
 use super::cost::{self, CostEstimate, DialLoad};
-use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use std::collections::BTreeMap;
@@ -238,40 +238,24 @@ impl DialledCopies {
     }
 }
 
-/// Tests, with rows for other tests.
 impl From<&DialledCopy> for DialLoad {
     fn from(dial: &DialledCopy) -> DialLoad {
         DialLoad::of((dial.row.wanted, dial.row.state), dial.times.is_some(), dial.rate)
     }
 }
 
+/// Tests, with rows for other tests.
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    pub use crate::text::fixtures::times;
     use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey};
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
     use redial_protocol::order::TimeOptions;
     use redial_protocol::state::CopyState;
-    use redial_protocol::times::Percentiles;
 
     const ID: InstanceId = InstanceId { function_id: 0x7f00_2000, rejit_id: 1 };
-
-    /// Times of a row.
-    pub fn times(index: u32) -> Times {
-        Times {
-            row: RowId(index),
-            in_flight: 3,
-            exits: 1_000,
-            exceptions: 20,
-            total_ns: 1_100_000_000_000,
-            self_ns: 550_000_000_000,
-            max_ns: 17_180_000_000,
-            percentiles: Some(Percentiles { p50_ns: 1_200, p90_ns: 250_000, p99_ns: 8_590_000_000 }),
-            completions: None,
-            move_next: None,
-        }
-    }
 
     /// A row with a number of calls.
     pub fn row(index: u32, method: &str, calls: u64) -> StatusRow {
@@ -323,11 +307,7 @@ pub mod tests {
         let mut dials = table(vec![row(0, "Shop.Cart.Add", 5), row(1, "Shop.Cart.Clear", 0)]);
         assert_eq!(numbers(&dials), [(5, None), (0, None)]);
         dials.apply(counters(1_000, &[(0, 10)]));
-        assert_eq!(
-            numbers(&dials),
-            [(15, None), (0, None)],
-            "the first snapshot has no predecessor"
-        );
+        assert_eq!(numbers(&dials), [(15, None), (0, None)], "the first snapshot has no predecessor");
         dials.apply(counters(1_500, &[(0, 100)]));
         assert_eq!(numbers(&dials), [(115, Some(200.0)), (0, Some(0.0))]);
         dials.apply(counters(2_000, &[(1, 1)]));
@@ -379,7 +359,11 @@ pub mod tests {
             options: TimeOptions::default(),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), DialsUpdate::Rows);
-        assert_eq!(dials.apply(Event::Transition(transition(9))), DialsUpdate::None, "an unknown row is ignored");
+        assert_eq!(
+            dials.apply(Event::Transition(transition(9))),
+            DialsUpdate::None,
+            "an unknown row is ignored"
+        );
         let dial = dials.iter().next().expect("one row");
         assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (CopyState::Live, Some(1), 7));
         assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));

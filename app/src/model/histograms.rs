@@ -4,9 +4,9 @@
 pub mod chart;
 
 use super::row_poll::{self, PollTime, RowPoll};
-use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use std::collections::VecDeque;
 use std::time::Duration;
 

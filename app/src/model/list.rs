@@ -1,22 +1,22 @@
 //! The flat table: which methods it shows, and in which order. Only methods in the agent's ledger have
 //! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
-mod view_options;
-pub mod renumbering;
 mod membership;
+pub mod renumbering;
+mod view_options;
 
-pub use view_options::{Filter, SortKey, Sort};
+pub use view_options::{Filter, Sort, SortKey};
 
-use super::name_order::NameOrderedSet;
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::catalogue::search::Searcher;
 use super::ids::{MethodIx, Node};
 use super::live::Live;
+use super::name_order::NameOrderedSet;
 use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::OrderedRows;
-use membership::{methods_with_row, methods_turned_off, row_count, rowless_methods};
+use membership::{methods_turned_off, methods_with_row, row_count, rowless_methods};
 
 /// The table.
 #[derive(Debug, Default)]
@@ -198,7 +198,8 @@ impl List {
             self.filtered_at = None;
         }
         // Rows make methods of unloaded modules visible, so they matter even if others are shown too.
-        let depends_on_rows = self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
+        let depends_on_rows =
+            self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
         let hides_off = self.filter.only_dialled && !self.filter.off_again;
         let now = FilterInputs {
             edition: catalogue.edition(),
@@ -208,7 +209,9 @@ impl List {
             states: if hides_off { live.states_edition() } else { 0 },
         };
         let exemptions = (self.frozen, self.selected);
-        if self.filtered_at.as_ref() == Some(&now) && self.exempted_at.is_none_or(|before| before == exemptions) {
+        if self.filtered_at.as_ref() == Some(&now)
+            && self.exempted_at.is_none_or(|before| before == exemptions)
+        {
             return;
         }
         let before = self.filtered_at.replace(now);
@@ -264,7 +267,8 @@ impl List {
 
     fn arrange(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
         // In reverse order nothing can be found before all rows are.
-        let allows_partial_order = self.allows_partial_order && self.sort != Sort { key: SortKey::Name, descending: true };
+        let allows_partial_order =
+            self.allows_partial_order && self.sort != Sort { key: SortKey::Name, descending: true };
         // The frame that shows them first has enough to do.
         let wait = std::mem::take(&mut self.is_fresh) || self.busy;
         if self.arranged_at.is_some_and(|at| at.edition == self.edition) && !(wait && allows_partial_order) {

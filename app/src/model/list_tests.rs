@@ -95,7 +95,9 @@ fn every_order_agrees_with_a_plain_sort() {
     let mut list = List::default();
     let (longest, median) = (SortKey::Time(TimeColumn::Max), SortKey::Time(TimeColumn::P50));
     for text in ["", "order", "get cache"] {
-        for key in [SortKey::Name, SortKey::Wanted, SortKey::State, SortKey::Calls, SortKey::Rate, longest, median] {
+        for key in
+            [SortKey::Name, SortKey::Wanted, SortKey::State, SortKey::Calls, SortKey::Rate, longest, median]
+        {
             for descending in [false, true] {
                 list.set_filter(Filter { text: text.into(), ..Filter::default() });
                 list.set_sort(Sort { key, descending });
@@ -166,7 +168,10 @@ fn sorts_new_numbers_in_a_separate_frame() {
     assert!(!list.settle(&catalogue, &live) && list.has_pending_work());
     assert_eq!(shown(&list)[..3], [2, 1, 0], "this frame received them");
     list.set_busy(true);
-    assert!(!list.settle(&catalogue, &live) && list.has_pending_work(), "this one has a typed letter to apply");
+    assert!(
+        !list.settle(&catalogue, &live) && list.has_pending_work(),
+        "this one has a typed letter to apply"
+    );
     list.set_busy(false);
     // Numbers that arrive with every frame do not delay sorting forever.
     live.take_counters(&called(2, 1), 0);
@@ -256,7 +261,12 @@ fn finds_distant_rows_later_or_on_demand() {
     let by_name = Sort::default();
     let last = 11_999;
     let mut list = fresh(by_name);
-    assert!(list.len() == 12_000 && list.at(4_000).is_some() && list.at(last).is_none() && list.has_pending_work());
+    assert!(
+        list.len() == 12_000
+            && list.at(4_000).is_some()
+            && list.at(last).is_none()
+            && list.has_pending_work()
+    );
     list.set_busy(true);
     assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "the user is typing");
     list.set_busy(false);

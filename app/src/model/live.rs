@@ -1,14 +1,13 @@
 //! The agent's rows of one process, kept up to date: wanted and actual levels, calls, rates, sparklines.
 //! Contains only the agent's reports; unanswered requests are in `changes`.
 
-pub mod sparkline_clock;
-mod row_removal;
 pub mod mirror;
-pub mod times;
 pub(super) mod row;
+mod row_removal;
+pub mod sparkline_clock;
 pub mod time_sums;
+pub mod times;
 
-pub use row::LiveRow;
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::ids::MethodIx;
@@ -21,6 +20,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{StatusRow, Transition};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
+pub use row::LiveRow;
 use std::ops::Range;
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::tests::{large, small};
+use redial_protocol::order::TimeOptions;
 
 /// A row for a method of a catalogue.
 fn row(catalogue: &Catalogue, id: u32, method: u32, state: CopyState, calls: u64) -> StatusRow {
@@ -57,8 +58,10 @@ pub fn turned_off(row: u32) -> Transition {
 #[test]
 fn rates_and_sparklines_follow_the_agents_clock() {
     let catalogue = small();
-    let mut live =
-        live(&catalogue, vec![row(&catalogue, 0, 3, CopyState::Live, 5), row(&catalogue, 1, 4, CopyState::Asked, 0)]);
+    let mut live = live(
+        &catalogue,
+        vec![row(&catalogue, 0, 3, CopyState::Live, 5), row(&catalogue, 1, 4, CopyState::Asked, 0)],
+    );
     live.take_counters(&delta(1_000, &[(0, 10)]), 0);
     let seen = |live: &Live, id| live.row(RowId(id)).map(|row| (row.calls, row.rate)).expect("a row");
     assert_eq!(seen(&live, 0), (15, None), "the first snapshot has no predecessor");
@@ -143,7 +146,14 @@ fn bits_and_sums_always_agree_with_the_rows() {
     let mut live = Live::default();
     live.place(&catalogue);
     let mut chance = crate::model::catalogue::synthetic::PseudoRandom::new(5);
-    let states = [CopyState::Off, CopyState::Asked, CopyState::Live, CopyState::Refused, CopyState::Failed, CopyState::Lost];
+    let states = [
+        CopyState::Off,
+        CopyState::Asked,
+        CopyState::Live,
+        CopyState::Refused,
+        CopyState::Failed,
+        CopyState::Lost,
+    ];
     let mut t_ms = 0;
     for _ in 0..400 {
         let id = chance.below(60) as u32;

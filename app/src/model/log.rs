@@ -114,7 +114,13 @@ impl Log {
     }
 
     /// Adds an entry about one process.
-    pub fn add_of(&mut self, at: Now, (id, process): (ConnectionId, ProcessName), kind: LogKind, text: String) {
+    pub fn add_of(
+        &mut self,
+        at: Now,
+        (id, process): (ConnectionId, ProcessName),
+        kind: LogKind,
+        text: String,
+    ) {
         let (serial, about, process) = (self.last + 1, Some(SubjectId::Process(id)), Some(process));
         self.put(LogEntry { serial, at, about, process, kind, text });
     }
@@ -190,7 +196,11 @@ mod tests {
         }
         assert_eq!((log.entries().len(), log.forgotten()), (KEPT, 7));
         assert_eq!(log.entries().front().map(|entry| entry.text.as_str()), Some("entry 7"));
-        assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(4), "even though it was dropped");
+        assert_eq!(
+            log.newest(LogKind::Refusal).map(|entry| entry.serial),
+            Some(4),
+            "even though it was dropped"
+        );
         log.add(Now::default(), None, LogKind::Refusal, "no");
         assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
         log.clear();

@@ -16,17 +16,17 @@ pub use targets::Targets;
 
 use super::catalogue::Catalogue;
 use super::catalogue::module_removal::Renumbering;
+use super::changes::ChangeHistory;
 use super::ids::{Node, Ticket};
 use super::list::{Filter, List, ListRows, Sort};
 use super::live::Live;
-use super::selection::{SelectionMode, Selection};
+use super::selection::{Selection, SelectionMode};
 use super::tree::{Tree, TreeRows};
-use super::changes::ChangeHistory;
 use super::update::Now;
 use group_cache::{CopyCache, TotalsCache};
-use unavailable::Unavailable;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
+use unavailable::Unavailable;
 
 /// The form in which the methods are on screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl MethodTable {
     }
 
     /// Whether the user wants any dial on.
-    pub fn wants_some(&self) -> bool {
+    pub fn has_wanted_dials(&self) -> bool {
         let on = Level::ALL.into_iter().filter(|level| *level != Level::Off);
         on.filter_map(|level| self.live.wanted(level)).any(|methods| methods.count() > 0)
     }

@@ -27,9 +27,7 @@ impl MissingReason {
             MissingReason::Unloaded => format!("{title} has not loaded {what}"),
             MissingReason::Unread => format!("{title} may have {what}; its methods are still loading"),
             MissingReason::LeftOut => {
-                format!(
-                    "{title} may have {what}; not all of its methods fit into the combined list"
-                )
+                format!("{title} may have {what}; not all of its methods fit into the combined list")
             }
         }
     }

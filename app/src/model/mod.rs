@@ -1,24 +1,28 @@
-//! Pure state: what the processes and their agents said, put together for a screen. It does no I/O, reads no clock
-//! and knows no toolkit; whoever holds it feeds it and draws from it.
+//! The window's state: the processes and the reports of their agents, arranged for a screen. It does no I/O, reads no
+//! clock and knows no toolkit; its owner feeds it and draws from it.
 //!
 //! # Shape
-//! - [`Model`] holds everything the window shows: [`processes::Processes`], one [`connection::Connection`] for each
-//!   agent that was asked for, and the [`log::Log`].
-//! - Worker threads produce [`update::Update`]s; [`Model::apply`] takes one in. [`Model::settle`], once a frame after
-//!   the last update, brings lists, sorting and groups up to date (only what changed costs anything).
-//! - Views read. What a user does goes to the `&mut` methods of [`Model`] and [`connection::Connection`]; those that
-//!   concern an agent answer with a [`changes::DialChange`] for the worker to carry out, and mark the dials *pending* at once.
+//! - [`Model`] holds everything the window shows: [`processes::Processes`], a [`connection::Connection`] for each
+//!   process that was chosen, the [`fleet::Fleet`] while several are, and the [`log::Log`].
+//! - Worker threads produce [`update::Update`]s, which [`Model::apply`] takes in. Once a frame, after the last update,
+//!   [`Model::settle`] brings lists, orders and groups up to date. Only changes cost time.
+//! - Views read. User actions call the `&mut` methods of [`Model`]; those that concern an agent return a
+//!   [`changes::DialChange`] for the worker to carry out, and mark the dials *pending* at once.
 //!
-//! # A connection
+//! # Subjects and tables
+//! - A [`subject::Subject`] is one process or the fleet. Each owns a [`method_table::MethodTable`], and views that work
+//!   for both take that table.
+//! - A connection adds the session, control, the agent's status, orders, histograms and callers. A fleet adds its
+//!   members, the import of their modules and rows, and the aggregation of their replies.
+//!
+//! # A method table
 //! - [`catalogue::Catalogue`]: domains → modules → namespaces → types → methods, each level a contiguous range of the
-//!   next, all text in arenas. Indices ([`ids`]) stay valid until modules unloaded long ago are forgotten; then all that
-//!   is kept is renumbered.
-//! - [`live::Live`]: the agent's rows by [`redial_protocol::ids::RowId`]: wanted, state, calls, rate, sparkline.
-//! - [`histograms::Histograms`]: the histogram of the one timed method that is looked at, and those that were marked.
-//! - [`callers::Callers`]: who calls it.
+//!   next, all text in arenas. Indices ([`ids`]) stay valid until modules unloaded long ago are forgotten, which
+//!   renumbers the others.
+//! - [`live::Live`]: the agents' rows by [`redial_protocol::ids::RowId`]: wanted level, state, calls, rate, sparkline.
 //! - [`list::List`]: the flat table after filter and sorting; [`tree::Tree`]: the same methods as expandable rows.
 //! - [`selection::Selection`]: survives filtering, sorting and updates, because it names methods, not positions.
-//! - [`connection::Connection::dial`] is what a knob shows of one method, [`connection::Connection::group`] of many.
+//! - [`method_table::MethodTable::dial`] is the knob of one method, [`method_table::MethodTable::group`] that of many.
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 

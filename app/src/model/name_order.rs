@@ -62,7 +62,11 @@ impl NameOrderedSet {
     /// Returns the set after methods were renumbered, materialized to the same extent.
     pub fn renumbered(&self, to: &Renumbering, catalogue: &Catalogue) -> NameOrderedSet {
         let methods = to.bits(&self.methods, catalogue.len());
-        if self.all_processed { NameOrderedSet::new(methods, catalogue) } else { self.rebuilt(methods, catalogue) }
+        if self.all_processed {
+            NameOrderedSet::new(methods, catalogue)
+        } else {
+            self.rebuilt(methods, catalogue)
+        }
     }
 
     /// Materializes the rest; the catalogue must be unchanged.
@@ -153,7 +157,8 @@ impl NameOrderedSet {
     pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
         let (owner, _) = catalogue.name_place(method);
         let owner_of = |start: u32| catalogue.name_place(MethodIx(start)).0;
-        let last_of = |part: &TypeMethods| owner_of(self.side_by_side(part).last().copied().unwrap_or(part.start));
+        let last_of =
+            |part: &TypeMethods| owner_of(self.side_by_side(part).last().copied().unwrap_or(part.start));
         let part = self.types.partition_point(|part| last_of(part) < owner);
         if part == self.types.len() && !self.is_materialized() {
             return NameOrderedSet::new(self.methods.clone(), catalogue).place_near(method, catalogue);

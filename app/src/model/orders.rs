@@ -77,7 +77,8 @@ pub fn orders(
     reach: ChangeScope,
     left_out: &BitSet,
 ) -> Result<Vec<Order>, String> {
-    let mut made = OrderBuilder { catalogue, left_out, by_name: false, orders: Vec::new(), known: HashSet::new() };
+    let mut made =
+        OrderBuilder { catalogue, left_out, by_name: false, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
         match reach {
             ChangeScope::Copies => made.add(*level, set, reach)?,
@@ -106,7 +107,8 @@ pub fn orders_for_later(
     wishes: &[WantedLevel],
     left_out: &BitSet,
 ) -> Result<Vec<Order>, String> {
-    let mut made = OrderBuilder { catalogue, left_out, by_name: true, orders: Vec::new(), known: HashSet::new() };
+    let mut made =
+        OrderBuilder { catalogue, left_out, by_name: true, orders: Vec::new(), known: HashSet::new() };
     for (level, set) in wishes {
         made.add(*level, set, ChangeScope::Everywhere)?;
     }

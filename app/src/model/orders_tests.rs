@@ -8,8 +8,8 @@ use crate::model::catalogue::synthetic::PseudoRandom;
 use crate::model::catalogue::tests::{large, method, small};
 
 fn patterns(catalogue: &Catalogue, set: MethodSet) -> Vec<String> {
-    let orders =
-        orders(catalogue, &[(Level::Count, set)], ChangeScope::Copies, &BitSet::default()).expect("not too many");
+    let orders = orders(catalogue, &[(Level::Count, set)], ChangeScope::Copies, &BitSet::default())
+        .expect("not too many");
     assert!(orders.iter().all(|order| order.level == Level::Count && order.copy.is_none()));
     orders.into_iter().map(|order| order.pattern).collect()
 }
@@ -164,12 +164,14 @@ fn a_module_id_selects_one_of_several_copies() {
         let mut methods = module.methods.clone().map(MethodIx);
         MethodSet::one(methods.find(|method| catalogue.method_name(*method) == "Add").expect("there"))
     };
-    let [one] = &orders(&catalogue, &count(add(first)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
+    let [one] =
+        &orders(&catalogue, &count(add(first)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
     else {
         panic!("one")
     };
     assert_eq!((one.pattern.as_str(), one.copy), ("Copied!0x06000001", Some(first.key.module_id)));
-    let [one] = &orders(&catalogue, &count(add(newer)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
+    let [one] =
+        &orders(&catalogue, &count(add(newer)), ChangeScope::Copies, &BitSet::default()).expect("one")[..]
     else {
         panic!("one")
     };

@@ -11,9 +11,9 @@ pub enum Arrangement {
     #[default]
     Merged,
     /// As one list, with a row for each process that has the method.
-    Apart,
+    Separate,
     /// Side by side, with one column each.
-    Beside,
+    SideBySide,
 }
 
 /// The chosen processes and their fleet.

@@ -94,11 +94,7 @@ fn keeps_some_rows_of_short_lived_processes() {
         processes.apply(changes(vec![row(pid, "csc", launch.clone())], vec![gone]));
     }
     let stand = visible(&processes);
-    assert_eq!(
-        stand[..3],
-        [(1, ""), (2, "ended"), (979, "ended")],
-        "the original rows, then the newest"
-    );
+    assert_eq!(stand[..3], [(1, ""), (2, "ended"), (979, "ended")], "the original rows, then the newest");
     assert_eq!(stand.len(), 2 + SHORT_LIVED_ROWS + 1);
     assert_eq!(stand.last(), Some(&(999, "new")));
     assert_eq!(processes.ended.len(), 1 + SHORT_LIVED_ROWS);

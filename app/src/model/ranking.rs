@@ -5,7 +5,7 @@ use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::catalogue::module_removal::Renumbering;
 use super::ids::MethodIx;
-use super::list::{SortKey, Sort};
+use super::list::{Sort, SortKey};
 use super::live::{Live, LiveRow};
 use redial_protocol::ids::RowId;
 use redial_protocol::state::CopyState;

@@ -87,7 +87,11 @@ impl Series {
                 return if self.ended { f32::NAN } else { 0.0 };
             }
             let recorded = tick + LENGTH as u64 > self.last;
-            if recorded { self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0) } else { 0.0 }
+            if recorded {
+                self.ring.get((tick % LENGTH as u64) as usize).copied().unwrap_or(0.0)
+            } else {
+                0.0
+            }
         })
     }
 }

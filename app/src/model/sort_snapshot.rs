@@ -4,7 +4,7 @@
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::ids::{MethodIx, Node};
-use super::list::{SortKey, Sort};
+use super::list::{Sort, SortKey};
 use super::live::{Live, LiveRow};
 use super::ranking;
 use crate::text::times::TimeColumn;
@@ -46,7 +46,8 @@ impl SortSnapshot {
         at: Duration,
     ) -> bool {
         let rows = if sort.key == SortKey::Name { 0 } else { live.rows_edition() };
-        let now = SnapshotInputs { sort, visible: edition, numbers: (rows, ranking::numbers(sort.key, live)), at };
+        let now =
+            SnapshotInputs { sort, visible: edition, numbers: (rows, ranking::numbers(sort.key, live)), at };
         self.due = None;
         if let Some(before) = self.taken.filter(|before| (before.sort, before.visible) == (sort, edition)) {
             if before.numbers == now.numbers || held {

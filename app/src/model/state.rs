@@ -2,15 +2,15 @@
 
 use super::connection::{Connection, Status};
 use super::fleet::Settled;
+use super::ids::SubjectId;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_table::{MethodTable, Shape};
-use super::program_output::ProgramOutput;
-use super::processes::Processes;
 use super::process_choice::ProcessChoice;
+use super::processes::Processes;
+use super::program_output::ProgramOutput;
 use super::subject::Subject;
-use super::ids::SubjectId;
-use super::update::{LaunchUpdate, Now, Retry, ConnectionUpdate, Update};
+use super::update::{ConnectionUpdate, LaunchUpdate, Now, Retry, Update};
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,8 +128,9 @@ impl Model {
             }
             None => {}
         }
-        settled.more |= self.list().is_some_and(|table| table.shape == Shape::List && table.list.has_pending_work());
-        self.line_up();
+        settled.more |=
+            self.list().is_some_and(|table| table.shape == Shape::List && table.list.has_pending_work());
+        self.align_rows();
         settled
     }
 
@@ -182,7 +183,7 @@ impl Model {
 
     /// Returns the shown connections that waited for an agent that is there now, and marks them as
     /// connecting.
-    pub fn met_agent(&mut self) -> Vec<ConnectionId> {
+    pub fn take_newly_reachable(&mut self) -> Vec<ConnectionId> {
         let current = self.current.and_then(SubjectId::process);
         let is_shown = |connection: &&mut Connection| connection.in_fleet || Some(connection.id) == current;
         let mut met = Vec::new();
@@ -312,7 +313,11 @@ impl Model {
         for connection in self.connections.values_mut().filter(|one| gone.contains(&one.process)) {
             if connection.session.status.retry() == Some(Retry::WithAgent) {
                 let why = format!("process {} has ended", connection.process.pid);
-                connection.apply(vec![ConnectionUpdate::Lost { why, retry: Retry::Never }], &mut self.log, now);
+                connection.apply(
+                    vec![ConnectionUpdate::Lost { why, retry: Retry::Never }],
+                    &mut self.log,
+                    now,
+                );
             }
         }
     }

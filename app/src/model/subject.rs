@@ -3,7 +3,7 @@
 use super::connection::{Connection, Status};
 use super::cost::CostEstimate;
 use super::fleet::Fleet;
-use super::ids::{SubjectId, MethodIx, Node, Ticket};
+use super::ids::{MethodIx, Node, SubjectId, Ticket};
 use super::method_set::MethodSet;
 use super::method_table::{MethodTable, Targets};
 use super::update::RefusedRequest;

@@ -2,8 +2,8 @@
 
 use super::catalogue::{Catalogue, Module};
 use super::ids::MethodIx;
-use super::subject::Subject;
 use super::ids::SubjectId;
+use super::subject::Subject;
 use redial_protocol::limits::MAX_SUGGESTIONS;
 use redial_protocol::pattern::{Pattern, suggestions};
 use std::collections::HashSet;

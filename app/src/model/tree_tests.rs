@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::catalogue::tests::{large, method, small};
-use crate::model::selection::{SelectionMode, Selection};
+use crate::model::selection::{Selection, SelectionMode};
 
 fn label(catalogue: &Catalogue, node: Node) -> String {
     let parameters = match node {

@@ -5,13 +5,13 @@ use super::catalogue::builder::{Batch, NameOrder};
 use super::histograms::HistogramAnswer;
 use super::ids::{ConnectionId, Ticket};
 use super::processes::ProcessChanges;
-use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::{DialReport, PlanReport};
+use redial_protocol::slowest_calls::RowSlowestCalls;
 use std::time::Duration;
 
 /// The current time, as the model's owner reads it.
@@ -131,7 +131,7 @@ pub enum ConnectionUpdate {
     /// The histogram of a row, or why there is none.
     Histogram(RowId, HistogramAnswer),
     /// The slowest calls of a row; absent without a condition for them.
-    KeptCalls(RowId, Option<Box<RowSlowestCalls>>),
+    SlowestCalls(RowId, Option<Box<RowSlowestCalls>>),
     /// The callers of a row's method, or why they are unknown.
     Callers(RowId, callers::CallersAnswer),
     /// The standing orders, and the number of changes that can be undone.

@@ -4,10 +4,10 @@
 use super::Model;
 use super::catalogue::module_removal::Renumbering;
 use super::ids::Node;
-use super::method_table::{MethodTable, Shape};
-use super::subject::Subject;
-use super::missing_reason::MissingReason;
 use super::ids::SubjectId;
+use super::method_table::{MethodTable, Shape};
+use super::missing_reason::MissingReason;
+use super::subject::Subject;
 
 /// The rows on screen as one process has them.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +115,7 @@ impl Model {
         if let Some(table) = self.list_owner_id().and_then(|id| self.table_mut(id)) {
             change(table);
         }
-        self.line_up();
+        self.align_rows();
     }
 
     /// Returns the rows on screen as a process, or the fleet, has them.
@@ -130,7 +130,7 @@ impl Model {
     }
 
     /// Side by side, aligns the visible columns with their common rows.
-    pub(super) fn line_up(&mut self) {
+    pub(super) fn align_rows(&mut self) {
         if !self.is_beside() {
             return;
         }
@@ -138,7 +138,7 @@ impl Model {
         let in_sight = self.several.in_sight.iter().copied();
         for id in in_sight.chain(self.current.and_then(SubjectId::process)) {
             if let Some(theirs) = self.connections.get_mut(&id) {
-                fleet.line_up(theirs);
+                fleet.align_rows(theirs);
             }
         }
     }

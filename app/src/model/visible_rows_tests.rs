@@ -4,9 +4,9 @@ use super::*;
 use crate::model::catalogue::copies::tests::{Row, copy, made};
 use crate::model::connection::tests::{facts, now};
 use crate::model::ids::{ConnectionId, MethodIx};
-use crate::model::list::{Filter, SortKey, Sort};
-use crate::model::selection::SelectionMode;
+use crate::model::list::{Filter, Sort, SortKey};
 use crate::model::process_choice::Arrangement;
+use crate::model::selection::SelectionMode;
 use crate::model::update::{ConnectionUpdate, Update};
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
@@ -88,15 +88,14 @@ fn selected(model: &Model, id: impl Into<SubjectId>) -> Vec<String> {
     let copy = |method| {
         let place = table.catalogue.place(table.catalogue.module_of(method));
         let place = place.filter(|_| !table.catalogue.is_merged());
-        table.catalogue.full_name(method).text
-            + &place.map_or(String::new(), |place| format!(" {place}"))
+        table.catalogue.full_name(method).text + &place.map_or(String::new(), |place| format!(" {place}"))
     };
     table.targets().iter().map(copy).collect()
 }
 
 #[test]
 fn columns_share_rows_and_have_blanks() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let [go, add, clear, run] = NAMES;
     assert_eq!(names(&pane(&model, FIRST)), [go, add, clear, "-"]);
     assert_eq!(names(&pane(&model, SECOND)), ["-", add, clear, run]);
@@ -115,7 +114,7 @@ fn columns_share_rows_and_have_blanks() {
 
 #[test]
 fn blanks_have_reasons() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let lack = |model: &Model, id: ConnectionId| model.lines(id.into()).expect("it is there").lack();
     assert_eq!([FIRST, SECOND].map(|id| lack(&model, id)), [MissingReason::Unloaded; 2]);
     let connection = model.connections.get_mut(&FIRST).expect("it was chosen");
@@ -127,12 +126,15 @@ fn blanks_have_reasons() {
     connection.table.catalogue = Default::default();
     settle(&mut model);
     assert_eq!(lack(&model, FIRST), MissingReason::Unread, "its catalogue is still loading");
-    assert_eq!(MissingReason::Unread.sentence("shop", "A.B"), "shop may have A.B; its methods are still loading");
+    assert_eq!(
+        MissingReason::Unread.sentence("shop", "A.B"),
+        "shop may have A.B; its methods are still loading"
+    );
 }
 
 #[test]
 fn shared_rows_sort_by_sums() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let calls = |model: &mut Model, id, name: &str, number, calls| {
         let catalogue = &model.connections[&id].table.catalogue;
         let mut methods = (0..catalogue.len() as u32).map(MethodIx);
@@ -168,7 +170,7 @@ fn shared_rows_sort_by_sums() {
 
 #[test]
 fn trees_are_aligned_too() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     model.change_list(|list| list.shape = Shape::Tree);
     settle(&mut model);
     for _ in 0..4 {
@@ -191,7 +193,7 @@ fn trees_are_aligned_too() {
 
 #[test]
 fn a_selection_applies_to_each_process_at_once() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let [go, add, clear, run] = NAMES;
     pick(&mut model, add, SelectionMode::Replace);
     assert_eq!((selected(&model, FIRST), selected(&model, SECOND)), (vec![add.into()], vec![add.into()]));
@@ -214,7 +216,7 @@ fn a_selection_applies_to_each_process_at_once() {
 
 #[test]
 fn rows_stay_aligned_when_modules_come_and_go() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let [go, add, clear, run] = NAMES;
     pick(&mut model, add, SelectionMode::Replace);
     let first = model.connections.get_mut(&FIRST).expect("a process");
@@ -236,7 +238,7 @@ fn rows_stay_aligned_when_modules_come_and_go() {
 
 #[test]
 fn copies_in_one_process_are_one_row_there() {
-    let mut model = two(Arrangement::Beside);
+    let mut model = two(Arrangement::SideBySide);
     let own = |index, domain| (copy(index, "Shop", "shop", &[domain]), &SHOP[..]);
     let first = model.connections.get_mut(&FIRST).expect("a process");
     first.table.catalogue = made(&["One", "Two"], &[own(5, 1), own(6, 2)]);
@@ -255,24 +257,24 @@ fn the_selection_survives_every_arrangement() {
     let both = [format!("{add} in shop (1)"), format!("{add} in shop (2)")];
     let mut model = two(Arrangement::Merged);
     pick(&mut model, add, SelectionMode::Replace);
-    arrange(&mut model, Arrangement::Apart);
+    arrange(&mut model, Arrangement::Separate);
     assert_eq!(selected(&model, SubjectId::Fleet), both, "a merged row represents all of them");
     arrange(&mut model, Arrangement::Merged);
     assert_eq!(selected(&model, SubjectId::Fleet), [add]);
     assert_eq!(model.list().and_then(MethodTable::focus_place), Some(1), "keys continue from there");
-    arrange(&mut model, Arrangement::Beside);
+    arrange(&mut model, Arrangement::SideBySide);
     assert_eq!((selected(&model, FIRST), selected(&model, SECOND)), (vec![add.into()], vec![add.into()]));
     // Side by side, keys act on one of them.
     model.focus(SECOND);
-    arrange(&mut model, Arrangement::Apart);
+    arrange(&mut model, Arrangement::Separate);
     assert_eq!(selected(&model, SubjectId::Fleet), both[1..]);
-    arrange(&mut model, Arrangement::Beside);
+    arrange(&mut model, Arrangement::SideBySide);
     assert_eq!((model.current, selected(&model, SECOND)), (Some(SECOND.into()), vec![add.to_owned()]));
     // A selected row that is blank in the focused process is selected where it exists.
     pick(&mut model, go, SelectionMode::Replace);
-    arrange(&mut model, Arrangement::Apart);
+    arrange(&mut model, Arrangement::Separate);
     assert_eq!(selected(&model, SubjectId::Fleet), [go]);
-    arrange(&mut model, Arrangement::Beside);
+    arrange(&mut model, Arrangement::SideBySide);
     assert_eq!(model.current, Some(FIRST.into()), "a process that has it is shown");
     arrange(&mut model, Arrangement::Merged);
     assert_eq!(selected(&model, SubjectId::Fleet), [go]);
@@ -288,11 +290,11 @@ fn selected_groups_survive_every_arrangement() {
     model.change_list(|list| list.click(root, SelectionMode::Replace));
     let all = selected(&model, SubjectId::Fleet);
     assert_eq!(all.len(), 4);
-    arrange(&mut model, Arrangement::Apart);
+    arrange(&mut model, Arrangement::Separate);
     let selection = &model.fleet().expect("several").table.selection;
     assert!(selection.contains(Node::Domain(0)) && selection.contains(Node::Domain(1)));
     assert_eq!(selected(&model, SubjectId::Fleet).len(), 6, "one per process");
-    arrange(&mut model, Arrangement::Beside);
+    arrange(&mut model, Arrangement::SideBySide);
     assert_eq!((selected(&model, FIRST).len(), selected(&model, SECOND).len()), (3, 3));
     arrange(&mut model, Arrangement::Merged);
     assert_eq!(selected(&model, SubjectId::Fleet), all);

@@ -1,11 +1,11 @@
 //! Formats the results of changes and plans as text.
 #![forbid(unsafe_code)]
 
-use super::json::LetGoJson;
+use super::json::ReleasedJson;
 use super::table::{Table, number, text, wide};
+use crate::model::cost::CostEstimate;
 use crate::text::words::printable;
 use crate::text::words::{self, grouped};
-use crate::model::cost::CostEstimate;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -117,8 +117,8 @@ pub fn planned(
 }
 
 /// Formats the end of held dials.
-pub fn let_go(gone: &LetGoJson) -> String {
-    let LetGoJson { pid, reverted, stay, remaining } = *gone;
+pub fn released(gone: &ReleasedJson) -> String {
+    let ReleasedJson { pid, reverted, stay, remaining } = *gone;
     let mut parts = Vec::new();
     if reverted > 0 {
         parts.push(format!("{} reverted to the original IL", words::methods(reverted)));
@@ -160,7 +160,11 @@ fn refusals(
         if *reason == Reason::Shared {
             let refused = shared.iter().filter(|module| !module.accepted);
             lines.extend(refused.map(|module| {
-                format!("  {} is one copy shared by AppDomains {}", printable(&module.module), domains(module))
+                format!(
+                    "  {} is one copy shared by AppDomains {}",
+                    printable(&module.module),
+                    domains(module)
+                )
             }));
         }
     }
@@ -190,60 +194,7 @@ fn domains(module: &SharedModule) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-
-    /// Returns a report with these refusals.
-    pub fn report(matched: u64, accepted: u64, refused: &[(Reason, u64)]) -> DialReport {
-        let method = |(reason, index): (Reason, u64)| RefusedMethod {
-            method: format!("Shop!Shop.Cart.M{index}()"),
-            reason,
-            hresult: if reason == Reason::Hresult { 0x8013_1371 } else { 0 },
-        };
-        DialReport {
-            matched,
-            accepted,
-            refused_by_reason: refused.to_vec(),
-            refused: refused
-                .iter()
-                .flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i)))
-                .map(method)
-                .collect(),
-            ..DialReport::default()
-        }
-    }
-
-    /// Returns a module that four AppDomains share.
-    pub fn shared(accepted: bool) -> SharedModule {
-        SharedModule {
-            module: "Shop.Common".into(),
-            methods: 2,
-            domains: vec!["A".into(), "B\u{1b}".into()],
-            more_domains: 2,
-            accepted,
-        }
-    }
-
-    /// Returns a plan with values in every field.
-    pub fn plan() -> PlanReport {
-        let from = report(9, 0, &[(Reason::Shared, 1)]);
-        PlanReport {
-            per_order: vec![9, 0],
-            matched: 9,
-            to_request: 4,
-            to_revert: 1,
-            to_adjust: 1,
-            unchanged: 1,
-            bodyless: 1,
-            refused_by_reason: from.refused_by_reason,
-            refused: from.refused,
-            shared: vec![shared(false)],
-            generic: 2,
-            expected_us: 1_250,
-            expected_clr_bytes: 6_000,
-            expected_agent_bytes: 512,
-            warnings: vec!["mind\nthe gap".into()],
-            unmatched: vec![1],
-        }
-    }
+    use crate::text::fixtures::{plan, report, shared};
 
     /// Returns a prediction for two dials.
     pub fn estimate() -> CostEstimate {
@@ -303,7 +254,7 @@ pub mod tests {
 
     #[test]
     fn reports_the_end_of_held_dials() {
-        let text = |reverted, stay, remaining| let_go(&LetGoJson { pid: 9, reverted, stay, remaining });
+        let text = |reverted, stay, remaining| released(&ReleasedJson { pid: 9, reverted, stay, remaining });
         assert_eq!(text(0, 0, 0), "off: no dial was held any more");
         assert_eq!(text(1, 0, 0), "off: 1 method reverted to the original IL");
         assert_eq!(

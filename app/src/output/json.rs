@@ -3,30 +3,30 @@
 #![forbid(unsafe_code)]
 
 use crate::model::dials::DialledCopy;
-use redial_protocol::slowest_calls::{SlowCall, RowSlowestCalls};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
 use redial_protocol::message::Instance;
+use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 use redial_protocol::state::CopyState;
 use serde::{Serialize, Serializer};
 
 mod agent;
 mod budget;
 mod callers;
+mod changes;
 mod fields;
 mod il;
 mod modules;
-mod changes;
 
 pub use agent::AgentJson;
 pub use budget::{BudgetJson, CostBudgetJson};
 pub use callers::CallersJson;
+pub use changes::{DialledJson, FollowJson, PlanJson, ReleasedJson, UndoneJson};
 pub use fields::{ControlJson, hex, module_id, token};
 use fields::{OptionsJson, lossy_float};
 pub use il::IlJson;
 pub use modules::ModulesJson;
-pub use changes::{DialledJson, FollowJson, LetGoJson, PlanJson, UndoneJson};
 
 /// The runtime of a process.
 #[derive(Debug, Serialize)]

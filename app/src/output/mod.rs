@@ -1,13 +1,14 @@
 //! Output to stdout and stderr: tables, JSON and sentences. This module makes no decisions and must not depend on wire
 //! messages other than the rows it prints.
 
+pub mod changes;
 #[cfg(windows)]
 mod console;
 pub mod json;
 pub mod table;
-pub mod changes;
 
 use crate::exit::{Exit, Failure};
+pub use crate::stderr::sentence;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
@@ -94,11 +95,6 @@ fn write_failure(error: io::Error) -> Failure {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::new(Exit::Failed, format!("cannot write the output: {error}")),
     }
-}
-
-/// Prints a sentence on one line of stderr. Ignores a closed stderr.
-pub fn sentence(text: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "redial: {}", crate::text::words::one_line(&text.to_string()));
 }
 
 /// Returns the width of the terminal, or `None` if stdout is not a terminal, so that scripts get whole names.

@@ -1,6 +1,7 @@
 //! Text tables: aligned columns, right-aligned numbers, fitted to the width of a terminal if there is one.
 #![forbid(unsafe_code)]
 
+use crate::text::width::{cut_middle, pad_left, pad_right, width as text_width};
 use crate::text::words::printable;
 
 /// The alignment of a column's cells.
@@ -164,11 +165,11 @@ impl Table {
 
     /// Returns the full width of each column.
     fn widths(&self, short: bool) -> Vec<usize> {
-        let least = |column: &TableColumn| column.heading(short).chars().count().max(column.least);
+        let least = |column: &TableColumn| text_width(column.heading(short)).max(column.least);
         let mut widths: Vec<usize> = self.columns.iter().map(least).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
+                *width = (*width).max(text_width(cell));
             }
         }
         widths
@@ -205,8 +206,8 @@ impl Table {
                 _ => cut_middle(cell, width),
             };
             match column.align {
-                Align::Left => line.push_str(&format!("{cell:<width$}")),
-                Align::Right => line.push_str(&format!("{cell:>width$}")),
+                Align::Left => line.push_str(&pad_right(&cell, width)),
+                Align::Right => line.push_str(&pad_left(&cell, width)),
             }
             line.push_str(&" ".repeat(GAP));
         }
@@ -225,7 +226,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if text_width(line) + 1 + text_width(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -233,19 +234,6 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Shortens text to `width` characters by replacing its middle with `…`.
-pub fn cut_middle(text: &str, width: usize) -> String {
-    let length = text.chars().count();
-    if length <= width {
-        return text.to_owned();
-    }
-    let kept = width.saturating_sub(1);
-    let tail = kept * 2 / 3; // the end of a qualified name identifies it better than its start
-    let head: String = text.chars().take(kept - tail).collect();
-    let end: String = text.chars().skip(length - tail).collect();
-    format!("{head}…{end}")
 }
 
 /// Shortens a method's name to `width` characters by removing its assembly, its parameters, or both, and then its
@@ -257,7 +245,7 @@ fn cut_name(name: &str, width: usize) -> String {
     let short = parts.map_or_else(|| name.to_owned(), |(before, _)| format!("{before}(…)"));
     let shorter =
         [Some(name.to_owned()), without_assembly(name), Some(short.clone()), without_assembly(&short)];
-    let fitting = shorter.into_iter().flatten().find(|name| name.chars().count() <= width);
+    let fitting = shorter.into_iter().flatten().find(|name| text_width(name) <= width);
     fitting.unwrap_or_else(|| cut_middle(short.split_once('!').map_or(&*short, |(_, rest)| rest), width))
 }
 

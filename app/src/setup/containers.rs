@@ -7,10 +7,8 @@ use super::unix;
 /// The folder of the library inside a container.
 const INSIDE: &str = "/opt/redial";
 
-const REACH: &str =
-    "Afterwards, run redial ps as root on the host, or inside the container";
-const LIBC: &str =
-    "The image must use glibc (Debian, Ubuntu, RHEL, …, not Alpine) and this machine's processor architecture.";
+const REACH: &str = "Afterwards, run redial ps as root on the host, or inside the container";
+const LIBC: &str = "The image must use glibc (Debian, Ubuntu, RHEL, …, not Alpine) and this machine's processor architecture.";
 
 /// Returns options for `docker run` and `docker create`, and a note about compose files.
 pub fn docker(agent: String) -> Recipe {

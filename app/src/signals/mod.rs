@@ -12,7 +12,7 @@ mod system;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use remainder::Remainder;
-pub use system::{Forwarding, ask_to_end, kill, left_of, make_askable};
+pub use system::{Forwarding, kill, lead_process_group, remainder_of, terminate};
 
 /// Catches Ctrl-C. The first one only calls the functions passed to `deliver_to`. The second one exits with code 130.
 #[derive(Clone, Default)]

@@ -99,7 +99,7 @@ impl Forwarding {
 
 /// Prepares a command whose child will be asked to end: the child leads its own process group, so that its own children
 /// are asked, too. Otherwise a launcher (`dotnet run`, a shell script) would end and leave its program behind.
-pub fn make_askable(command: &mut Command) {
+pub fn lead_process_group(command: &mut Command) {
     command.process_group(0);
 }
 
@@ -107,7 +107,7 @@ pub fn make_askable(command: &mut Command) {
 ///
 /// # Errors
 /// When this user may not send the child signals.
-pub fn ask_to_end(child: &Child) -> io::Result<()> {
+pub fn terminate(child: &Child) -> io::Result<()> {
     signal_group(child, libc::SIGTERM)
 }
 
@@ -123,7 +123,7 @@ pub fn kill(child: &mut Child) -> io::Result<()> {
 ///
 /// # Errors
 /// When the system cannot tell.
-pub fn left_of(child: &mut Child) -> io::Result<Remainder> {
+pub fn remainder_of(child: &mut Child) -> io::Result<Remainder> {
     if !has_ended(child)? {
         return Ok(Remainder::Child);
     }
@@ -240,7 +240,7 @@ mod tests {
         for (script, says) in [(polite, "closed\n"), (stubborn, "")] {
             let mut command = Command::new("sh");
             command.args(["-c", script]).stdout(Stdio::piped());
-            make_askable(&mut command);
+            lead_process_group(&mut command);
             let mut child = command.spawn().expect("sh");
             let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
             let mut line = String::new();
@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(line, "ready\n");
             match says {
                 "" => kill(&mut child).expect("it can be killed"),
-                _ => ask_to_end(&child).expect("it can be asked"),
+                _ => terminate(&child).expect("it can be asked"),
             }
             // Every process that still lives keeps the pipe open.
             let mut rest = String::new();
@@ -265,23 +265,23 @@ mod tests {
         let script = "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 0.05; done' & wait";
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::piped());
-        make_askable(&mut command);
+        lead_process_group(&mut command);
         let mut child = command.spawn().expect("sh");
         let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         output.read_line(&mut line).expect("readable");
-        assert_eq!(left_of(&mut child).expect("known"), Remainder::Child);
-        ask_to_end(&child).expect("it can be asked");
-        while left_of(&mut child).expect("known") == Remainder::Child {
+        assert_eq!(remainder_of(&mut child).expect("known"), Remainder::Child);
+        terminate(&child).expect("it can be asked");
+        while remainder_of(&mut child).expect("known") == Remainder::Child {
             std::thread::yield_now();
         }
         // The program and its current `sleep`.
-        assert!(matches!(left_of(&mut child), Ok(Remainder::Others(1..))));
+        assert!(matches!(remainder_of(&mut child), Ok(Remainder::Others(1..))));
         kill(&mut child).expect("it can be killed");
         let mut rest = String::new();
         output.read_to_string(&mut rest).expect("readable");
         let status = loop {
-            match left_of(&mut child).expect("known") {
+            match remainder_of(&mut child).expect("known") {
                 Remainder::Nobody(status) => break status,
                 _ => std::thread::yield_now(),
             }

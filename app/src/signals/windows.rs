@@ -45,7 +45,7 @@ unsafe extern "system" fn call(event: u32) -> i32 {
 }
 
 /// Prepares a command whose child will be asked to end.
-pub fn make_askable(command: &mut std::process::Command) {
+pub fn lead_process_group(command: &mut std::process::Command) {
     std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
 }
 
@@ -54,7 +54,7 @@ pub fn make_askable(command: &mut std::process::Command) {
 ///
 /// # Errors
 /// When this program shares no console with the child.
-pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
+pub fn terminate(child: &std::process::Child) -> io::Result<()> {
     // SAFETY: GenerateConsoleCtrlEvent takes two numbers. The child leads the group with its own id.
     match unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, child.id()) } {
         0 => Err(io::Error::last_os_error()),
@@ -66,7 +66,7 @@ pub fn ask_to_end(child: &std::process::Child) -> io::Result<()> {
 ///
 /// # Errors
 /// When the system cannot tell.
-pub fn left_of(child: &mut std::process::Child) -> io::Result<Remainder> {
+pub fn remainder_of(child: &mut std::process::Child) -> io::Result<Remainder> {
     Ok(child.try_wait()?.map_or(Remainder::Child, Remainder::Nobody))
 }
 

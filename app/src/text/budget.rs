@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::words;
-use redial_protocol::cost::{CostBudget, BudgetStep};
+use redial_protocol::cost::{BudgetStep, CostBudget};
 use redial_protocol::level::Level;
 
 /// The sentence without a budget.
@@ -38,7 +38,9 @@ pub fn effects(budget: &CostBudget) -> Vec<String> {
             words::them(budget.spared)
         ));
     }
-    lines.extend(budget.problem.as_ref().map(|why| format!("the budget cannot be kept: {}", words::one_line(why))));
+    lines.extend(
+        budget.problem.as_ref().map(|why| format!("the budget cannot be kept: {}", words::one_line(why))),
+    );
     lines
 }
 
@@ -87,7 +89,10 @@ mod tests {
             summary(&budget()),
             "budget: all dials together may cost 5 % of a processor; they cost 1.3 %"
         );
-        assert!(summary(&CostBudget { cost: None, ..budget() }).ends_with("of a processor; their cost is not known yet"));
+        assert!(
+            summary(&CostBudget { cost: None, ..budget() })
+                .ends_with("of a processor; their cost is not known yet")
+        );
         assert!(effects(&budget()).is_empty());
         let all = CostBudget {
             stepped: 1,

@@ -32,7 +32,7 @@ pub fn kind(who: &CallOrigin) -> &'static str {
 pub const OTHERS: &str = "others";
 
 /// Explains [`OTHERS`].
-pub fn others_are() -> String {
+pub fn others_note() -> String {
     format!(
         "others: calls beyond {MAX_CALL_SITES} call sites on one thread, or for which the agent ran out of memory"
     )
@@ -52,7 +52,10 @@ mod tests {
         let dynamic = |name: &str| CallOrigin::Dynamic { name: name.into() };
         assert_eq!(name(&dynamic("Made")), "Made (generated at run time)");
         assert_eq!(name(&dynamic("")), "a method generated at run time");
-        assert_eq!((name(&CallOrigin::Native), kind(&CallOrigin::Native)), ("the runtime or native code".into(), "native"));
+        assert_eq!(
+            (name(&CallOrigin::Native), kind(&CallOrigin::Native)),
+            ("the runtime or native code".into(), "native")
+        );
         assert_eq!((name(&CallOrigin::Gone), kind(&CallOrigin::Gone)), ("unloaded code".into(), "gone"));
         assert_eq!((share(1, 4), share(0, 0)), (25.0, 0.0));
     }

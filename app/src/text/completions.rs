@@ -63,7 +63,7 @@ pub fn in_words(times: &Times) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::tests::times;
+    use crate::text::fixtures::times;
 
     #[test]
     fn lists_known_values() {

@@ -5,6 +5,10 @@
 pub mod budget;
 pub mod callers;
 pub mod completions;
+pub mod diagnostics;
+#[cfg(test)]
+pub mod fixtures;
 pub mod slowest_calls;
 pub mod times;
+pub mod width;
 pub mod words;

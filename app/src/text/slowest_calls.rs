@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::words;
-use redial_protocol::slowest_calls::{SlowCall, RowSlowestCalls};
 use redial_protocol::order::TimeOptions;
+use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 
 /// Describes the kept calls: `calls that take longer than 10 ms`.
-pub fn which(options: &TimeOptions) -> String {
+pub fn condition(options: &TimeOptions) -> String {
     match (options.slower_than_ns.map(words::round_duration), options.failed_only) {
         (None, false) => "no calls".to_owned(),
         (Some(than), false) => format!("calls that take longer than {than}"),
@@ -17,7 +17,7 @@ pub fn which(options: &TimeOptions) -> String {
 
 /// Returns how many calls met the condition and how many are kept.
 pub fn summary(options: &TimeOptions, kept: &RowSlowestCalls) -> String {
-    let which = which(options);
+    let which = condition(options);
     let listed = kept.calls.len() as u64;
     let missed = match kept.missed {
         0 => String::new(),
@@ -66,7 +66,10 @@ mod tests {
             exception: exception.map(str::to_owned),
         };
         let kept = |calls: usize, met, missed| {
-            summary(&options, &RowSlowestCalls { row: RowId(0), calls: vec![call(None, false); calls], met, missed })
+            summary(
+                &options,
+                &RowSlowestCalls { row: RowId(0), calls: vec![call(None, false); calls], met, missed },
+            )
         };
         assert_eq!(kept(0, 0, 0), "calls that take longer than 10 ms: none so far");
         assert_eq!(kept(0, 3, 0), "calls that take longer than 10 ms: 3, none in the last five minutes");
@@ -76,7 +79,7 @@ mod tests {
                 .ends_with("1,234, the 16 longest of the last minutes; 2 more were not recorded")
         );
         let both = TimeOptions { failed_only: true, ..options };
-        assert_eq!(which(&both), "calls that take longer than 10 ms and end with an exception");
+        assert_eq!(condition(&both), "calls that take longer than 10 ms and end with an exception");
         let ended = [call(None, false), call(None, true), call(Some("A.B"), true)];
         assert_eq!(ended.each_ref().map(outcome), ["returned", "an exception of unknown type", "A.B"]);
         assert_eq!(thread(&ended[0]), "thread unknown");

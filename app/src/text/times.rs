@@ -146,7 +146,7 @@ pub fn share(part: u64, all: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::dials::tests::times;
+    use crate::text::fixtures::times;
 
     #[test]
     fn lists_known_values() {
@@ -163,10 +163,7 @@ mod tests {
     fn explains_the_precision_of_percentiles() {
         let text = resolution(Some(10_000_000), Some(35_000));
         assert!(text.starts_with("At most 2 % off, "), "{text}");
-        assert!(
-            text.contains("a clock tick (10 ns): ") && text.ends_with("costs 35 ns per call."),
-            "{text}"
-        );
+        assert!(text.contains("a clock tick (10 ns): ") && text.ends_with("costs 35 ns per call."), "{text}");
         let unknown = resolution(None, None);
         assert!(unknown.contains("a clock tick: ") && unknown.ends_with("are equal."), "{unknown}");
     }

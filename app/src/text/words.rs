@@ -63,9 +63,7 @@ pub fn state_means(state: CopyState, level: Option<Level>) -> &'static str {
             Some(Level::Time) => "the running code counts and times its calls",
             _ => "the running code counts or times its calls",
         },
-        CopyState::Reverting => {
-            "off from the next call; some calls still run the instrumented version"
-        }
+        CopyState::Reverting => "off from the next call; some calls still run the instrumented version",
         CopyState::Refused => "nothing was changed",
         CopyState::Failed => "the runtime reported an error; the original code runs",
         CopyState::Lost => "its module or AppDomain was unloaded",

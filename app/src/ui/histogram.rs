@@ -190,7 +190,14 @@ impl Axis {
         nearest.filter(|(_, distance)| *distance <= NEAR).map(|(index, _)| index)
     }
 
-    fn paint_bar(&self, painter: &Painter, plot: Rangef, bar: &HistogramBar, hovered: bool, palette: &Palette) {
+    fn paint_bar(
+        &self,
+        painter: &Painter,
+        plot: Rangef,
+        bar: &HistogramBar,
+        hovered: bool,
+        palette: &Palette,
+    ) {
         let across = self.across(bar);
         if hovered {
             let column = Rect::from_x_y_ranges(across.expand(1.0), plot);

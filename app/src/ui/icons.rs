@@ -18,7 +18,9 @@ pub fn triangle(painter: &Painter, centre: Pos2, way: TriangleDirection, half: f
     let points = match way {
         TriangleDirection::Up => [vec2(-half, half * 0.6), vec2(half, half * 0.6), vec2(0.0, -half * 0.7)],
         TriangleDirection::Down => [vec2(-half, -half * 0.6), vec2(half, -half * 0.6), vec2(0.0, half * 0.7)],
-        TriangleDirection::Right => [vec2(-half * 0.6, -half), vec2(half * 0.7, 0.0), vec2(-half * 0.6, half)],
+        TriangleDirection::Right => {
+            [vec2(-half * 0.6, -half), vec2(half * 0.7, 0.0), vec2(-half * 0.6, half)]
+        }
     };
     painter.add(Shape::convex_polygon(points.map(|point| centre + point).to_vec(), colour, Stroke::NONE));
 }

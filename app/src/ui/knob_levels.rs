@@ -1,10 +1,10 @@
 //! The names of levels around a large knob and in a knob's menu. Levels that are not offered appear, too,
 //! with the reason.
 
+use super::capitalized;
 use super::knob_face::{KnobFace, digit, meaning, why_not};
 use super::knob_paint;
 use super::theme::Palette;
-use super::capitalized;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
     self, Align, Button, FontId, Id, Layout, Modifiers, Popup, Rect, Response, RichText, Sense, TextFormat,
@@ -104,8 +104,9 @@ pub fn entries(ui: &mut Ui, face: &KnobFace<'_>) -> Option<Level> {
             .selected(face.wanted == Some(level))
             .shortcut_text((level as u8).to_string())
             .min_size(vec2(ui.available_width(), 0.0));
-        let response =
-            ui.add_enabled(offered, button).on_disabled_hover_text(capitalized(why_not(level, face.not_offered)));
+        let response = ui
+            .add_enabled(offered, button)
+            .on_disabled_hover_text(capitalized(why_not(level, face.not_offered)));
         // Its digit chooses it, too.
         let pressed = ui.input_mut(|input| input.consume_key(Modifiers::NONE, digit(level)));
         if response.clicked() || pressed && offered {

@@ -4,6 +4,7 @@ use super::*;
 use eframe::egui::{Event, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, TouchPhase};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_protocol::state::CopyState;
 
 const TWO: [Level; 2] = [Level::Off, Level::Count];
 

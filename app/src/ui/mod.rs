@@ -2,19 +2,19 @@
 //! given and return the user's actions; they must not know processes or agents.
 #![forbid(unsafe_code)]
 
+pub mod glyph_warmup;
 pub mod hint;
 pub mod histogram;
+pub mod icons;
 pub mod knob;
 mod knob_face;
 pub mod knob_levels;
 pub mod knob_paint;
-pub mod glyph_warmup;
 pub mod list;
 pub mod numbers;
-pub mod icons;
 pub mod sparkline;
-pub mod theme;
 pub mod text_width;
+pub mod theme;
 
 /// Returns a text with a capital first letter; percentiles (`p50`) stay as they are.
 pub fn capitalized(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! The dialog with control, standing orders and their lifetimes, and the history of changes.
 
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::catalogue::Catalogue;
 use crate::model::connection::{Connection, Orders};
 use crate::model::orders::readable;
@@ -88,10 +88,7 @@ fn inside(
             commands.push(undo);
         }
         if let Some(orders) = &connection.orders {
-            ui.weak(format!(
-                "{} can be undone",
-                words::count(orders.undoable.into(), "change", "changes")
-            ));
+            ui.weak(format!("{} can be undone", words::count(orders.undoable.into(), "change", "changes")));
         }
     });
 }

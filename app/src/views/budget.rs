@@ -26,11 +26,7 @@ impl BudgetState {
     fn typed(&self) -> Option<Result<Share, String>> {
         let text = Some(self.text.trim()).filter(|text| !text.is_empty())?;
         let typed = Share::parse_budget(text).map_err(|error| error.to_string());
-        Some(
-            typed.and_then(|limit| {
-                limit.ok_or_else(|| "use “Switch off” to remove the budget".to_owned())
-            }),
-        )
+        Some(typed.and_then(|limit| limit.ok_or_else(|| "use “Switch off” to remove the budget".to_owned())))
     }
 }
 

@@ -5,16 +5,16 @@ use super::latency::row_looked_at;
 use crate::commands::UiCommand;
 use crate::model::callers::CallersVersion;
 use crate::model::connection::Connection;
-use crate::model::method_table::Targets;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::LiveRow;
+use crate::model::method_table::Targets;
 use crate::model::selection::SelectionMode;
 use crate::model::subject::Subject;
 use crate::text::callers;
 use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
-use redial_protocol::callers::{RowCallers, CallOrigin};
+use redial_protocol::callers::{CallOrigin, RowCallers};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
@@ -61,13 +61,7 @@ pub fn show(
     }
 }
 
-fn switch(
-    ui: &mut Ui,
-    subject: Subject<'_>,
-    row: &LiveRow,
-    targets: Targets,
-    commands: &mut Vec<UiCommand>,
-) {
+fn switch(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, targets: Targets, commands: &mut Vec<UiCommand>) {
     let mut callers = row.options.callers;
     let shown = ui.add_enabled(subject.obstacle().is_none(), Checkbox::new(&mut callers, "Count callers"));
     let hint = match row.wanted >= Level::Time {
@@ -89,7 +83,10 @@ fn nothing(ui: &mut Ui, text: &str) {
 fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiCommand>) {
     commands.push(UiCommand::Filter(callers::name(who)));
     if let Some(method) = listed(connection, who).filter(|_| !connection.in_fleet) {
-        commands.push(UiCommand::Pick(Node::Method(connection.table.catalogue.shown_for(method)), SelectionMode::Replace));
+        commands.push(UiCommand::Pick(
+            Node::Method(connection.table.catalogue.shown_for(method)),
+            SelectionMode::Replace,
+        ));
     }
 }
 
@@ -102,7 +99,12 @@ fn listed(connection: &Connection, who: &CallOrigin) -> Option<MethodIx> {
 }
 
 /// Draws the callers; returns the one that was clicked.
-fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bool) -> Option<&'a CallOrigin> {
+fn drawn<'a>(
+    ui: &mut Ui,
+    connection: &Connection,
+    told: &'a RowCallers,
+    now: bool,
+) -> Option<&'a CallOrigin> {
     let all = told.calls();
     ui.add_space(4.0);
     let heading = if now { "Called by" } else { "Called by (no longer counted)" };
@@ -123,7 +125,7 @@ fn drawn<'a>(ui: &mut Ui, connection: &Connection, told: &'a RowCallers, now: bo
     }
     if told.others > 0 {
         let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(told.others)));
-        others.response.on_hover_text(callers::others_are());
+        others.response.on_hover_text(callers::others_note());
     }
     clicked
 }

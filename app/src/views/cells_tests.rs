@@ -19,7 +19,10 @@ fn less(head: &str, excess: f32, tail: f32) -> String {
         palette: &DARK,
     };
     let less = name.less(excess, tail, |_| 1.0);
-    text.get(less..).and_then(|left| left.strip_suffix("(…)")).unwrap_or("not at a letter boundary").to_owned()
+    text.get(less..)
+        .and_then(|left| left.strip_suffix("(…)"))
+        .unwrap_or("not at a letter boundary")
+        .to_owned()
 }
 
 #[test]

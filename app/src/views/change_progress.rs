@@ -36,10 +36,10 @@ fn one(ui: &mut Ui, pending: &PendingChange, commands: &mut Vec<UiCommand>) {
         ui.set_width(ui.available_width());
         ui.horizontal(|ui| {
             if pending.can_stop {
-                let stop = ui.button(UiCommand::CancelTurn(pending.ticket).name());
+                let stop = ui.button(UiCommand::CancelChange(pending.ticket).name());
                 let stop = stop.on_hover_text("The agent reverts what this change has done so far");
                 if stop.clicked() {
-                    commands.push(UiCommand::CancelTurn(pending.ticket));
+                    commands.push(UiCommand::CancelChange(pending.ticket));
                 }
             }
             let (text, share) = match pending.progress {

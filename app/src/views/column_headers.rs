@@ -2,13 +2,13 @@
 
 use super::columns::{Columns, SPARK};
 use crate::commands::UiCommand;
+use crate::model::list::{Sort, SortKey};
 use crate::model::method_table::Shape;
-use crate::model::list::{SortKey, Sort};
 use crate::model::subject::Subject;
 use crate::text::times::{TimeColumn, resolution};
 use crate::text::words;
-use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::capitalized;
+use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{self, Align, Align2, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
 
@@ -79,8 +79,13 @@ pub fn show(
             false => (rect.left() + 4.0, Align2::LEFT_CENTER),
         };
         let painter = ui.painter_at(rect);
-        let written =
-            painter.text(pos2(x, rect.center().y), align, capitalized(text), FontId::proportional(SMALL), colour);
+        let written = painter.text(
+            pos2(x, rect.center().y),
+            align,
+            capitalized(text),
+            FontId::proportional(SMALL),
+            colour,
+        );
         if chosen {
             let way = if sort.descending { TriangleDirection::Down } else { TriangleDirection::Up };
             let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
@@ -98,8 +103,7 @@ pub fn show(
             SortKey::Time(column) => format!("\n{}", capitalized(column.meaning())),
             SortKey::Calls => "\nCalls counted since the method was first dialled.".to_owned(),
             SortKey::Rate if table.shape == Shape::List => {
-                "\nCalls per second now. Methods no longer counted sort by their last rate."
-                    .to_owned()
+                "\nCalls per second now. Methods no longer counted sort by their last rate.".to_owned()
             }
             _ => String::new(),
         };
@@ -117,7 +121,13 @@ pub fn show(
     if columns.spark.span() > 0.0 {
         let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
         let at = pos2(spark.left() + 8.0, spark.center().y);
-        ui.painter_at(head).text(at, Align2::LEFT_CENTER, capitalized(SPARK), FontId::proportional(SMALL), palette.weak);
+        ui.painter_at(head).text(
+            at,
+            Align2::LEFT_CENTER,
+            capitalized(SPARK),
+            FontId::proportional(SMALL),
+            palette.weak,
+        );
         ui.interact(spark, ui.scope_id().with(("head", SPARK)), Sense::hover()).on_hover_text(
             "Calls per second over the last minute. Each row has its own scale, so compare shapes here \
             and numbers in the other columns.",
@@ -127,7 +137,13 @@ pub fn show(
 }
 
 /// Shows a button with the number of hidden columns and a menu of them; returns its left end.
-fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[HiddenColumn], commands: &mut Vec<UiCommand>) -> f32 {
+fn left_out(
+    ui: &mut Ui,
+    head: Rect,
+    name: Rangef,
+    gone: &[HiddenColumn],
+    commands: &mut Vec<UiCommand>,
+) -> f32 {
     let palette = Palette::of(ui);
     let text = match name.span() < SHORT {
         true => format!("+{}", gone.len()),
@@ -144,8 +160,10 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[HiddenColumn], comman
     painter.rect(place, look.corner_radius, look.bg_fill, look.bg_stroke, egui::StrokeKind::Inside);
     painter.galley(inner.min, written, palette.weak);
     let keys = UiCommand::ZoomOut.keys(ui.ctx()).unwrap_or_default();
-    let how = format!("To see more columns, widen the window, shrink a panel beside the table, or zoom \
-                      out ({keys}).");
+    let how = format!(
+        "To see more columns, widen the window, shrink a panel beside the table, or zoom \
+                      out ({keys})."
+    );
     egui::Popup::menu(&response).show(|ui| {
         ui.set_max_width(MENU);
         // Entries are as wide as the menu; this layout would justify their text.
@@ -155,8 +173,9 @@ fn left_out(ui: &mut Ui, head: Rect, name: Rangef, gone: &[HiddenColumn], comman
         text(ui, "Hidden for lack of room. Sort by one to show it:");
         for (name, key) in gone {
             let entry = egui::Button::new(capitalized(name));
-            let entry =
-                ui.add_enabled(key.is_some(), entry).on_disabled_hover_text("Rows cannot be sorted by this column");
+            let entry = ui
+                .add_enabled(key.is_some(), entry)
+                .on_disabled_hover_text("Rows cannot be sorted by this column");
             if let Some(key) = key.filter(|_| entry.clicked()) {
                 commands.push(UiCommand::Sort(Sort { key, descending: true }));
                 ui.close();
@@ -198,7 +217,13 @@ fn held(name: Rangef, gone: bool, by: HoldReason) -> &'static str {
 /// Shows the button that sorts rows by the current numbers, with the note `held` before it. The header always
 /// has room for it and for the button of hidden columns, so nothing below moves when it appears. Returns its
 /// left end and whether the pointer is over it.
-fn sort_again(ui: &mut Ui, head: Rect, name: Rangef, held: &str, commands: &mut Vec<UiCommand>) -> (f32, bool) {
+fn sort_again(
+    ui: &mut Ui,
+    head: Rect,
+    name: Rangef,
+    held: &str,
+    commands: &mut Vec<UiCommand>,
+) -> (f32, bool) {
     let palette = Palette::of(ui);
     let painter = ui.painter_at(head);
     let font = FontId::proportional(SMALL);

@@ -102,11 +102,17 @@ impl Columns {
     /// name keeps its room and other columns are hidden, the one that rows are `sorted` by last.
     pub fn of(rect: Rect, besides: ExtraRoom, timed: bool, sorted: SortKey) -> Columns {
         let ExtraRoom { before, state, compared } = besides;
-        let width = |column: OptionalColumn| column.width() + if column == OptionalColumn::State { state } else { 0.0 };
+        let width = |column: OptionalColumn| {
+            column.width() + if column == OptionalColumn::State { state } else { 0.0 }
+        };
         let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let all = OptionalColumn::ALL.into_iter().filter(|column| timed || !matches!(column, OptionalColumn::Time(_)));
+        let all = OptionalColumn::ALL
+            .into_iter()
+            .filter(|column| timed || !matches!(column, OptionalColumn::Time(_)));
         let mut left: Vec<OptionalColumn> = all.collect();
-        let outlasts = |column: &OptionalColumn| compared && matches!(column, OptionalColumn::Rate | OptionalColumn::Calls);
+        let outlasts = |column: &OptionalColumn| {
+            compared && matches!(column, OptionalColumn::Rate | OptionalColumn::Calls)
+        };
         left.sort_by_key(|column| (column.sorts(sorted), outlasts(column)));
         let fits = |left: &[OptionalColumn]| {
             let taken: f32 = left.iter().map(|column| width(*column)).sum();
@@ -126,7 +132,8 @@ impl Columns {
         for (range, time) in times.iter_mut().zip(TimeColumn::ALL).rev() {
             *range = column(OptionalColumn::Time(time));
         }
-        let (rate, calls, state) = (column(OptionalColumn::Rate), column(OptionalColumn::Calls), column(OptionalColumn::State));
+        let (rate, calls, state) =
+            (column(OptionalColumn::Rate), column(OptionalColumn::Calls), column(OptionalColumn::State));
         let name = Rangef::new(knob.max, right.max(knob.max));
         Columns { knob, name, state, calls, rate, times, spark }
     }

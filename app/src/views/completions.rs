@@ -27,8 +27,7 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec
     let hint = "Also times the method's MoveNext, which does the work. Then this panel shows completed \
                calls, calls in flight and their mean latency. Until then, times end at the first await.";
     if ui.button("Time completions").on_hover_text(hint).clicked() {
-        commands
-            .push(UiCommand::Turn { targets: table.reaching(&MethodSet::one(body)), level: Level::Time });
+        commands.push(UiCommand::Turn { targets: table.targets_for(&MethodSet::one(body)), level: Level::Time });
     }
 }
 
@@ -37,6 +36,8 @@ pub fn numbers(ui: &mut Ui, timed: NumberAge, times: &Times) {
     let Some(completions) = times.completions else { return };
     for column in CompletionColumn::ALL {
         let cell = column.cell(&completions).unwrap_or_else(|| "–".to_owned());
-        ui.scope(|ui| number(ui, &capitalized(column.name()), timed, &cell)).response.on_hover_text(capitalized(column.meaning()));
+        ui.scope(|ui| number(ui, &capitalized(column.name()), timed, &cell))
+            .response
+            .on_hover_text(capitalized(column.meaning()));
     }
 }

@@ -1,13 +1,13 @@
 //! The confirmation of a large change: the number of methods, the ones that cannot be dialled, and the cost.
 
 use crate::commands::UiCommand;
-use crate::model::method_table::{MethodTable, Targets};
 use crate::model::connection::Connections;
 use crate::model::fleet::{out_of_reach, plan};
 use crate::model::ids::{ConnectionId, Ticket};
+use crate::model::method_table::{MethodTable, Targets};
 use crate::text::words;
-use crate::ui::knob::meaning;
 use crate::ui::capitalized;
+use crate::ui::knob::meaning;
 use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{self, Button, Id, Key, Modal, Modifiers, RichText, Ui, WidgetInfo};
 use redial_protocol::level::Level;
@@ -108,7 +108,8 @@ impl LargeChange {
         let mut sentences = vec![format!("{} in {}.", many(self.targets.methods.len()), self.places())];
         sentences.extend(self.answers(connections));
         sentences.push(
-            "Each method is recompiled at its next call, and cannot be inlined while its dial is on.".to_owned(),
+            "Each method is recompiled at its next call, and cannot be inlined while its dial is on."
+                .to_owned(),
         );
         sentences.push("Undo (Ctrl+Z) takes this back; F9 turns everything off.".to_owned());
         sentences
@@ -186,7 +187,8 @@ impl LargeChange {
                 .push(format!("Cannot be dialled: {unfit} in dynamic, collectible or unloaded modules."));
         }
         if self.known_refused > 0 {
-            sentences.push(format!("Refused before: {}. The list shows the reasons.", many(self.known_refused)));
+            sentences
+                .push(format!("Refused before: {}. The list shows the reasons.", many(self.known_refused)));
         }
         if self.bodyless > 0 {
             let bodyless = many(self.bodyless);
@@ -218,7 +220,11 @@ impl LargeChange {
 /// Returns sentences about the plans of `agents` agents.
 fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     let grouped = words::grouped;
-    let say = if agents == 1 { "according to the agent".to_owned() } else { format!("according to {agents} agents") };
+    let say = if agents == 1 {
+        "according to the agent".to_owned()
+    } else {
+        format!("according to {agents} agents")
+    };
     let mut sentences = vec![format!("{} matched, {say}:", words::count(plan.matched, "copy", "copies"))];
     for (number, what) in [
         (plan.to_request, "will be recompiled"),
@@ -277,7 +283,7 @@ pub fn show(
     let shown =
         Modal::new(Id::unique("confirm a large turn")).show(context, |ui| inside(ui, bulk, connections));
     if entered || shown.inner == Some(true) {
-        commands.push(UiCommand::ConfirmTurn);
+        commands.push(UiCommand::ConfirmChange);
         return true;
     }
     shown.inner == Some(false) || shown.backdrop_response.clicked()
@@ -318,7 +324,7 @@ fn inside(ui: &mut Ui, bulk: &mut LargeChange, connections: &Connections) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::changes::tests::{plan, shared};
+    use crate::text::fixtures::{plan, shared};
     use redial_protocol::reason::Reason;
 
     #[test]
@@ -333,7 +339,11 @@ mod tests {
         let has = |number, part: &str| sentences(number).iter().any(|sentence| sentence.contains(part));
         assert!(has(1, "    1 refused: the runtime itself calls it"), "{:#?}", sentences(1));
         assert!(has(2, "    2 refused, each because: the runtime itself calls it"), "{:#?}", sentences(2));
-        assert!(sentences(1).iter().any(|sentence| sentence == "Calls may be missing."), "{:#?}", sentences(1));
+        assert!(
+            sentences(1).iter().any(|sentence| sentence == "Calls may be missing."),
+            "{:#?}",
+            sentences(1)
+        );
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use super::knob_state::KnobState;
 use crate::commands::UiCommand;
-use crate::model::method_table::Targets;
 use crate::model::ids::MethodIx;
 use crate::model::method_set::MethodSet;
+use crate::model::method_table::Targets;
 use crate::model::orders::ChangeScope;
 use crate::model::subject::Subject;
 use crate::text::words;
@@ -83,10 +83,13 @@ fn one(ui: &mut Ui, subject: Subject<'_>, copy: MethodIx, commands: &mut Vec<UiC
             ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
             ui.add(Label::new(catalogue.domain_title(domain)).truncate());
             let calls = dial.row.map_or(0, |row| row.calls);
-            let state_text = beyond.unwrap_or(if face.state_text.is_empty() { "off" } else { &face.state_text });
+            let state_text =
+                beyond.unwrap_or(if face.state_text.is_empty() { "off" } else { &face.state_text });
             let state = RichText::new(format!("{state_text}, {}", words::count(calls, "call", "calls")));
             ui.add(Label::new(state.color(face.colour(palette))).truncate());
-            let untaken = subject.fleet().and_then(|fleet| fleet.partial_refusals().iter().find(|one| one.methods.contains(copy)));
+            let untaken = subject
+                .fleet()
+                .and_then(|fleet| fleet.partial_refusals().iter().find(|one| one.methods.contains(copy)));
             let note = dial.row.filter(|row| matches!(row.state, CopyState::Refused | CopyState::Failed));
             let note = note.and_then(|row| row.note.as_deref()).or(untaken.map(|one| one.why.as_str()));
             if let Some(why) = note {

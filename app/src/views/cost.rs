@@ -78,11 +78,8 @@ impl CostFacts {
         }
         let others = self.methods.saturating_sub(self.counted);
         if others > 0 && !hints.is_empty() {
-            let others = words::count(
-                others,
-                "is not counted now, so its cost",
-                "are not counted now, so their cost",
-            );
+            let others =
+                words::count(others, "is not counted now, so its cost", "are not counted now, so their cost");
             hints.push(plain(format!("{others} is unknown.")));
         }
         hints
@@ -134,7 +131,11 @@ mod tests {
         let mixed = hints_for(9, 2, None, &[count, (Level::Time, 4.0)]);
         assert!(mixed[1].0.starts_with("At count they would cost about 0.1 %"), "{mixed:?}");
         assert_eq!(mixed[3].0, "7 are not counted now, so their cost is unknown.");
-        assert_eq!(hints_for(1, 1, Some(Level::Time), &[(Level::Time, 4.0)]).len(), 1, "there is no higher level");
+        assert_eq!(
+            hints_for(1, 1, Some(Level::Time), &[(Level::Time, 4.0)]).len(),
+            1,
+            "there is no higher level"
+        );
     }
 
     #[test]
@@ -143,21 +144,25 @@ mod tests {
         let hints_for_methods = |methods| hints_for(methods, 0, Some(Level::Off), &[]);
         assert_eq!(
             hints_for_methods(1),
-            [(format!("Not counted now: {each}. To estimate the total, set it to count to see its call \
-                      rate."), false)]
+            [(
+                format!(
+                    "Not counted now: {each}. To estimate the total, set it to count to see its call \
+                      rate."
+                ),
+                false
+            )]
         );
         assert_eq!(
             hints_for_methods(5),
             [(
-                format!("None is counted now: {each}. To estimate the total, set them to count to see \
-                        their call rates."),
+                format!(
+                    "None is counted now: {each}. To estimate the total, set them to count to see \
+                        their call rates."
+                ),
                 false
             )]
         );
-        assert!(
-            hints_for(1, 1, Some(Level::Count), &[]).is_empty(),
-            "not called, or its rate not known yet"
-        );
+        assert!(hints_for(1, 1, Some(Level::Count), &[]).is_empty(), "not called, or its rate not known yet");
         assert!(hints_for(0, 0, Some(Level::Off), &[]).is_empty());
     }
 }

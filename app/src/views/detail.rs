@@ -6,18 +6,18 @@ use super::detail_lines::{line_of, pair};
 use super::knob_state::{KnobState, state_hint};
 use crate::commands::UiCommand;
 use crate::model::catalogue::bit_set::BitSet;
-use crate::model::method_table::{MethodTable, Targets};
 use crate::model::ids::{MethodIx, Node};
-use crate::model::visible_rows::VisibleRows;
-use crate::model::list::{SortKey, Sort};
+use crate::model::list::{Sort, SortKey};
 use crate::model::live::LiveRow;
 use crate::model::method_set::MethodSet;
+use crate::model::method_table::{MethodTable, Targets};
 use crate::model::subject::Subject;
-use crate::text::times::TimeColumn;
+use crate::model::visible_rows::VisibleRows;
 use crate::text::budget;
+use crate::text::times::TimeColumn;
 use crate::text::words;
-use crate::ui::knob::{self, Knob};
 use crate::ui::capitalized;
+use crate::ui::knob::{self, Knob};
 use crate::ui::theme::{Palette, TITLE};
 use crate::ui::{numbers, sparkline};
 use eframe::egui::{Id, RichText, Sense, Ui, vec2};
@@ -87,11 +87,15 @@ fn nothing(ui: &mut Ui, subject: Subject<'_>) {
         ui.strong("Which methods are called most?");
         let on = table.live.count(CopyState::Live) + table.live.count(CopyState::Asked);
         ui.weak(match (are_most(on), sorted(SortKey::Rate)) {
-            (true, true) => "These methods are counted and sorted by “Per second”: the top row is called \
-                            most now.",
+            (true, true) => {
+                "These methods are counted and sorted by “Per second”: the top row is called \
+                            most now."
+            }
             (true, false) => "These methods are counted. Sort by “Per second”.",
-            (false, _) => "Press Ctrl+A to select all methods shown and 1 to count them, then sort by \
-                          “Per second”.",
+            (false, _) => {
+                "Press Ctrl+A to select all methods shown and 1 to count them, then sort by \
+                          “Per second”."
+            }
         });
         if subject.offered().contains(&Level::Time) {
             ui.add_space(10.0);
@@ -131,29 +135,29 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
     let stepped =
         dial.row.and_then(|row| row.times_note.as_deref()).filter(|note| budget::is_stepped(Some(note)));
     let stepped = stepped.filter(|_| merged.is_none());
-    knob(ui, subject, (&face, known, stepped), table.reaching(&MethodSet::one(method)), commands);
+    knob(ui, subject, (&face, known, stepped), table.targets_for(&MethodSet::one(method)), commands);
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
         figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
         // Always takes its line, so that nothing below moves when the dial goes off.
-        last_numbers(ui, Some(super::rows::last_of_group(&group).filter(|_| connected).unwrap_or_default()));
+        last_numbers(ui, Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()));
         let timed = NumberAge::of(connected && group.is_timed());
         super::latency::sums(ui, timed, group.sums.times.as_ref());
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
     } else if let Some(row) = dial.row {
-        let least = if super::rows::misses_calls(row) { "≥ " } else { "" };
+        let least = if super::row_notes::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.calls));
         let counted = NumberAge::of(connected && row.counts());
         figures(ui, counted, &calls, row.counted_rate().map(f64::from));
-        let last = super::rows::last_of_row(row).filter(|_| connected);
+        let last = super::row_notes::last_of_row(row).filter(|_| connected);
         // The graph's caption says it instead, so that nothing below moves when the dial goes off.
         let in_graph = row.series.is_some() && !row.counts();
         last_numbers(ui, last.filter(|_| !in_graph));
         super::completions::show(ui, subject, row, commands);
         super::latency::show(ui, subject, row);
         // Above the histogram, so that its checkbox does not move under the pointer when the callers appear.
-        super::callers::show(ui, subject, row, table.reaching(&MethodSet::one(method)), commands);
+        super::callers::show(ui, subject, row, table.targets_for(&MethodSet::one(method)), commands);
         if row.options.keeps_calls() {
             worst(ui, subject, (method, row), commands);
         }
@@ -172,8 +176,11 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         if !row.options.keeps_calls() {
             worst(ui, subject, (method, row), commands);
         }
-        let wanted =
-            if dial.pending { format!("{} (waiting for the agent)", dial.wanted) } else { dial.wanted.to_string() };
+        let wanted = if dial.pending {
+            format!("{} (waiting for the agent)", dial.wanted)
+        } else {
+            dial.wanted.to_string()
+        };
         pair(ui, "Wanted", &wanted);
         let name = if connected { "Actual" } else { "Last seen" };
         let actual = ui.scope(|ui| pair(ui, name, words::state_word(dial.state)));
@@ -181,14 +188,20 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
             ui.label(state_hint(dial.state, Some(row.wanted)));
             row.version.into_iter().for_each(|version| drop(ui.weak(words::version_means(version))));
         });
-        if connected && matches!(dial.state, CopyState::Asked | CopyState::Reverting | CopyState::Failed | CopyState::Lost) {
-            ui.label(
-                RichText::new(state_hint(dial.state, Some(row.wanted))).small().color(palette.weak),
-            );
+        if connected
+            && matches!(
+                dial.state,
+                CopyState::Asked | CopyState::Reverting | CopyState::Failed | CopyState::Lost
+            )
+        {
+            ui.label(RichText::new(state_hint(dial.state, Some(row.wanted))).small().color(palette.weak));
         }
         if let Some(note) = &row.note {
-            let colour =
-                if matches!(row.state, CopyState::Refused | CopyState::Failed) { palette.bad } else { palette.asked };
+            let colour = if matches!(row.state, CopyState::Refused | CopyState::Failed) {
+                palette.bad
+            } else {
+                palette.asked
+            };
             ui.add_space(4.0);
             ui.colored_label(colour, note.as_ref());
         }
@@ -217,7 +230,7 @@ fn worst(
     (method, row): (MethodIx, &LiveRow),
     commands: &mut Vec<UiCommand>,
 ) {
-    let targets = subject.table().reaching(&MethodSet::one(method));
+    let targets = subject.table().targets_for(&MethodSet::one(method));
     super::slowest_calls::show(ui, subject, row, targets, commands);
 }
 
@@ -239,12 +252,16 @@ fn home(ui: &mut Ui, table: &MethodTable, method: MethodIx) {
     if table.catalogue.is_shared(module) {
         let names = table.catalogue.domain_titles(module);
         let count = names.len();
-        let text = format!("Shared by {count} AppDomains; a change affects all of them: {}", names.join(", "));
+        let text =
+            format!("Shared by {count} AppDomains; a change affects all of them: {}", names.join(", "));
         ui.colored_label(palette.asked, text);
     }
     if module.dynamic {
-        ui.colored_label(palette.asked, "The module is dynamic or collectible, so the agent refuses to \
-                                        dial its methods.");
+        ui.colored_label(
+            palette.asked,
+            "The module is dynamic or collectible, so the agent refuses to \
+                                        dial its methods.",
+        );
     }
 }
 
@@ -276,7 +293,7 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
     if sums.known > 0 {
         let counted = NumberAge::of(subject.obstacle().is_none() && group.counts());
         figures(ui, counted, &words::grouped(sums.calls), group.counted_rate());
-        last_numbers(ui, super::rows::last_of_group(&group).filter(|_| subject.obstacle().is_none()));
+        last_numbers(ui, super::row_notes::last_of_group(&group).filter(|_| subject.obstacle().is_none()));
     }
     for level in Level::ALL {
         // Methods without a body have a line of their own.
@@ -294,7 +311,14 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
             table.bodyless_named(&these).lines().for_each(|line| drop(ui.weak(line)));
         });
     }
-    for state in [CopyState::Asked, CopyState::Live, CopyState::Reverting, CopyState::Refused, CopyState::Failed, CopyState::Lost] {
+    for state in [
+        CopyState::Asked,
+        CopyState::Live,
+        CopyState::Reverting,
+        CopyState::Refused,
+        CopyState::Failed,
+        CopyState::Lost,
+    ] {
         let number = wants.sums.states.get(state as usize).copied().unwrap_or(0);
         if number > 0 {
             let passing = matches!(state, CopyState::Asked | CopyState::Live | CopyState::Reverting);
@@ -307,8 +331,10 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
     }
     if ended > 0 && !there.is_empty() {
         let row = ui.scope(|ui| pair(ui, "In ended processes", &words::grouped(ended)));
-        row.response.on_hover_text("Copies in ended processes can no longer be turned. The sums include \
-                                   their calls.");
+        row.response.on_hover_text(
+            "Copies in ended processes can no longer be turned. The sums include \
+                                   their calls.",
+        );
     }
 }
 
@@ -338,8 +364,8 @@ fn knob(
         let palette = Palette::of(ui);
         let wanted = face.wanted.map_or("mixed", Level::word);
         ui.label(RichText::new(wanted).size(16.0).strong());
-        let original =
-            face.state_text.is_empty() || face.state == Some(CopyState::Off) && face.wanted == Some(Level::Off);
+        let original = face.state_text.is_empty()
+            || face.state == Some(CopyState::Off) && face.wanted == Some(Level::Off);
         let connected = subject.obstacle().is_none();
         let state_text = match (face.unable, original, connected) {
             (Some(unable), ..) => unable,

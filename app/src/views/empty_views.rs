@@ -1,6 +1,6 @@
 //! Empty states: each says why there is nothing to show and offers the next step.
 
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::list::Filter;
 use crate::model::method_table::MethodTable;
 use crate::text::words;
@@ -104,12 +104,15 @@ impl HiddenMatches {
             return Some((text, "Show methods now off", &[UiCommand::OffAgain]));
         }
         if self.undialled > 0 {
-            let text = format!("{} would match, but only dialled methods are shown.", methods(self.undialled));
+            let text =
+                format!("{} would match, but only dialled methods are shown.", methods(self.undialled));
             return Some((text, "Search all methods", &[UiCommand::OnlyDialled]));
         }
         if self.framework > 0 {
-            let text =
-                format!("{} of the framework would match, but framework methods are hidden.", methods(self.framework));
+            let text = format!(
+                "{} of the framework would match, but framework methods are hidden.",
+                methods(self.framework)
+            );
             return Some((text, "Search framework methods", &[UiCommand::HideFramework]));
         }
         let text = format!(
@@ -148,10 +151,7 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
                     buttons(ui, now, &[UiCommand::Attach, UiCommand::Launch], commands);
                 }
                 None => {
-                    text(
-                        ui,
-                        "You can load it now. The process pauses once for some milliseconds.",
-                    );
+                    text(ui, "You can load it now. The process pauses once for some milliseconds.");
                     text(ui, "The agent stays in it, idle, until the process ends.");
                     buttons(ui, now, &[UiCommand::Attach, UiCommand::Launch], commands);
                 }
@@ -213,8 +213,13 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
                 let methods = words::methods(*framework as u64);
                 let are = if *framework == 1 { "is" } else { "are" };
                 title(ui, "No dials are on outside the framework");
-                text(ui, &format!("{methods} of the framework {are} dialled, but framework methods are \
-                                  hidden."));
+                text(
+                    ui,
+                    &format!(
+                        "{methods} of the framework {are} dialled, but framework methods are \
+                                  hidden."
+                    ),
+                );
                 offer(ui, "Show framework methods", &[UiCommand::HideFramework], commands);
             } else {
                 title(ui, "No dials are on");
@@ -232,10 +237,7 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
         }
         EmptyReason::OnlyFramework => {
             title(ui, "Only framework methods are loaded so far");
-            text(
-                ui,
-                "The program's own methods appear as its modules load. Framework methods are hidden.",
-            );
+            text(ui, "The program's own methods appear as its modules load. Framework methods are hidden.");
             offer(ui, "Show framework methods", &[UiCommand::HideFramework], commands);
         }
         EmptyReason::NoMethods => {

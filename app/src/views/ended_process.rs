@@ -1,10 +1,10 @@
 //! A launched program that has ended: how it ended, its last output and its last numbers.
 
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::Model;
 use crate::model::live::LiveRow;
-use crate::model::state::LaunchedProgram;
 use crate::model::method_table::MethodTable;
+use crate::model::state::LaunchedProgram;
 use crate::text::words;
 use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Label, RichText, ScrollArea, Ui};
@@ -27,7 +27,13 @@ pub fn of(model: &Model) -> Option<&LaunchedProgram> {
 }
 
 /// Shows it in the rest of `ui`.
-pub fn show(ui: &mut Ui, launched: &LaunchedProgram, model: &Model, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+pub fn show(
+    ui: &mut Ui,
+    launched: &LaunchedProgram,
+    model: &Model,
+    now: &CommandContext,
+    commands: &mut Vec<UiCommand>,
+) {
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.vertical_centered(|ui| {
             ui.set_max_width((ui.available_width() - 24.0).clamp(100.0, 760.0));

@@ -1,18 +1,18 @@
 //! The header of several processes: their states, their arrangement, and which processes join.
 
 use super::knob_state::KnobState;
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status};
-use crate::model::method_table::{GroupDial, MethodTable};
 use crate::model::fleet::{Fleet, has_ended, out_of_reach};
 use crate::model::ids::MethodIx;
-use crate::model::visible_rows::VisibleRows;
 use crate::model::live::LiveRow;
 use crate::model::method_set::MethodSet;
+use crate::model::method_table::{GroupDial, MethodTable};
 use crate::model::process_choice::Arrangement;
-use crate::model::update::{Now, Retry};
 use crate::model::subject::Subject;
+use crate::model::update::{Now, Retry};
+use crate::model::visible_rows::VisibleRows;
 use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{
@@ -58,8 +58,8 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &CommandContext, commands
             ui.strong(words::count(now.running() as u64, "process", "processes"));
             for (arrangement, text) in [
                 (Arrangement::Merged, "Merged"),
-                (Arrangement::Apart, "Per process"),
-                (Arrangement::Beside, "Side by side"),
+                (Arrangement::Separate, "Per process"),
+                (Arrangement::SideBySide, "Side by side"),
             ] {
                 let command = UiCommand::Arrange(arrangement);
                 let chosen = now.switches.arrangement == arrangement;
@@ -231,7 +231,13 @@ pub fn current_process(ui: &mut Ui, lines: VisibleRows<'_>) {
 
 /// Shows which processes are visible side by side and which are not, unless all are. `sums`: rows are sorted
 /// by numbers.
-pub fn paging(ui: &mut Ui, titles: &[String], shown: &Range<usize>, sums: bool, commands: &mut Vec<UiCommand>) {
+pub fn paging(
+    ui: &mut Ui,
+    titles: &[String],
+    shown: &Range<usize>,
+    sums: bool,
+    commands: &mut Vec<UiCommand>,
+) {
     let all = titles.len();
     if shown.len() == all {
         return;
@@ -241,12 +247,12 @@ pub fn paging(ui: &mut Ui, titles: &[String], shown: &Range<usize>, sums: bool, 
         let fit = shown.len();
         let before = ui.add_enabled(shown.start > 0, Button::new("◀ Previous"));
         if before.clicked() {
-            commands.push(UiCommand::BesideFrom(shown.start.saturating_sub(fit)));
+            commands.push(UiCommand::SideBySideFrom(shown.start.saturating_sub(fit)));
         }
         ui.label(format!("{}–{} of {all} processes", shown.start + 1, shown.end));
         let after = ui.add_enabled(shown.end < all, Button::new("Next ▶"));
         if after.clicked() {
-            commands.push(UiCommand::BesideFrom(shown.start + fit));
+            commands.push(UiCommand::SideBySideFrom(shown.start + fit));
         }
         let (before, after) = (titles.iter().take(shown.start), titles.iter().skip(shown.end));
         let others: Vec<String> = before.chain(after).cloned().collect();
@@ -284,7 +290,8 @@ pub fn head(ui: &mut Ui, connection: &Connection, chosen: bool, commands: &mut V
             };
             let text = RichText::new(connection.title()).strong();
             ui.add(Label::new(text).truncate());
-            ui.add(Label::new(RichText::new(&state_text).color(palette.weak)).truncate()).on_hover_text(state_text);
+            ui.add(Label::new(RichText::new(&state_text).color(palette.weak)).truncate())
+                .on_hover_text(state_text);
         });
     });
     let response = ui.interact(frame.response.rect, ui.scope_id().with("head"), Sense::click());

@@ -56,7 +56,8 @@ impl KnobState {
         let known = dial.row.is_some();
         let unable = dial.bodyless.map(Reason::sentence);
         if !connected {
-            let past = known && matches!(dial.state, CopyState::Live | CopyState::Asked | CopyState::Reverting);
+            let past =
+                known && matches!(dial.state, CopyState::Live | CopyState::Asked | CopyState::Reverting);
             let state_text = match (past || dial.state == CopyState::Off, known) {
                 (true, true) => format!("was {}", words::state_word(dial.state)),
                 _ if unable.is_some() => NO_BODY.to_owned(),
@@ -103,7 +104,13 @@ impl KnobState {
         let state = match group.wanted {
             None => None,
             Some(Level::Off) => {
-                let told = [CopyState::Reverting, CopyState::Off, CopyState::Failed, CopyState::Refused, CopyState::Lost];
+                let told = [
+                    CopyState::Reverting,
+                    CopyState::Off,
+                    CopyState::Failed,
+                    CopyState::Refused,
+                    CopyState::Lost,
+                ];
                 Some(told.into_iter().find(|state| count(*state) > 0).unwrap_or(CopyState::Off))
             }
             Some(_) if count(CopyState::Asked) > 0 => Some(CopyState::Asked),
@@ -138,7 +145,9 @@ impl KnobState {
         }
         if self.unable.is_none() && !self.state_text.is_empty() {
             self.state_text = match (self.wanted, was) {
-                (Some(Level::Off), Some(state @ (CopyState::Off | CopyState::Reverting))) => format!("were {state}"),
+                (Some(Level::Off), Some(state @ (CopyState::Off | CopyState::Reverting))) => {
+                    format!("were {state}")
+                }
                 (Some(Level::Off), Some(state)) => state.to_string(),
                 _ => format!("were on: {}", self.state_text),
             };
@@ -216,7 +225,11 @@ mod tests {
         assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).state_text, "off", "they were on");
         assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).state_text, "reverting");
         assert_eq!(group(Some(Level::Off), [0; 7], 0).state_text, "");
-        assert_eq!(group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 1], 0).state_text, "failed", "it stays withdrawn");
+        assert_eq!(
+            group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 1], 0).state_text,
+            "failed",
+            "it stays withdrawn"
+        );
         assert_eq!(group(Some(Level::Off), [0, 0, 0, 0, 0, 0, 2], 0).state_text, "lost");
         let interface = grouped(Some(Level::Off), [0; 7], 0, 9);
         assert_eq!((interface.state_text.as_str(), interface.unable), ("no body", Some(NO_BODIES)));
@@ -234,7 +247,10 @@ mod tests {
         let mut withdrawn = group(Some(Level::Off), [0, 0, 0, 0, 0, 2, 0], 0);
         withdrawn.refused_in(2);
         assert_eq!(withdrawn.state_text, "refused in 2", "the state appears once");
-        assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).seen(false).state_text, "were reverting");
+        assert_eq!(
+            group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).seen(false).state_text,
+            "were reverting"
+        );
         assert_eq!(grouped(Some(Level::Off), [0; 7], 0, 9).seen(false).state_text, "no body");
     }
 }

@@ -62,7 +62,12 @@ impl ProcessNumbers {
 }
 
 /// Shows the dialog; returns true when it should close.
-pub fn show(context: &egui::Context, state: &mut LastNumbersState, model: &Model, commands: &mut Vec<UiCommand>) -> bool {
+pub fn show(
+    context: &egui::Context,
+    state: &mut LastNumbersState,
+    model: &Model,
+    commands: &mut Vec<UiCommand>,
+) -> bool {
     state.follow(&model.ended());
     let mut open = true;
     let room = context.content_rect().size();

@@ -6,14 +6,14 @@ use crate::commands::UiCommand;
 use crate::model::connection::{Connection, Status};
 use crate::model::histograms::chart::{Chart, NAMES, coarse};
 use crate::model::live::LiveRow;
-use crate::model::update::Retry;
 use crate::model::subject::Subject;
+use crate::model::update::Retry;
 use crate::text::times::{TimeColumn, resolution};
 use crate::text::words;
-use crate::ui::{capitalized, hint};
-use crate::ui::histogram::{self, HistogramBar, Histogram, HistogramLine};
+use crate::ui::histogram::{self, Histogram, HistogramBar, HistogramLine};
 use crate::ui::numbers;
 use crate::ui::theme::Palette;
+use crate::ui::{capitalized, hint};
 use eframe::egui::{Align, Color32, Layout, RichText, TextStyle, Ui, vec2};
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
@@ -152,7 +152,8 @@ fn drawn(
     let weak = Palette::of(ui).weak;
     let chart = Chart::of(now, mark, histogram::room(ui.available_width()));
     let bars = heights(&chart);
-    let named = |(name, at): (&'static str, &Option<f64>)| at.map(|at| HistogramLine { at, name: Some(name) });
+    let named =
+        |(name, at): (&'static str, &Option<f64>)| at.map(|at| HistogramLine { at, name: Some(name) });
     let nameless = |at: &Option<f64>| at.map(|at| HistogramLine { at, name: None });
     let lines: Vec<HistogramLine<'_>> = NAMES
         .into_iter()
@@ -167,7 +168,8 @@ fn drawn(
     let label = format!("Latency histogram of {name}");
     ui.add_space(4.0);
     marks(ui, now.times.row, mark.is_some(), commands);
-    let (response, bar) = Histogram { bars: &bars, lines: &lines, label: &label, describe: &describe }.show(ui);
+    let (response, bar) =
+        Histogram { bars: &bars, lines: &lines, label: &label, describe: &describe }.show(ui);
     let bar = bar.and_then(|index| chart.bars.get(index));
     let text = bar.map_or_else(|| AREAS.to_owned(), |bar| chart.describe(bar));
     // A histogram with the keyboard focus shows its hint without the pointer.

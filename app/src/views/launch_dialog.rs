@@ -1,8 +1,8 @@
 //! The dialog that launches a program with the agent.
 
 use crate::commands::UiCommand;
-use crate::text::words;
 use crate::settings::SavedLaunch;
+use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, Id, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
@@ -81,7 +81,8 @@ fn choose(ui: &mut Ui, launch: &mut SavedLaunch, recent: &[SavedLaunch]) {
     if recent.is_empty() {
         return;
     }
-    let line = |one: &SavedLaunch| format!("{} {}", one.program.trim(), one.arguments.trim()).trim().to_owned();
+    let line =
+        |one: &SavedLaunch| format!("{} {}", one.program.trim(), one.arguments.trim()).trim().to_owned();
     let now = recent.iter().find(|one| *one == launch).map_or("Recent launches…".to_owned(), line);
     egui::ComboBox::new("recent", "")
         .selected_text(now)
@@ -112,7 +113,8 @@ fn inside(ui: &mut Ui, launch: &mut SavedLaunch, progress: &LaunchProgress, comm
             "e.g. Shop.dll --forever; quote \"two words\" to keep them together",
             1,
         );
-        let folder = field(ui, "Folder", &mut launch.folder, "defaults to the folder Redial was started in", 1);
+        let folder =
+            field(ui, "Folder", &mut launch.folder, "defaults to the folder Redial was started in", 1);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
         entered |= enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
         // The dialog opens with the keyboard in its first field.

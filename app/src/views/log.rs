@@ -1,12 +1,12 @@
 //! The bottom panel: the log of requests, results and refusals, and the output of launched programs.
 
 use crate::model::Model;
-use crate::model::log::{LogKind, Log};
+use crate::model::ids::SubjectId;
+use crate::model::log::{Log, LogKind};
 use crate::model::program_output::ProgramOutput;
 use crate::model::update::Now;
-use crate::model::ids::SubjectId;
 use crate::text::words;
-use crate::ui::list::{Scroll, ListWindow};
+use crate::ui::list::{ListWindow, Scroll};
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
 
@@ -109,21 +109,12 @@ fn head(ui: &mut Ui, state: &mut LogState, log: &Log, output: &ProgramOutput) {
         };
         let to_end = shown.is_behind() && {
             let link = ui.link("Jump to newest");
-            link.on_hover_text("New lines scroll into view while the last one is visible")
-                .clicked()
+            link.on_hover_text("New lines scroll into view while the last one is visible").clicked()
         };
         shown.jump_to_end |= to_end || again;
         let (lines, gone, nothing) = match state.tab {
-            Tab::Log => (
-                log.entries().len(),
-                log.forgotten(),
-                "Requests and results appear here.",
-            ),
-            Tab::Output => (
-                output.lines().len(),
-                output.gone(),
-                "Output of launched programs appears here.",
-            ),
+            Tab::Log => (log.entries().len(), log.forgotten(), "Requests and results appear here."),
+            Tab::Output => (output.lines().len(), output.gone(), "Output of launched programs appears here."),
         };
         let counted = words::count(lines as u64, "line", "lines");
         let text = match (lines, gone) {

@@ -1,6 +1,6 @@
 //! The bar at the top: the menus, and the button that turns everything off.
 
-use crate::commands::{UiCommand, MENUS, CommandContext};
+use crate::commands::{CommandContext, MENUS, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};

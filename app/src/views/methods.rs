@@ -1,13 +1,13 @@
 //! The method panel in the middle: filter, column headers, and the rows of table or tree.
 
-use super::columns::{ExtraRoom, Columns, PLACE, SUMMED, WORD};
+use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
 use super::{column_headers, rows};
-use crate::commands::{UiCommand, CommandContext};
-use crate::model::method_table::{MethodTable, Shape};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::ids::Node;
-use crate::model::visible_rows::VisibleRows;
 use crate::model::list::SortKey;
+use crate::model::method_table::{MethodTable, Shape};
 use crate::model::subject::Subject;
+use crate::model::visible_rows::VisibleRows;
 use crate::text::words;
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, ROW};
@@ -238,8 +238,10 @@ fn totals(subject: Subject<'_>) -> (String, &'static str) {
         (true, merged) => {
             let hint = match merged {
                 true => "Methods shown, out of all methods. A method in several processes counts once.",
-                false => "Methods shown, out of all methods. A method in several processes counts once \
-                         per process.",
+                false => {
+                    "Methods shown, out of all methods. A method in several processes counts once \
+                         per process."
+                }
             };
             (format!("{text} in {}", subject.title()), hint)
         }
@@ -268,7 +270,13 @@ impl Needs {
 }
 
 /// Shows headers and rows in the rest of `ui`.
-pub fn table(ui: &mut Ui, state: &mut MethodsState, lines: VisibleRows<'_>, needs: Needs, commands: &mut Vec<UiCommand>) {
+pub fn table(
+    ui: &mut Ui,
+    state: &mut MethodsState,
+    lines: VisibleRows<'_>,
+    needs: Needs,
+    commands: &mut Vec<UiCommand>,
+) {
     let (own, list) = (lines.own.table(), lines.list.table());
     ui.spacing_mut().item_spacing.y = 0.0;
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
@@ -337,11 +345,8 @@ fn state_room(subject: Subject<'_>) -> f32 {
 fn keep_focus(state: &mut MethodsState, table: &MethodTable) {
     // With several selected rows, none is the one to follow.
     let one = table.selection.len() <= 1;
-    let now = table
-        .selection
-        .focus()
-        .filter(|_| one || state.follow || state.find_again)
-        .zip(table.focus_place());
+    let now =
+        table.selection.focus().filter(|_| one || state.follow || state.find_again).zip(table.focus_place());
     let by_number = table.list.sort().key != SortKey::Name;
     let first = by_number && state.scroll.is_at_top(ROW);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)

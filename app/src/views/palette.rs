@@ -1,9 +1,9 @@
 //! The command palette: all commands, filtered as you type; unavailable ones show the reason.
 
-use crate::commands::{UiCommand, CommandContext, listed};
+use crate::commands::{CommandContext, UiCommand, listed};
 use crate::ui::capitalized;
-use crate::ui::theme::Palette;
 use crate::ui::text_width::GlyphWidths;
+use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
 
@@ -138,7 +138,10 @@ fn entry(
             }
         }
     };
-    button = button.min_size(vec2(ui.available_width(), 0.0)).selected(highlighted).frame_when_inactive(highlighted);
+    button = button
+        .min_size(vec2(ui.available_width(), 0.0))
+        .selected(highlighted)
+        .frame_when_inactive(highlighted);
     let response = ui.add(button);
     if highlighted && moved {
         response.scroll_to_me(None);

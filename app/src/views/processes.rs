@@ -43,7 +43,13 @@ impl ProcessListState {
 }
 
 /// Shows the panel.
-pub fn show(ui: &mut Ui, state: &mut ProcessListState, model: &Model, mono: Duration, commands: &mut Vec<UiCommand>) {
+pub fn show(
+    ui: &mut Ui,
+    state: &mut ProcessListState,
+    model: &Model,
+    mono: Duration,
+    commands: &mut Vec<UiCommand>,
+) {
     let processes = &model.processes;
     head(ui, state, model, commands);
     let number = processes.visible_count();
@@ -157,7 +163,8 @@ fn one(
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), sense);
     let agent = if has_ended { "ended".to_owned() } else { format!("agent {}", row.agent.word()) };
     let accessible_name = format!("{} {}, {}, {agent}", title(row), row.key.pid, runtime(row));
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, selected, &accessible_name));
+    response
+        .widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, selected, &accessible_name));
     let painter = ui.painter_at(rect.intersect(clip));
     if selected {
         painter.rect_filled(rect, CornerRadius::same(4), palette.selected);
@@ -196,8 +203,10 @@ fn one(
         [(new, SMALL, palette.accent), (word.as_str(), SMALL, colour), (&runtime(row), SMALL, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
     if has_ended {
-        response.on_hover_text("This process has ended. Its row disappears when the pointer leaves the \
-                               list.");
+        response.on_hover_text(
+            "This process has ended. Its row disappears when the pointer leaves the \
+                               list.",
+        );
         return;
     }
     if response.clicked() {

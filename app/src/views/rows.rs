@@ -2,30 +2,29 @@
 
 mod menu;
 
-use super::missing_row;
-use super::cells::{PaintedName, NumberAge, Paint};
+use super::cells::{NumberAge, Paint, PaintedName};
 use super::columns::Columns;
 use super::cost;
-use super::knob_state::{KnobState, state_hint};
 use super::fleet_header;
+use super::knob_state::{KnobState, state_hint};
+use super::missing_row;
+use super::row_notes::{last_of_row, misses_calls, remarks, shared_by};
 use crate::commands::UiCommand;
 use crate::model::ids::EVERY_DOMAIN;
-use crate::model::method_table::{GroupDial, MethodTable, Shape};
 use crate::model::ids::{MethodIx, ModuleIx, Node};
-use crate::model::visible_rows::{VisibleRow, VisibleRows};
-use crate::model::live::LiveRow;
 use crate::model::method_set::MethodSet;
+use crate::model::method_table::{GroupDial, MethodTable, Shape};
 use crate::model::selection::SelectionMode;
 use crate::model::subject::Subject;
+use crate::model::visible_rows::{VisibleRow, VisibleRows};
 use crate::text::times::{self, TimeColumn};
 use crate::text::words;
+use crate::ui::capitalized;
+use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::knob::{self, Knob};
 use crate::ui::list::ListWindow;
-use crate::ui::icons::{self, TriangleDirection};
-use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Popup, Rect, Response, Sense, Ui, pos2, vec2};
-use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 
 const KNOB: f32 = 24.0;
@@ -151,7 +150,8 @@ impl RowView<'_> {
         let catalogue = &table.catalogue;
         let full = catalogue.full_name(method);
         let place = self.place_of(catalogue.module_of(method));
-        let accessible_name = place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
+        let accessible_name =
+            place.as_ref().map_or(full.text.clone(), |place| format!("{} {place}", full.text));
         self.describe(ui, &accessible_name, |node| {
             node.set_value(match dial.row {
                 Some(row) => {
@@ -321,7 +321,11 @@ impl RowView<'_> {
         let open =
             ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
         open.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::DisclosureTriangle, true, format!("Expand {accessible_name}"))
+            egui::WidgetInfo::labeled(
+                egui::Role::DisclosureTriangle,
+                true,
+                format!("Expand {accessible_name}"),
+            )
         });
         let way = if row.expanded { TriangleDirection::Down } else { TriangleDirection::Right };
         let colour = if open.hovered() { paint.palette.accent } else { paint.palette.weak };
@@ -376,7 +380,13 @@ impl RowView<'_> {
     }
 
     /// Draws the knob if it is visible. Its menu is the row's.
-    fn knob(&self, ui: &mut Ui, face: &KnobState, name: &str, commands: &mut Vec<UiCommand>) -> Option<Response> {
+    fn knob(
+        &self,
+        ui: &mut Ui,
+        face: &KnobState,
+        name: &str,
+        commands: &mut Vec<UiCommand>,
+    ) -> Option<Response> {
         if self.clip.height() < self.rect.height() * 0.5 {
             return None;
         }
@@ -407,86 +417,8 @@ pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
     ui.scope_id().with(("dial", node))
 }
 
-/// Returns whether calls are missing: a counting row with a note does not count some calls.
-pub fn misses_calls(row: &LiveRow) -> bool {
-    row.note.is_some() && matches!(row.state, CopyState::Asked | CopyState::Live)
-}
-
 /// Returns times as text to append; marked as last values unless timing goes on.
 fn times_text(times: Option<&Times>, go_on: bool) -> String {
     let last = if go_on { "" } else { "last times: " };
     times.map_or_else(String::new, |times| format!(", {last}{}", times::in_words(times)))
-}
-
-/// Returns a note if the row's numbers are the last known values.
-pub fn last_of_row(row: &LiveRow) -> Option<&'static str> {
-    match (row.counts(), row.times.is_some()) {
-        (false, _) if row.calls == 0 => None,
-        (false, _) => Some("Counting is off; showing the last values."),
-        (true, true) if !row.is_timed() => Some("Timing is off; showing the last values."),
-        (true, _) => None,
-    }
-}
-
-/// Returns the same note for several methods.
-pub fn last_of_group(group: &GroupDial) -> Option<&'static str> {
-    match (group.counts(), group.sums.times.is_some()) {
-        (false, _) if group.sums.calls == 0 => None,
-        (false, _) => Some("Counting is off; showing the last values."),
-        (true, true) if !group.is_timed() => Some("Timing is off; showing the last values."),
-        (true, _) => None,
-    }
-}
-
-/// Returns the number of AppDomains that share a module's dials.
-fn shared_by(table: &MethodTable, node: Node) -> Option<String> {
-    let Node::Module(module) = node else { return None };
-    let module = table.catalogue.module(module)?;
-    let number = table.catalogue.domain_names(module).len();
-    table.catalogue.is_shared(module).then(|| format!("shared by {number}"))
-}
-
-fn remarks(table: &MethodTable, node: Node) -> String {
-    let catalogue = &table.catalogue;
-    let mut remarks = String::new();
-    let (module, index) = match node {
-        Node::Module(index) => match catalogue.module(index) {
-            Some(module) => (module, index),
-            None => return remarks,
-        },
-        Node::Domain(domain) => {
-            let name = catalogue.label(node);
-            if catalogue.domain_title(node) != name {
-                remarks.push_str(&format!(", {name}"));
-            }
-            let shared = catalogue.domains().get(domain as usize).is_some_and(|one| one.shared);
-            if shared && catalogue.has_domains() {
-                remarks.push_str(", a dial here turns it for all of them");
-            }
-            return remarks;
-        }
-        _ => return remarks,
-    };
-    if module.shared && !catalogue.is_shared(module) {
-        remarks.push_str(", shared by all AppDomains");
-    }
-    let copies = catalogue.namesakes(&module.name).count();
-    if catalogue.is_merged() && catalogue.spans_processes() {
-        let processes = catalogue.domains().len();
-        if copies != processes {
-            let copies = words::grouped(copies as u64);
-            remarks.push_str(&format!(", {copies} copies in {processes} processes"));
-        }
-    } else if catalogue.is_merged() && copies > 1 {
-        remarks.push_str(&format!(", {} copies", words::grouped(copies as u64)));
-    } else if !catalogue.is_merged() && !catalogue.alone_in_domain(index) {
-        remarks.push_str(&format!(", copy #{}", module.key.generation));
-    }
-    if module.dynamic {
-        remarks.push_str(", dynamic");
-    }
-    if module.unloaded {
-        remarks.push_str(", unloaded");
-    }
-    remarks
 }

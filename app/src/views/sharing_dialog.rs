@@ -31,8 +31,10 @@ impl SharingQuestion {
     fn sentences(&self) -> Vec<String> {
         let Sharing { modules, domains, methods, .. } = &self.sharing;
         let (modules, number) = (named(modules), domains.len() as u64);
-        let serves =
-            format!("One copy of {modules} serves {} AppDomains, so the change affects all of them:", words::grouped(number));
+        let serves = format!(
+            "One copy of {modules} serves {} AppDomains, so the change affects all of them:",
+            words::grouped(number)
+        );
         vec![
             format!("{serves} {}.", named(domains)),
             format!(
@@ -58,7 +60,7 @@ pub fn show(context: &egui::Context, question: &mut SharingQuestion, commands: &
     let entered = context.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
     let modal = Modal::new(Id::unique("other AppDomains would see it"));
     let shown = modal.show(context, |ui| inside(ui, question));
-    let answer = if entered { Some(Some(UiCommand::ShareTurn)) } else { shown.inner };
+    let answer = if entered { Some(Some(UiCommand::ConfirmSharing)) } else { shown.inner };
     match answer {
         Some(Some(command)) => {
             commands.push(command);
@@ -81,7 +83,7 @@ fn inside(ui: &mut Ui, question: &mut SharingQuestion) -> Option<Option<UiComman
     }
     ui.add_space(8.0);
     ui.horizontal_wrapped(|ui| {
-        let name = UiCommand::ShareTurn.name();
+        let name = UiCommand::ConfirmSharing.name();
         let all = Button::new(RichText::new(name).strong()).shortcut_text("Enter").fill(palette.selected);
         let all = ui.add(all).labelled_by(title.id);
         all.widget_info(|| WidgetInfo::labeled(egui::Role::Button, true, name));
@@ -89,12 +91,12 @@ fn inside(ui: &mut Ui, question: &mut SharingQuestion) -> Option<Option<UiComman
             all.request_focus();
         }
         if all.clicked() {
-            return Some(Some(UiCommand::ShareTurn));
+            return Some(Some(UiCommand::ConfirmSharing));
         }
         if question.sharing.without.is_some() {
-            let without = ui.button(UiCommand::LeaveShared.name());
+            let without = ui.button(UiCommand::ExcludeShared.name());
             if without.on_hover_text("Changes only methods of this AppDomain").clicked() {
-                return Some(Some(UiCommand::LeaveShared));
+                return Some(Some(UiCommand::ExcludeShared));
             }
         }
         ui.add(Button::new("Cancel").shortcut_text("Esc")).clicked().then_some(None)

@@ -2,17 +2,17 @@
 
 use crate::commands::UiCommand;
 use crate::model::catalogue::builder::namespace_length;
-use crate::model::method_table::Targets;
 use crate::model::live::LiveRow;
+use crate::model::method_table::Targets;
 use crate::model::subject::Subject;
 use crate::text::slowest_calls;
 use crate::text::words;
-use crate::ui::theme::{self, Palette};
 use crate::ui::text_width::GlyphWidths;
+use crate::ui::theme::{self, Palette};
 use eframe::egui::{self, Label, RichText, TextStyle, Ui};
-use redial_protocol::slowest_calls::SlowCall;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
+use redial_protocol::slowest_calls::SlowCall;
 
 /// Thresholds offered, nanoseconds. The command line accepts any.
 const THRESHOLDS: [u64; 5] = [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
@@ -59,7 +59,7 @@ pub fn show(
                 }
             }
         }
-        _ => small(ui, format!("{}: none so far", slowest_calls::which(&row.options))),
+        _ => small(ui, format!("{}: none so far", slowest_calls::condition(&row.options))),
     }
 }
 

@@ -3,13 +3,13 @@
 
 use crate::commands::UiCommand;
 use crate::model::Model;
-use crate::model::connection::{Connection, Session, Status};
+use crate::model::connection::{Connection, SessionInfo, Status};
+use crate::model::fleet::Fleet;
 use crate::model::ids::Ticket;
 use crate::model::process_choice::Arrangement;
 use crate::model::state::LaunchedProgram;
-use crate::model::update::Retry;
-use crate::model::fleet::Fleet;
 use crate::model::subject::Subject;
+use crate::model::update::Retry;
 use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{Button, Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
@@ -42,7 +42,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             Subject::Process(connection) => connection,
             Subject::Fleet(fleet) => return of_fleet(ui, model, fleet, mono, commands),
         };
-        let Session { status, paused, .. } = &connection.session;
+        let SessionInfo { status, paused, .. } = &connection.session;
         let (text, colour) = match status {
             Status::Live if paused.is_some() => ("Paused", palette.asked),
             Status::Live if connection.is_reading_dials() => ("Connected, reading dials…", palette.asked),
@@ -77,7 +77,12 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
 }
 
 /// Shows the button that stops a launched program.
-fn stop(ui: &mut Ui, (ticket, launched): (Ticket, &LaunchedProgram), mono: Duration, commands: &mut Vec<UiCommand>) {
+fn stop(
+    ui: &mut Ui,
+    (ticket, launched): (Ticket, &LaunchedProgram),
+    mono: Duration,
+    commands: &mut Vec<UiCommand>,
+) {
     let command = UiCommand::StopLaunched(ticket);
     let left = launched.left_alone(mono);
     left.into_iter().for_each(|left| ui.ctx().request_repaint_after(left));
@@ -94,7 +99,12 @@ pub fn stop_word(launched: &LaunchedProgram) -> &'static str {
 }
 
 /// Shows the button that stops several launched programs.
-fn stop_several(ui: &mut Ui, launched: &[(Ticket, &LaunchedProgram)], mono: Duration, commands: &mut Vec<UiCommand>) {
+fn stop_several(
+    ui: &mut Ui,
+    launched: &[(Ticket, &LaunchedProgram)],
+    mono: Duration,
+    commands: &mut Vec<UiCommand>,
+) {
     let Some((_, first)) = launched.first() else { return };
     // They can be killed as soon as one of them can.
     let left = launched.iter().map(|(_, one)| one.left_alone(mono)).min().flatten();
@@ -109,13 +119,7 @@ fn stop_several(ui: &mut Ui, launched: &[(Ticket, &LaunchedProgram)], mono: Dura
 }
 
 /// Shows how many of several processes answer, and the button that stops those launched here.
-fn of_fleet(
-    ui: &mut Ui,
-    model: &Model,
-    fleet: &Fleet,
-    mono: Duration,
-    commands: &mut Vec<UiCommand>,
-) {
+fn of_fleet(ui: &mut Ui, model: &Model, fleet: &Fleet, mono: Duration, commands: &mut Vec<UiCommand>) {
     let palette = Palette::of(ui);
     let catalogue = &fleet.table.catalogue;
     let (all, answer) = (catalogue.running_domains(), catalogue.available_domains());
@@ -133,7 +137,7 @@ fn of_fleet(
     stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
     let sums = if model.arrangement() == Arrangement::Merged { "Numbers are sums. " } else { "" };
-    ui.weak(format!("{sums}Select a single process to see its control, latency and memory."));
+    ui.weak(format!("{sums}Select one process to see control, latency and memory."));
 }
 
 /// Shows the process, elided if its name is long.
@@ -158,7 +162,8 @@ fn lost(
 ) {
     ui.separator();
     // Retrying cannot reach a process that has ended or never had an agent.
-    if matches!(retry, Retry::After(_) | Retry::Asked) && ui.small_button(UiCommand::Reconnect.name()).clicked()
+    if matches!(retry, Retry::After(_) | Retry::Asked)
+        && ui.small_button(UiCommand::Reconnect.name()).clicked()
     {
         commands.push(UiCommand::Reconnect);
     }

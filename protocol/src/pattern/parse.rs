@@ -5,9 +5,10 @@ use super::matching::{Pattern, Split, Target};
 use super::names::{cut_list, metadata_of_keyword, opening, split_outside};
 use super::params::{self, Declared};
 use crate::limits::{MAX_PATTERN, MAX_PATTERN_DOTS};
+use serde::{Deserialize, Serialize};
 
 /// Problem with a pattern.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PatternError {
     /// The text is empty.
     #[error("the pattern is empty; write [ASSEMBLY!]TYPE.METHOD[(PARAMS)], for example Shop.Cart.*")]

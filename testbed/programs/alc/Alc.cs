@@ -1,9 +1,9 @@
-// Copies of one file, each in a load context of its own and with its own statics.
+// Copies of one file, each in its own load context and with its own statics.
 //
-// alc, then commands, one a line:
-//   load [FILE] -> loaded K MVID   one more copy of Copied.dll (or of FILE), the K-th, K from 0
+// alc, then commands, one per line:
+//   load [FILE] -> loaded K MVID   another copy of Copied.dll (or of FILE); K counts copies from 0
 //   call K N    -> called K TOTAL  Copied.Counter.Add(int) of copy K, N times with 1; TOTAL is that copy's static
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;

@@ -1,6 +1,6 @@
 // Code that must be refused: in a collectible load context, in dynamic assemblies, in a dynamic method.
 //
-// collectible, then commands, one a line:
+// collectible, then commands, one per line:
 //   load KIND   -> loaded KIND, or unsupported KIND (collectible on .NET Core 2.1)
 //                  KIND: collectible (Gathered!Gathered.Work.Twice(int)), run and collect (dynamic assemblies
 //                  Emitted_run and Emitted_collect, Emitted.Work.Twice(int)), method (a DynamicMethod), plain (the
@@ -9,7 +9,7 @@
 //                  to be loaded before), over-int (the same over int)
 //   call KIND N -> called KIND N     calls its Twice N times and checks the results
 //   unload      -> unloaded          the collectible context, once it is really gone (3.1 and later)
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -64,7 +64,7 @@ static class Collectible
         return 0;
     }
 
-    // Main's own frame must not hold the method: as long as it does, its context cannot go.
+    // Main's own frame must not hold the method, which would keep its context alive.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Call(string kind, int times)
     {

@@ -1,4 +1,4 @@
-// What the JIT calls by itself: casts, boxes, conversions, checked arithmetic, arrays, copies, statics.
+// Operations that the JIT compiles to helper calls: casts, boxes, conversions, checked arithmetic, arrays, copies, statics.
 using System;
 using System.Collections;
 using System.Collections.Generic;

@@ -1,4 +1,4 @@
-// Reflection, delegates, emitted code, loading and those who are asked for what is not found.
+// Reflection, delegates, emitted code, loading, and handlers for failed lookups.
 using System;
 using System.Diagnostics.Tracing;
 using System.IO;

@@ -1,4 +1,4 @@
-// What the collector calls: finalizers; and what it keeps.
+// Finalizers, which the collector calls, and handles.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -23,7 +23,7 @@ namespace Internals
             {
                 finalized = critical = risen = 0;
                 Make();
-                // Those of a moment ago may still be in a register.
+                // Recent references may still be in a register.
                 for (int i = 0; i < 50 && (finalized < 10 || critical < 10 || risen < 1); i++)
                 {
                     GC.Collect();

@@ -8,7 +8,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace System.Runtime.InteropServices
 {
-    /// .NET 5 and later know it by its name.
+    /// .NET 5 and later find it by its name.
     [AttributeUsage(AttributeTargets.Method)]
     sealed class UnmanagedCallersOnlyAttribute : Attribute { }
 }

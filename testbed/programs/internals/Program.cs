@@ -1,11 +1,11 @@
-// What the runtime itself calls of the core library, gone through: whatever the JIT makes a call of a helper of (casts,
-// conversions, arrays, statics), exceptions of every origin, threads, finalizers, delegates, calls from native code,
-// reflection, loading.
+// Exercises the core library methods that the runtime itself calls: helpers that the JIT calls (casts, conversions,
+// arrays, statics), exceptions of every origin, threads, finalizers, delegates, calls from native code, reflection,
+// loading.
 //
-// internals, then commands, one a line:
-//   run     -> a line for each thing: what it gave, or the exception; then "done". The same every time
-//   casts N -> casts N    N times 1,000 casts to an interface, of which the JIT makes a call of a helper each
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// internals, then commands, one per line:
+//   run     -> a line for each item, with its result or exception; then "done". The same every time
+//   casts N -> casts N    N times 1,000 casts to an interface, each compiled to a helper call
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Diagnostics;
 using System.Globalization;
@@ -48,7 +48,7 @@ namespace Internals
             return 0;
         }
 
-        // Of several types, so that the JIT neither guesses nor moves the casts out of the loop.
+        // Several types, so that the JIT neither guesses nor moves the casts out of the loop.
         static readonly object[] castable = { 1, "two", 3.0, true, 'f' };
 
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -73,7 +73,7 @@ namespace Internals
             Say(name + " = " + said);
         }
 
-        /// Types and messages; traces have other frames where dialled code keeps its own.
+        /// Types and messages; traces have other frames if dialled code keeps its own.
         public static string Told(Exception e) =>
             e.GetType() + ": " + e.Message.Replace("\r", "").Replace("\n", "|") + (e.InnerException == null ? "" : " <- " + Told(e.InnerException));
 

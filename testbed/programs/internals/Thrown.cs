@@ -1,4 +1,4 @@
-// Exceptions of every origin, and those who are told of them.
+// Exceptions of every origin, and the events for them.
 using System;
 using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;

@@ -1,16 +1,16 @@
-// Async methods: what a call costs until it completes, all of it on the thread that makes the call.
+// Async methods: the cost of a call until its completion, all on the calling thread.
 using System;
 using System.Runtime.CompilerServices;
 using System.Threading.Tasks;
 
 static partial class Loops
 {
-    /// <summary>Calls of a chunk of them.</summary>
+    /// <summary>Number of async calls in a chunk.</summary>
     const int AwaitedChunk = 100000;
 
     [ThreadStatic] static TaskCompletionSource<int> gate;
 
-    /// <summary>Completes without waiting, with a number of which the library has tasks made: nothing is allocated.</summary>
+    /// <summary>Completes without waiting, with a number that has a cached task: nothing is allocated.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     static async Task<int> AtOnce(int n)
     {
@@ -31,7 +31,7 @@ static partial class Loops
         return sum;
     }
 
-    /// <summary>Each call goes on, and completes, within the opening of its gate.</summary>
+    /// <summary>Each call continues and completes inside the opening of its gate.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int HammerSuspends(int calls)
     {

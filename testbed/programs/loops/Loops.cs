@@ -1,19 +1,19 @@
-// The bench program: what a call costs, and what collections cost beside hammering threads.
+// The bench program: the cost of calls, and of collections beside busy threads.
 //
-// loops, then commands, one a line:
+// loops, then commands, one per line:
 //   bench KIND THREADS CHUNKS -> bench KIND THREADS BEST MEDIAN   nanoseconds per call of Loops.KIND(int), from CHUNKS
 //       chunks of a million calls (fewer where a call takes long) on each thread, after a warm-up long enough for every
 //       tier. It is processor time where the system tells a thread's own (Linux), so that other programs do not count
 //   gc COUNT -> gc MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two threads hammer
 //       Loops.Plain(int) from two loops in turn, one of calls alone and one that also divides. In the first some processors
 //       take every interrupt in the stub that the runtime calls through, where .NET Core 2.1 and 3.1 cannot stop a thread,
-//       agent or none; in the second most fall into the loop itself, which these stop only where it returns. So each ends
-//       after some microseconds, or what is measured is how long the loops are
+//       with or without an agent; in the second most interrupts hit the loop itself, which these stop only where it returns. So
+//       each loop ends after some microseconds; otherwise the result would be the length of the loops
 // KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
 // (its own times, in shared sums), Inlined (left for the
 // JIT to inline), Empty (no call at all: the loop itself), Throws (an exception that the loop catches), ThrowsDeep
 // (the same from below 20 frames), AtOnce and Suspends (async methods: one that never waits, one that always does).
-// It says "ready PID" first and ends with "exit" or at the end of its input.
+// It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -26,7 +26,7 @@ using System.Threading;
 static partial class Loops
 {
     const int Chunk = 1000000;
-    /// <summary>Calls of a loop beside collections.</summary>
+    /// <summary>Number of calls in a loop beside collections.</summary>
     const int Slice = 5000;
     const int WarmUpMilliseconds = 500;
 
@@ -96,7 +96,7 @@ static partial class Loops
         return 0;
     }
 
-    /// <summary>Calls of a chunk.</summary>
+    /// <summary>Number of calls in a chunk.</summary>
     static int ChunkOf(string kind)
     {
         switch (kind)
@@ -246,7 +246,7 @@ static partial class Loops
 
     static readonly bool linux = RuntimeInformation.IsOSPlatform(OSPlatform.Linux);
 
-    /// <summary>Nanoseconds that this thread has run; elsewhere than on Linux, that have passed.</summary>
+    /// <summary>Processor time of this thread in nanoseconds on Linux; elapsed time elsewhere.</summary>
     static double ThreadNanoseconds()
     {
         const int ThreadCpuTime = 3;

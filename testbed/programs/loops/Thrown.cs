@@ -1,23 +1,23 @@
-// Exceptions: what one costs that is thrown and caught.
+// Exceptions: the cost of a throw and its catch.
 using System;
 using System.Runtime.CompilerServices;
 
 static partial class Loops
 {
-    /// <summary>Exceptions of a chunk: each takes some ten thousand times as long as a plain call.</summary>
+    /// <summary>Exceptions per chunk: each takes about ten thousand times as long as a plain call.</summary>
     const int ThrownChunk = 2000;
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int Throws(int n) => throw new InvalidOperationException("thrown");
 
-    /// <summary>Frames between the loop and the method that throws.</summary>
+    /// <summary>Number of frames between the loop and the method that throws.</summary>
     const int Frames = 20;
 
-    /// <summary>Throws below so many frames of its own.</summary>
+    /// <summary>Throws below the given number of its own frames.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int ThrowsDeep(int frames) => (frames > 1 ? ThrowsDeep(frames - 1) : Throws(frames)) + 1;
 
-    /// <summary>Begins with a plain call: where that is timed, the thread is one that was in a timed call.</summary>
+    /// <summary>Starts with a plain call, so that a timed thread has already been in a timed call.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int HammerThrows(int calls)
     {
@@ -36,7 +36,7 @@ static partial class Loops
         return sum;
     }
 
-    /// <summary>The same, with frames to be left in between.</summary>
+    /// <summary>The same, with frames to unwind in between.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int HammerThrowsDeep(int calls)
     {

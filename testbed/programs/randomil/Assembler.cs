@@ -3,23 +3,23 @@ using System.Collections.Generic;
 using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 
-/// <summary>A place in the code.</summary>
+/// <summary>A position in the code.</summary>
 sealed class Mark
 {
-    /// <summary>Number of the instruction that follows; -1 until it is set.</summary>
+    /// <summary>Number of the following instruction; -1 until it is set.</summary>
     public int At = -1;
 }
 
 /// <summary>
-/// Instructions with labels and clauses, laid out at the end: branches are short where they can be, save those that
-/// are to be long.
+/// Instructions with labels and clauses, laid out at the end: branches are short where possible, except those marked
+/// long.
 /// </summary>
 sealed class Assembler
 {
     struct Item
     {
         public ILOpCode Op;
-        public int Size;        // of the operand, in bytes; -1 for a branch, -2 for a switch
+        public int Size;        // size of the operand in bytes; -1 for a branch, -2 for a switch
         public long Operand;
         public Mark[] Targets;
         public bool Long;
@@ -45,7 +45,7 @@ sealed class Assembler
 
     public void Op(ILOpCode op, int pops, int pushes) => Add(new Item { Op = op }, pops, pushes);
 
-    /// <summary>An instruction with an operand of so many bytes.</summary>
+    /// <summary>An instruction with an operand of the given size in bytes.</summary>
     public void Op(ILOpCode op, int pops, int pushes, int size, long operand) =>
         Add(new Item { Op = op, Size = size, Operand = operand }, pops, pushes);
 
@@ -78,7 +78,7 @@ sealed class Assembler
         items.Add(item);
     }
 
-    /// <summary>Writes the body and answers where it begins.</summary>
+    /// <summary>Writes the body and returns its offset.</summary>
     public int Write(MethodBodyStreamEncoder bodies, StandaloneSignatureHandle locals, bool initLocals, int maxStack, bool fat)
     {
         int[] offsets = Layout();

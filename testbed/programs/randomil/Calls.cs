@@ -4,10 +4,10 @@ using System.Reflection.Metadata;
 
 sealed partial class MethodWriter
 {
-    /// <summary>How far back callees are.</summary>
+    /// <summary>Largest distance to a callee.</summary>
     const int Reach = 60;
 
-    /// <summary>A method that comes before this one, so that calls go round in no circle; null if there is none.</summary>
+    /// <summary>Returns an earlier method, so that calls form no cycle, or null if there is none.</summary>
     Planned Callee()
     {
         int own = me.Index - firstIndex;
@@ -17,7 +17,7 @@ sealed partial class MethodWriter
         return callee.IsTypeInitializer || callee.IsConstructor || callee.IsHuge ? null : callee;
     }
 
-    /// <summary>What stands for the callee's type parameter, if it has one.</summary>
+    /// <summary>The argument for the callee's type parameter, if it has one.</summary>
     Kind Argument(Planned callee)
     {
         if (!callee.IsGeneric && !callee.Owner.IsGeneric)
@@ -28,7 +28,7 @@ sealed partial class MethodWriter
 
     static Kind Meant(Kind kind, Kind argument) => argument != null && kind?.Cat == Cat.Var ? argument : kind;
 
-    /// <summary>Writes the call of a method with all it takes; what it leaves on the stack, null for nothing.</summary>
+    /// <summary>Writes a call with its arguments; returns the kind that it leaves on the stack, null for void.</summary>
     Kind Call(Planned callee, int depth) => Call(callee, depth, Argument(callee), false);
 
     Kind Call(Planned callee, int depth, Kind argument, bool last)
@@ -103,7 +103,7 @@ sealed partial class MethodWriter
         InvokeDelegate(depth);
     }
 
-    /// <summary>Makes a delegate of the object and the method on the stack, and calls it.</summary>
+    /// <summary>Creates a delegate of the object and the method on the stack, and calls it.</summary>
     void InvokeDelegate(int depth)
     {
         int type = tokens.Ground("Fn");
@@ -112,14 +112,14 @@ sealed partial class MethodWriter
         a.Token(ILOpCode.Callvirt, 2, 1, tokens.Member(type, "Invoke", new byte[] { 0x20, 1, 0x08, 0x08 }));
     }
 
-    /// <summary>Asks whether a call is allowed, and goes to `otherwise` if not.</summary>
+    /// <summary>Checks whether a call is allowed, and branches to `otherwise` if not.</summary>
     void MayCall(Mark otherwise)
     {
         a.Token(ILOpCode.Call, 0, 1, tokens.Member(state, "Burn", new byte[] { 0, 0, 0x02 }));
         a.Branch(ILOpCode.Brfalse, 1, otherwise, r.Percent(5));
     }
 
-    /// <summary>A value that a call returns; false when no method was found that does.</summary>
+    /// <summary>Writes a call that returns a value; false if no suitable method was found.</summary>
     bool CallFor(Kind kind, int depth)
     {
         for (int attempt = 0; attempt < 8; attempt++)
@@ -160,10 +160,10 @@ sealed partial class MethodWriter
         a.Set(skip);
     }
 
-    /// <summary>A call that is the last thing done: `tail.` with a return, or `jmp`.</summary>
+    /// <summary>A call as the last action: `tail.` with a return, or `jmp`.</summary>
     void LastCall()
     {
-        // Nothing jumps out of a lock.
+        // A jump must not leave a lock.
         if (me.IsSynchronized)
             return;
         for (int attempt = 0; attempt < 12; attempt++)
@@ -172,11 +172,11 @@ sealed partial class MethodWriter
             if (callee == null)
                 continue;
             Kind argument = Argument(callee);
-            // No callee may refer to what is on this frame.
+            // No callee may refer to this frame.
             if (callee.Params.Any(kind => kind.Cat == Cat.Ref) || (!callee.IsStatic && callee.Owner.IsValueType))
                 continue;
             var skip = new Mark();
-            // Code that is shared between instances takes one argument more.
+            // Shared generic code takes an additional argument.
             if (argument == null && OwnVariable() == null && callee.IsLike(me) && me.Params.All(Jumps))
             {
                 MayCall(skip);

@@ -35,7 +35,7 @@ sealed partial class MethodWriter
         ILOpCode.Conv_ovf_u_un
     };
 
-    /// <summary>A value that is made of others.</summary>
+    /// <summary>A value computed from others.</summary>
     void Compute(Kind kind, int depth, bool returned)
     {
         int below = depth - 1;
@@ -76,14 +76,14 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>Two operands and what makes one of them.</summary>
+    /// <summary>Two operands and an operation on them.</summary>
     void Binary(Kind kind, int depth)
     {
         Value(kind, depth);
         switch (r.Below(8))
         {
             case 0:
-                // By 0 to 255: never by -1.
+                // Divisors 0 to 255: never -1.
                 Value(kinds.I4, depth);
                 Constant(r.Percent(50) ? 255 : 7);
                 a.Op(ILOpCode.And, 2, 1);
@@ -364,7 +364,7 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>Mostly: another object where the one on the stack is null.</summary>
+    /// <summary>Usually replaces a null on the stack with another object.</summary>
     void OrElse(Kind kind)
     {
         if (r.Percent(8))
@@ -403,11 +403,11 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>A call on whatever a type parameter stands for, without boxing it.</summary>
+    /// <summary>A constrained call on a type parameter's value, without boxing.</summary>
     bool AsText(Kind variable)
     {
         var places = LocalsOf(variable);
-        // What a number looks like differs between runtimes' formatting of floats: Var is R8 sometimes.
+        // Runtimes format floats differently, and Var is sometimes R8.
         if (places.Count == 0)
             return false;
         LoadLocalAddress(r.Of(places));

@@ -5,7 +5,7 @@ using System.Reflection.Metadata;
 sealed partial class MethodWriter
 {
     /// <summary>
-    /// Puts a value of a kind on the stack. A reference that is `returned` refers to nothing on this frame.
+    /// Puts a value of a kind on the stack. A `returned` reference refers to nothing in this frame.
     /// </summary>
     void Value(Kind kind, int depth, bool returned = false)
     {
@@ -124,7 +124,7 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>Loads a variable of just this kind, if there is one.</summary>
+    /// <summary>Loads a variable of exactly this kind, if there is one.</summary>
     bool LoadVariable(Kind kind)
     {
         List<int> own = LocalsOf(kind), passed = ArgumentsOf(kind);
@@ -152,7 +152,7 @@ sealed partial class MethodWriter
 
     int Constructor(string type) => tokens.Member(tokens.Ground(type), ".ctor", new byte[] { 0x20, 1, 0x01, 0x08 });
 
-    /// <summary>Makes an array, or null, of the number on the stack.</summary>
+    /// <summary>Creates an array, or null, from the number on the stack.</summary>
     void Made(Kind array)
     {
         string name = array == kinds.Ints ? "Ints" : array == kinds.Objs ? "Objects" : "Pts";
@@ -160,7 +160,7 @@ sealed partial class MethodWriter
             ILOpCode.Call, 1, 1, tokens.Member(state, name, new byte[] { 0, 1 }.Concat(array.Sig).Append((byte)0x08).ToArray()));
     }
 
-    /// <summary>An index, mostly of an element that is there.</summary>
+    /// <summary>An index, usually of an existing element.</summary>
     void Index(int depth)
     {
         Value(kinds.I4, depth);
@@ -222,7 +222,7 @@ sealed partial class MethodWriter
     Kind Reference(Kind kind) =>
         kind == kinds.I4 ? kinds.RefI4 : kind == kinds.I8 ? kinds.RefI8 : kind == kinds.Obj ? kinds.RefObj : kinds.RefPt;
 
-    /// <summary>Reads what the reference on the stack refers to.</summary>
+    /// <summary>Loads through the reference on the stack.</summary>
     void LoadThrough(Kind kind)
     {
         if (r.Percent(10))

@@ -1,4 +1,4 @@
-// What generated methods stand on: state they change, types they use, and the digest of all they do.
+// The base of generated methods: state that they change, types that they use, and the digest of their actions.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -45,21 +45,21 @@ namespace Ground
         public override string ToString() => "Node";
     }
 
-    /// <summary>Overrides what Node has.</summary>
+    /// <summary>Overrides the methods of Node.</summary>
     public class Leaf : Node
     {
         public Leaf(int i) : base(i) { O = "leaf"; }
         public override int Visit(int n) => n + I * 2;
     }
 
-    /// <summary>What generated code throws.</summary>
+    /// <summary>The exception that generated code throws.</summary>
     public class Oops : Exception
     {
         public readonly int Code;
         public Oops(int code) { Code = code; }
     }
 
-    /// <summary>A delegate that generated code makes of its own methods.</summary>
+    /// <summary>A delegate to generated methods.</summary>
     public delegate int Fn(int n);
 
     public static class State
@@ -70,15 +70,15 @@ namespace Ground
         public static object SO;
         public static Pt SP;
         public static string Text;
-        /// <summary>How often each method was entered, by its number; kept by the methods themselves.</summary>
+        /// <summary>Entries of each method, by its number; the methods count themselves.</summary>
         public static int[] Truth = new int[0];
 
         static ulong hash;
         static int fuel;
-        /// <summary>What synchronized methods locked.</summary>
+        /// <summary>Objects that synchronized methods locked.</summary>
         static readonly List<object> locks = new List<object>();
 
-        /// <summary>Everything as at the start, and a new hash.</summary>
+        /// <summary>Resets everything, with a new hash.</summary>
         public static void Reset(int allowance)
         {
             SI = 5;
@@ -92,7 +92,7 @@ namespace Ground
             locks.Clear();
         }
 
-        /// <summary>What was mixed in, and what the statics hold now.</summary>
+        /// <summary>The hash so far, and the current statics.</summary>
         public static ulong Hash()
         {
             Mix(SI);
@@ -103,7 +103,7 @@ namespace Ground
             return hash;
         }
 
-        /// <summary>Whether a synchronized method has kept its lock; it is let go then.</summary>
+        /// <summary>Returns whether a synchronized method kept its lock, and releases it.</summary>
         public static bool IsLocked()
         {
             bool any = false;
@@ -113,7 +113,7 @@ namespace Ground
             return any;
         }
 
-        /// <summary>Whether one more call is allowed: every chain of calls ends.</summary>
+        /// <summary>Returns whether another call is allowed, so that every chain of calls ends.</summary>
         public static bool Burn() => --fuel >= 0;
 
         public static void Mix(int value) => Mix((long)value);
@@ -123,7 +123,7 @@ namespace Ground
         public static void Mix(double value) =>
             Mix(double.IsNaN(value) ? 77 : value == 0 ? 0 : BitConverter.DoubleToInt64Bits(value));
 
-        /// <summary>Whether a synchronized method has its lock.</summary>
+        /// <summary>Returns whether a synchronized method has its lock.</summary>
         public static void Held(object locked)
         {
             Mix(Monitor.IsEntered(locked) ? 1 : 0);
@@ -221,7 +221,7 @@ namespace Ground
             }
         }
 
-        /// <summary>An element. 2.1's JIT may crash where it inlines a span's own indexer into a loop that it copies.</summary>
+        /// <summary>An element. 2.1's JIT may crash when it inlines a span's own indexer into a loop that it duplicates.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static ref int At(Span<int> values, int index) => ref values[index];
 
@@ -248,7 +248,7 @@ namespace Ground
 
         public static Pt[] Pts(int n) => (n & 7) == 7 ? null : new[] { new Pt(n, 1), new Pt(2, n), new Pt(), new Pt(4, 4) };
 
-        /// <summary>Digest of an exception's way: the name of its type.</summary>
+        /// <summary>Mixes an exception into the digest, by the name of its type.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Caught(object exception)
         {

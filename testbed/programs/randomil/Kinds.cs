@@ -1,7 +1,7 @@
 using System.Collections.Generic;
 using System.Linq;
 
-/// <summary>What a value is on the stack.</summary>
+/// <summary>The type of a value on the stack.</summary>
 enum Cat
 {
     I4,
@@ -11,7 +11,7 @@ enum Cat
     Object,
     Ref,
     Value,
-    /// <summary>Of a type parameter's type.</summary>
+    /// <summary>A type parameter's type.</summary>
     Var
 }
 
@@ -23,7 +23,7 @@ sealed class Kind
     public byte[] Sig;
     /// <summary>For box, ldobj, initobj; 0 for references to variables.</summary>
     public int Token;
-    /// <summary>What a reference refers to, or an array's elements are.</summary>
+    /// <summary>The target of a reference, or the element type of an array.</summary>
     public Kind Element;
 
     public override string ToString() => Name;
@@ -34,14 +34,14 @@ sealed class Kinds
 {
     public readonly Kind I4, U1, I2, I8, Native, R8, R4, Obj, Str, Node, Ints, Objs, Pts, Pt, Mixed, Pair;
     public readonly Kind RefI4, RefI8, RefObj, RefPt, TypeVar, MethodVar;
-    /// <summary>Refers to memory, so it lives on stacks alone.</summary>
+    /// <summary>Refers to memory, so it lives only on stacks.</summary>
     public readonly Kind Span;
-    /// <summary>Locals that keep what they refer to where it is.</summary>
+    /// <summary>Pinned locals.</summary>
     public readonly Kind PinnedRef, PinnedInts;
     public readonly Kind Bytes, TypeHandle;
-    /// <summary>What variables may be.</summary>
+    /// <summary>Kinds of variables.</summary>
     public readonly Kind[] Plain;
-    /// <summary>What a type parameter may stand for.</summary>
+    /// <summary>Kinds that a type parameter may stand for.</summary>
     public readonly Kind[] Arguments;
     readonly Tokens tokens;
 
@@ -113,7 +113,7 @@ sealed class Kinds
         return pinned;
     }
 
-    /// <summary>A generated type, with its argument where it is generic.</summary>
+    /// <summary>A generated type, with its argument if it is generic.</summary>
     public Kind Type(Owner owner, Kind argument)
     {
         byte[] open = new[] { owner.IsValueType ? (byte)0x11 : (byte)0x12 }.Concat(Tokens.Coded(owner.Token)).ToArray();
@@ -124,7 +124,7 @@ sealed class Kinds
     }
 }
 
-/// <summary>What kind of type a generated method stands in.</summary>
+/// <summary>The kind of type that contains a generated method.</summary>
 enum OwnerShape
 {
     Static,
@@ -144,20 +144,20 @@ sealed class Owner
     public bool IsClass => Shape == OwnerShape.Class || Shape == OwnerShape.GenericClass;
     public bool IsValueType => Shape == OwnerShape.Struct || Shape == OwnerShape.GenericStruct;
     public bool IsStatic => !IsClass && !IsValueType;
-    /// <summary>Of one type parameter.</summary>
+    /// <summary>Has one type parameter.</summary>
     public bool IsGeneric => Shape >= OwnerShape.GenericStatic;
     public string ClrName => IsGeneric ? Name + "`1" : Name;
     public List<Planned> Methods = new List<Planned>();
-    /// <summary>A value type's one field, an int.</summary>
+    /// <summary>The only field of a value type, an int.</summary>
     public int Field;
     /// <summary>The constructor of a class.</summary>
     public Planned Constructor;
 }
 
-/// <summary>A method that is to be generated.</summary>
+/// <summary>A method to generate.</summary>
 sealed class Planned
 {
-    /// <summary>Its number among the methods of all modules: where it counts its calls.</summary>
+    /// <summary>Its number among the methods of all modules: the index of its entry count.</summary>
     public int Index;
     /// <summary>MethodDef.</summary>
     public int Token;
@@ -189,7 +189,7 @@ sealed class Planned
         return signature.ToArray();
     }
 
-    /// <summary>Whether jmp may go from one to the other.</summary>
+    /// <summary>Returns whether one may jmp to the other.</summary>
     public bool IsLike(Planned other) =>
         IsStatic && other.IsStatic && Returns == other.Returns && Params.SequenceEqual(other.Params);
 }

@@ -12,7 +12,7 @@ sealed class Library
 {
     public const int Types = 20;
     public const int Methods = 50;
-    /// <summary>Numbers of methods that a module takes: its own and one Run a type.</summary>
+    /// <summary>Numbers of methods per module: its own and one Run per type.</summary>
     public const int Numbers = Types * (Methods + 1);
 
     readonly Tokens tokens = new Tokens();
@@ -79,7 +79,7 @@ sealed class Library
             }
             else
                 Sign(method, owner);
-            // A value type's methods have nothing to lock; 2.1 loses lock or result where that comes in two registers.
+            // Methods of value types have nothing to lock; 2.1 loses lock or result if that comes in two registers.
             bool isLarge = method.Returns?.Cat == Cat.Value || method.Returns?.Cat == Cat.Var;
             method.IsSynchronized = !owner.IsValueType && !isLarge && plan.Percent(7);
             Add(owner, method);
@@ -91,7 +91,7 @@ sealed class Library
         Kind variable = method.IsGeneric ? kinds.MethodVar : owner.IsGeneric ? kinds.TypeVar : null;
         Kind Any() => variable != null && plan.Percent(35) ? variable : plan.Of(kinds.Plain);
         method.Params = Enumerable.Range(0, plan.Percent(5) ? 9 : plan.Below(5)).Select(_ => Any()).ToArray();
-        // A reference that is returned refers to a static, a field or an element: see MethodWriter.
+        // A returned reference refers to a static, a field or an element: see MethodWriter.
         method.Returns = plan.Percent(15) ? null : Any();
     }
 
@@ -169,7 +169,7 @@ sealed class Library
             if (owner.IsGeneric)
                 generic.Add(owner.Token);
         }
-        // Sorted by what TypeOrMethodDef makes of the token.
+        // Sorted by the TypeOrMethodDef value of the token.
         var parameters = generic.Concat(all.Where(method => method.IsGeneric).Select(method => method.Token));
         foreach (int owner in parameters.OrderBy(token => (token & 0xFFFFFF) << 1 | (token >> 24 == 0x06 ? 1 : 0)))
             builder.AddGenericParameter(

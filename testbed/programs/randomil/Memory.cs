@@ -1,7 +1,7 @@
 using System.Linq;
 using System.Reflection.Metadata;
 
-/// <summary>Elements, spans, pinned memory, blocks of it, and memory on the stack.</summary>
+/// <summary>Elements, spans, pinned memory, memory blocks, and memory on the stack.</summary>
 sealed partial class MethodWriter
 {
     /// <summary>Array elements of one stack type: how they are loaded and stored, in arrays and by reference.</summary>
@@ -18,7 +18,7 @@ sealed partial class MethodWriter
         ("Single", Cat.Float, new[] { ILOpCode.Ldelem_r4, ILOpCode.Stelem_r4, ILOpCode.Ldind_r4, ILOpCode.Stind_r4 })
     };
 
-    /// <summary>A value that went through an element of a new array, and was narrowed there.</summary>
+    /// <summary>A value stored in a new array's element, narrowed there, and loaded again.</summary>
     void ThroughElement(Kind kind, int depth)
     {
         var (name, _, ops) = r.Of(Elements.Where(element => element.Cat == kind.Cat).ToList());
@@ -48,7 +48,7 @@ sealed partial class MethodWriter
             a.Op(ILOpCode.Conv_r8, 1, 1);
     }
 
-    /// <summary>An array's elements, or some of those: never what is on a stack.</summary>
+    /// <summary>An array's elements, or some of them: never stack memory.</summary>
     void Spanned(int depth)
     {
         if (r.Percent(70))
@@ -68,7 +68,7 @@ sealed partial class MethodWriter
         a.Token(ILOpCode.Call, 2, 1, tokens.Member(kinds.Span.Token, "Slice", slice));
     }
 
-    /// <summary>A pinned local, and its memory reached by a plain address.</summary>
+    /// <summary>A pinned local, and access to its memory by a plain address.</summary>
     void Pin()
     {
         bool whole = r.Percent(30);
@@ -89,7 +89,7 @@ sealed partial class MethodWriter
         }
         a.Op(r.Percent(50) ? ILOpCode.Conv_u : ILOpCode.Conv_i, 1, 1);
         a.Op(ILOpCode.Dup, 1, 2);
-        // Whatever is called meanwhile moves nothing.
+        // Calls meanwhile move nothing.
         Value(kinds.I4, 2);
         a.Op(ILOpCode.Stind_i4, 2, 0);
         a.Op(ILOpCode.Ldind_i4, 1, 1);

@@ -5,8 +5,8 @@ using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 
 /// <summary>
-/// Writes the body of one method: first it counts that it was entered, then come random statements. What ECMA-335 leaves
-/// open (shifts by more than a width, divisions by -1, conversions of floats that are too large) is not written.
+/// Writes the body of one method: it counts its entry, then random statements follow. Cases that ECMA-335 leaves
+/// undefined (shifts beyond the width, divisions by -1, conversions of too large floats) are not written.
 /// </summary>
 sealed partial class MethodWriter
 {
@@ -18,12 +18,12 @@ sealed partial class MethodWriter
     readonly Rng r;
     readonly Assembler a = new Assembler();
     readonly List<Kind> locals = new List<Kind>();
-    /// <summary>Locals that statements may change; the others have their own purpose.</summary>
+    /// <summary>Locals that statements may change; the others have a fixed purpose.</summary>
     readonly List<int> variables = new List<int>();
-    /// <summary>Arguments by number, `this` included (null, as nothing may change it).</summary>
+    /// <summary>Arguments by number, including `this` (null, because nothing may change it).</summary>
     readonly List<Kind> arguments = new List<Kind>();
     readonly int state;
-    /// <summary>What may still be written before it is enough.</summary>
+    /// <summary>Remaining budget of statements.</summary>
     int budget;
     bool initLocals;
     int result = -1;
@@ -44,7 +44,7 @@ sealed partial class MethodWriter
         arguments.AddRange(me.Params);
     }
 
-    /// <summary>Writes the body; answers where it begins.</summary>
+    /// <summary>Writes the body and returns its offset.</summary>
     public int Write(MethodBodyStreamEncoder bodies)
     {
         budget = me.IsTiny ? 6 : 12 + r.Below(50);
@@ -53,7 +53,7 @@ sealed partial class MethodWriter
             for (int i = r.Below(8); i >= 0; i--)
                 variables.Add(Local(Variable()));
         int form = me.IsConstructor ? 6 : me.IsTiny || me.IsTypeInitializer ? 0 : r.Below(10);
-        // 2.1 may keep the lock of a method that begins with a protected block (without us).
+        // 2.1 may keep the lock of a method that starts with a protected block (also without the agent).
         if (me.IsSynchronized && form == 8)
             form = 0;
         switch (form)
@@ -109,7 +109,7 @@ sealed partial class MethodWriter
         return locals.Count - 1;
     }
 
-    /// <summary>Truth[index]++, as one unbroken row of instructions.</summary>
+    /// <summary>Truth[index]++, as one uninterrupted sequence of instructions.</summary>
     void CountEntry()
     {
         a.Token(ILOpCode.Ldsfld, 0, 1, tokens.Field(state, "Truth", kinds.Ints.Sig));
@@ -122,7 +122,7 @@ sealed partial class MethodWriter
         a.Op(ILOpCode.Stind_i4, 2, 0);
     }
 
-    /// <summary>As CountEntry, at a place that is branched to: only while a local is zero, which it is not then.</summary>
+    /// <summary>Like CountEntry at a branch target: only while a local is zero, which it no longer is later.</summary>
     void CountFirstEntry()
     {
         initLocals = true;
@@ -136,12 +136,12 @@ sealed partial class MethodWriter
         a.Set(counted);
     }
 
-    /// <summary>Gives variables their first values; all of them where locals are not zero by themselves.</summary>
+    /// <summary>Initialises variables, all of them if locals are not zeroed.</summary>
     void Prepare()
     {
         if (me.IsSynchronized)
             Held();
-        // One after the other, each may be used by the next.
+        // In order, so that each may use the ones before.
         int[] wanted = variables.ToArray();
         variables.Clear();
         foreach (int local in wanted)
@@ -158,7 +158,7 @@ sealed partial class MethodWriter
             Allocate();
     }
 
-    /// <summary>Has the lock looked at that this method is to run under.</summary>
+    /// <summary>Checks the lock that this method must hold.</summary>
     void Held()
     {
         Kind locked = me.IsStatic ? kinds.TypeHandle : kinds.Obj;
@@ -183,7 +183,7 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>The method's end: what is branched to in order to return, too.</summary>
+    /// <summary>The method's end, including the shared return that branches target.</summary>
     void End()
     {
         if (me.Returns != null)
@@ -198,7 +198,7 @@ sealed partial class MethodWriter
             a.Op(ILOpCode.Ret, a.Depth, 0);
     }
 
-    /// <summary>Whether anything branches to the return that is shared.</summary>
+    /// <summary>Returns whether anything branches to the shared return.</summary>
     bool returnIsShared;
 
     void Return()
@@ -210,7 +210,7 @@ sealed partial class MethodWriter
         a.Op(ILOpCode.Ret, a.Depth, 0);
     }
 
-    /// <summary>The local that a value waits in for the shared return.</summary>
+    /// <summary>The local that holds a value for the shared return.</summary>
     int Result()
     {
         if (result < 0)
@@ -218,7 +218,7 @@ sealed partial class MethodWriter
         return result;
     }
 
-    /// <summary>A constructor: it never throws, or none of the type's methods would ever run.</summary>
+    /// <summary>A constructor. It never throws; otherwise none of the type's methods would ever run.</summary>
     void Construct()
     {
         initLocals = true;
@@ -247,7 +247,7 @@ sealed partial class MethodWriter
         End();
     }
 
-    /// <summary>The first instruction is one that is branched back to.</summary>
+    /// <summary>The first instruction is the target of a backward branch.</summary>
     void LoopFromTheStart()
     {
         Mark head = a.Here();
@@ -278,7 +278,7 @@ sealed partial class MethodWriter
         End();
     }
 
-    /// <summary>The return comes first, and the last clause ends where the code ends.</summary>
+    /// <summary>The return comes first, and the last clause ends at the end of the code.</summary>
     void EndFirst()
     {
         var start = new Mark();
@@ -314,7 +314,7 @@ sealed partial class MethodWriter
             Planned method = owner.Methods[i];
             if (!method.IsTypeInitializer)
             {
-                // Arguments that cannot throw: every method is entered.
+                // Arguments that cannot throw, so that every method is entered.
                 Kind returned = Call(method, 0);
                 if (returned != null)
                     Mix(returned);
@@ -325,7 +325,7 @@ sealed partial class MethodWriter
     }
 }
 
-/// <summary>Where a statement stands: how it may be left.</summary>
+/// <summary>The context of a statement: the ways to leave it.</summary>
 sealed class Scope
 {
     public static readonly Scope Outermost = new Scope { CanReturn = true };
@@ -337,9 +337,9 @@ sealed class Scope
     public bool IsCatch;
     /// <summary>Directly in a finally or fault handler, where endfinally is allowed.</summary>
     public bool IsFinally;
-    /// <summary>What leave may go to.</summary>
+    /// <summary>Possible targets of leave.</summary>
     public List<Mark> Exits = new List<Mark>();
-    /// <summary>The innermost loop's next round, and whether leave is needed to get there.</summary>
+    /// <summary>The next iteration of the innermost loop, and whether it needs leave.</summary>
     public Mark Continue;
     public bool ContinueByLeave;
     public int Loops;

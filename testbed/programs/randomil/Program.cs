@@ -1,13 +1,13 @@
-// Random valid IL, the same for the same seed, and its driver.
+// Random valid IL, deterministic for a seed, and its driver.
 //
 // randomil make SEED MODULES FOLDER -> FOLDER/Rand0.dll, ...: see Library.cs
-// randomil run FOLDER [M.T.N]..., then commands, one a line (method N of Rand<M>.T<T> is left out of a pass):
+// randomil run FOLDER [M.T.N]..., then commands, one per line (passes leave out method N of Rand<M>.T<T>):
 //   pass FILE  -> passed CALLS    calls every method of every module and writes a line for each: its number, its name, a
-//                                 hash of all it did, how it ended
+//                                 hash of its actions, and how it ended
 //                                 ("module N" after each module)
-//   call M T N -> called RESULTS  calls method N of Rand<M>.T<T> alone, to look at one that fails
-//   truth FILE -> told N          writes how often each method was entered so far, a number a line
-// It says "ready PID" when all modules are loaded and nothing of them was called, and ends with "exit" or at the end of
+//   call M T N -> called RESULTS  calls only method N of Rand<M>.T<T>, to examine a failure
+//   truth FILE -> told N          writes how often each method was entered so far, one number per line
+// It prints "ready PID" when all modules are loaded, before any call, and ends on "exit" or at the end of
 // its input.
 using System;
 using System.Collections.Generic;
@@ -21,7 +21,7 @@ using Ground;
 
 static class RandomIl
 {
-    /// <summary>Calls that one call may lead to.</summary>
+    /// <summary>Maximum calls caused by one call.</summary>
     const int Allowance = 12;
 
     static readonly int[] Inputs = { 3, 0, -70000 };
@@ -98,7 +98,7 @@ static class RandomIl
                         if (leftOut.Contains(module + "." + type + "." + method))
                             continue;
                         output.Write("Rand" + module + " T" + type + " " + method);
-                        // Should the process end here, the file says where.
+                        // If the process ends here, the file contains the method.
                         output.Flush();
                         foreach (int input in Inputs)
                         {

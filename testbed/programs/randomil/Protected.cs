@@ -11,8 +11,8 @@ sealed partial class MethodWriter
     };
 
     /// <summary>
-    /// A protected block with its handlers: one to three of catch and filter, or a finally or a fault. What comes first in
-    /// it is `beginning`'s; it is left for `exit`, or for what follows it.
+    /// A protected block with its handlers: one to three of catch and filter, or a finally or a fault. It starts with
+    /// `beginning`, and leaves to `exit` or to the code after it.
     /// </summary>
     void Protected(Scope scope, int depth, Action beginning = null, Mark exit = null)
     {
@@ -22,7 +22,7 @@ sealed partial class MethodWriter
         inside.IsProtected = true;
         inside.IsCatch = inside.IsFinally = false;
         inside.ContinueByLeave = true;
-        // Leaving for the method's end is what Return statements do, with a value.
+        // Return statements leave for the method's end, with a value.
         if (exit == null)
             inside.Exits.Add(after);
         beginning?.Invoke();
@@ -110,7 +110,7 @@ sealed partial class MethodWriter
         return filter;
     }
 
-    /// <summary>Does something with the exception on the stack.</summary>
+    /// <summary>Uses the exception on the stack.</summary>
     void TakeException()
     {
         List<int> places = LocalsOf(kinds.Obj);

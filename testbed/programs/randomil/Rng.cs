@@ -1,6 +1,6 @@
 using System.Collections.Generic;
 
-/// <summary>Numbers that depend on the seed alone (SplitMix64).</summary>
+/// <summary>Random numbers that depend only on the seed (SplitMix64).</summary>
 sealed class Rng
 {
     ulong state;
@@ -19,7 +19,7 @@ sealed class Rng
     /// <summary>0 to below - 1.</summary>
     public int Below(int below) => (int)(Next() % (ulong)below);
 
-    /// <summary>True so many times in a hundred.</summary>
+    /// <summary>True with the given percentage.</summary>
     public bool Percent(int percent) => Below(100) < percent;
 
     public T Of<T>(IReadOnlyList<T> list) => list[Below(list.Count)];

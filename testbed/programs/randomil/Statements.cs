@@ -63,7 +63,7 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>A statement without others in it.</summary>
+    /// <summary>A statement without nested ones.</summary>
     void Simple()
     {
         switch (r.Below(9))
@@ -92,7 +92,7 @@ sealed partial class MethodWriter
         }
     }
 
-    /// <summary>Gives a local or an argument a value.</summary>
+    /// <summary>Assigns a value to a local or an argument.</summary>
     void Store(int depth)
     {
         List<int> places = Enumerable.Range(0, arguments.Count).Where(i => arguments[i] != null).ToList();
@@ -184,7 +184,7 @@ sealed partial class MethodWriter
                 kind == kinds.I4 ? ILOpCode.Stind_i4 : kind == kinds.I8 ? ILOpCode.Stind_i8 : ILOpCode.Stind_ref, 2, 0);
     }
 
-    /// <summary>Instructions that compilers seldom write.</summary>
+    /// <summary>Instructions that compilers rarely write.</summary>
     void Odd()
     {
         switch (r.Below(8))
@@ -273,7 +273,7 @@ sealed partial class MethodWriter
         Value(kinds.I4, 2);
         Constant(values > 8 ? 511 : 7);
         a.Op(ILOpCode.And, 2, 1);
-        // Several values may have one case.
+        // Several values may share one case.
         a.Switch(Enumerable.Range(0, values).Select(_ => r.Of(cases)).Concat(cases).ToArray());
         Block(scope, depth - 1);
         foreach (Mark one in cases)
@@ -313,7 +313,7 @@ sealed partial class MethodWriter
         a.Branch(r.Percent(50) ? ILOpCode.Blt : ILOpCode.Blt_un, 2, head, r.Percent(10));
     }
 
-    /// <summary>Under a condition: return, next round, throw, leave, or what a handler allows.</summary>
+    /// <summary>Under a condition: return, continue, throw, leave, or an instruction that only a handler allows.</summary>
     void Escape(Scope scope)
     {
         var stays = new Mark();
@@ -366,7 +366,7 @@ sealed partial class MethodWriter
             a.Branch(ILOpCode.Br, 0, returns, r.Percent(10));
     }
 
-    /// <summary>Takes a value from the stack into the hash.</summary>
+    /// <summary>Mixes a value from the stack into the hash.</summary>
     void Mix(Kind kind)
     {
         switch (kind.Cat)

@@ -5,7 +5,7 @@ using System.Reflection;
 using System.Reflection.Metadata;
 using System.Reflection.Metadata.Ecma335;
 
-/// <summary>The metadata of one generated module: every token is made once.</summary>
+/// <summary>The metadata of one generated module: every token is created once.</summary>
 sealed class Tokens
 {
     readonly Dictionary<string, int> known = new Dictionary<string, int>();
@@ -36,7 +36,7 @@ sealed class Tokens
     public int TypeSpec(byte[] signature) => Once("spec " + Text(signature), () => MetadataTokens.GetToken(
         Builder.AddTypeSpecification(Builder.GetOrAddBlob(signature))));
 
-    /// <summary>A field or a method of a type of another module or instance.</summary>
+    /// <summary>A field or a method of a type in another module, or of an instance.</summary>
     public int Member(int parent, string name, byte[] signature) =>
         Once("member " + parent + name + Text(signature), () => MetadataTokens.GetToken(Builder.AddMemberReference(
             MetadataTokens.EntityHandle(parent), Builder.GetOrAddString(name), Builder.GetOrAddBlob(signature))));
@@ -63,7 +63,7 @@ sealed class Tokens
 
     static string Text(byte[] bytes) => BitConverter.ToString(bytes);
 
-    /// <summary>A type's token as signatures have it.</summary>
+    /// <summary>A type's token as encoded in signatures.</summary>
     public static byte[] Coded(int token)
     {
         int row = token & 0xFFFFFF;

@@ -1,4 +1,4 @@
-// A body of more than 64 KiB, which is generated where it is wanted: without it nothing is called.
+// A body of more than 64 KiB, generated on demand: without it nothing is called.
 namespace Shapes
 {
     static partial class Big

@@ -1,4 +1,4 @@
-// Ways to call: virtual, by interface, by delegate, by reflection, natively; and what methods may be marked as.
+// Ways to call: virtual, by interface, by delegate, by reflection, natively; and attributes of methods.
 using System;
 using System.Collections.Generic;
 using System.Reflection;
@@ -142,7 +142,7 @@ namespace Shapes
             return b - a;
         }
 
-        // AggressiveOptimization, which .NET Core 2.1 does not have yet.
+        // AggressiveOptimization, which .NET Core 2.1 lacks.
         [MethodImpl((MethodImplOptions)512)]
         static int Always(int n)
         {

@@ -1,4 +1,4 @@
-// Constructors: the probe of one stands before the call of its base's.
+// Constructors: the probe comes before the call of the base constructor.
 using System;
 using System.Runtime.CompilerServices;
 

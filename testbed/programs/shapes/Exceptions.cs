@@ -1,4 +1,4 @@
-// Exception clauses, nested and beside each other; methods that never return; traces with their lines.
+// Exception clauses, nested and adjacent; methods that never return; traces with their lines.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -109,7 +109,7 @@ namespace Shapes
             return answer;
         }
 
-        // Filters run before any finally does.
+        // Filters run before any finally block.
         static void Filters(List<string> log)
         {
             T.Hit("Exceptions.Filters(List<string>)");
@@ -361,7 +361,7 @@ namespace Shapes
             }
         }
 
-        // What a program sees of its own stack: no frame more, and none less.
+        // The program's own view of its stack: no frame more, and none less.
         [MethodImpl(MethodImplOptions.NoInlining)]
         static object Frames()
         {

@@ -1,4 +1,4 @@
-// Generic methods and types: value types have code of their own, reference types share it.
+// Generic methods and types: each value type has its own code, reference types share theirs.
 using System;
 using System.Collections.Generic;
 using System.Linq;

@@ -1,4 +1,4 @@
-// What C# does not write: `jmp` and `tail.`, in an assembly that is generated where it is wanted.
+// Instructions that C# cannot express: `jmp` and `tail.`, in an assembly generated on demand.
 using System;
 using System.IO;
 using System.Reflection;
@@ -7,7 +7,7 @@ namespace Shapes
 {
     static class HandWritten
     {
-        /// Calls that would take more stack than there is if any stayed on it.
+        /// Calls that would overflow the stack if any frame stayed on it.
         const int Deep = 300_000;
 
         static Type jumps;

@@ -1,4 +1,4 @@
-// Methods that the compiler makes state machines of: iterators (with fault blocks), async methods, closures.
+// Methods that the compiler turns into state machines: iterators (with fault blocks), async methods, closures.
 using System;
 using System.Collections.Generic;
 using System.Linq;

@@ -1,9 +1,9 @@
-// A method of every shape that IL bodies have, each with a known result, known side effects, and a known number of calls.
+// A method of every shape of IL body, each with a known result, known side effects, and a known number of calls.
 //
-// shapes [FILE], FILE as `makelibs jumps` wrote it, then commands, one a line:
-//   run   -> a line for each shape: what it gave, or the exception with its stack trace; then "done"
+// shapes [FILE], written by `makelibs jumps`, then commands, one per line:
+//   run   -> a line for each shape: its result, or the exception with its stack trace; then "done"
 //   truth -> "truth METHOD CALLS" for each method called since the last one, then "end"
-// It says "ready PID" first and ends with "exit" or at the end of its input. The answers to `run` are the same every time.
+// It prints "ready PID" first and ends on "exit" or at the end of its input. The answers to `run` are the same every time.
 using System;
 using System.Diagnostics;
 using System.Globalization;

@@ -1,4 +1,4 @@
-// What every shape does first: say that it was called; and how results are told.
+// The common part of all shapes: recording the call, and printing results.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -11,7 +11,7 @@ namespace Shapes
 
         [ThreadStatic] static int hash;
 
-        /// A call of the method of that name (as a pattern has it, without the namespace).
+        /// Records a call of the method of that name (as in a pattern, without the namespace).
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static int Hit(string method)
         {
@@ -24,7 +24,7 @@ namespace Shapes
             return 0;
         }
 
-        /// What one shape gives, or how it fails, with all that was done on the way.
+        /// Prints the result of a shape, or its failure, with its recorded actions.
         public static void Show(string name, Func<object> shape)
         {
             hash = 17;

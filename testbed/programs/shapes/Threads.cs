@@ -1,4 +1,4 @@
-// Threads of their own, thread statics, timers of the pool, finalizers.
+// The program's own threads, thread statics, timers of the pool, finalizers.
 using System;
 using System.Runtime.CompilerServices;
 using System.Threading;

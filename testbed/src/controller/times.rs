@@ -10,7 +10,7 @@ impl Controller {
     /// Returns the one matching row and its times.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when not exactly one row matches, or the row has no times.
+    /// Fails like [`Controller::ask`], or when not exactly one row matches, or the row has no times.
     pub fn timed(&mut self, pattern: &str) -> Result<(StatusRow, Times)> {
         let mut answer = self.ask(WireCommand::Status { pattern: Some(pattern.to_owned()) })?;
         match (answer.rows.pop(), answer.times.pop(), answer.rows.len()) {

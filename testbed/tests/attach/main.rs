@@ -1,5 +1,6 @@
-//! `redial attach`: the agent in a process that runs. What it finds there, and that it counts exactly from then on;
-//! `refusals`: that each process it cannot be attached to is left as it was, with a sentence.
+//! `redial attach` loads the agent into a running process. These tests check the catalogue and exact counts
+//! from then on. `refusals` checks that a process that cannot be attached to stays as it was and gets a
+//! sentence.
 #![cfg(target_os = "linux")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,10 +15,10 @@ use serde_json::Value;
 
 const NOW: &str = "loaded the agent into process";
 const BEFORE: &str = "already";
-/// Everything is optimised, and inlined, when it is first compiled.
+/// Optimises, and inlines, at the first compilation.
 const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
 
-/// One test a runtime that can be attached to.
+/// One test per runtime that supports attach.
 macro_rules! on_attachable_runtimes {
     ($($test:ident),+ $(,)?) => {$(
         mod $test {
@@ -33,20 +34,20 @@ macro_rules! on_attachable_runtimes {
     )+};
 }
 
-mod elsewhere;
-mod ended;
+mod containers;
+mod process_end;
 mod refusals;
 
 on_attachable_runtimes!(
-    counts_from_a_barrier_on,
-    what_was_inlined_before_counts,
-    a_dial_says_of_how_many_calls_may_be_missing,
-    the_catalogue_is_complete,
-    modules_that_load_meanwhile_are_there_once,
-    two_at_once,
+    counts_exactly_from_a_barrier_on,
+    counts_methods_inlined_before_attach,
+    reports_number_of_incomplete_counts,
+    catalogue_is_complete,
+    lists_modules_loaded_during_attach_once,
+    simultaneous_attaches_both_succeed,
 );
 
-/// Shop without the agent.
+/// Starts Shop without the agent.
 fn plain(runtime: Runtime, threads: u32, variables: &[(&str, &str)]) -> Result<LiveShop> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", &threads.to_string()]).envs(variables.iter().copied());
@@ -55,30 +56,31 @@ fn plain(runtime: Runtime, threads: u32, variables: &[(&str, &str)]) -> Result<L
     Ok(LiveShop { host, pid })
 }
 
-/// `redial attach PID OPTIONS` to its end.
+/// Runs `redial attach PID OPTIONS` to its end.
 fn attach(pid: u32, options: &[&str]) -> Result<Outcome> {
     let pid = pid.to_string();
     host::run(host::redial(&[&["attach", pid.as_str()], options].concat())?)
 }
 
-fn attached(pid: u32) -> Result<()> {
+fn ensure_attaches(pid: u32) -> Result<()> {
     let outcome = attach(pid, &[])?.ok()?;
-    ensure!(outcome.stdout.contains(NOW) && outcome.stderr.is_empty(), "{}", outcome.said());
+    ensure!(outcome.stdout.contains(NOW) && outcome.stderr.is_empty(), "{}", outcome.output());
     Ok(())
 }
 
-/// It failed with this code, a sentence that has all of `parts`, and nothing on standard output.
-fn failed(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
-    ensure!(outcome.code()? == code, "not {code}: {}\n{}", outcome.status, outcome.said());
-    ensure!(outcome.stdout.is_empty() && outcome.stderr.lines().count() == 1, "{}", outcome.said());
+/// Checks that a command failed with this code, a sentence that contains all `parts`, and empty standard
+/// output.
+fn ensure_failed(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
+    ensure!(outcome.code()? == code, "not {code}: {}\n{}", outcome.status, outcome.output());
+    ensure!(outcome.stdout.is_empty() && outcome.stderr.lines().count() == 1, "{}", outcome.output());
     for part in parts {
         ensure!(outcome.stderr.contains(part), "no {part:?} in: {}", outcome.stderr);
     }
     Ok(())
 }
 
-/// Nothing of ours is in the process, and it does its work.
-fn is_untouched(shop: &mut LiveShop) -> Result<()> {
+/// Checks that the process contains nothing of Redial and still works.
+fn ensure_untouched(shop: &mut LiveShop) -> Result<()> {
     let agent = artefacts::agent()?;
     let name = agent.file_name().and_then(|name| name.to_str()).context("a name")?;
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", shop.pid))?;
@@ -90,8 +92,8 @@ fn is_untouched(shop: &mut LiveShop) -> Result<()> {
     shop.rounds(1)
 }
 
-/// The row of `ps` for a process: the agent's state and why.
-fn listed(pid: u32) -> Result<(String, String)> {
+/// Returns the agent's state and its reason from the row of `ps` for a process.
+fn listed_state(pid: u32) -> Result<(String, String)> {
     let rows = host::run(host::redial(&["ps", "--json"])?)?.ok()?.json()?;
     let mut rows = rows.as_array().context("an array")?.iter();
     let row = rows.find(|row| row["pid"] == pid).context("ps does not list it")?;
@@ -116,22 +118,23 @@ fn ensure_exact(shop: &mut LiveShop, before: &Counts) -> Result<()> {
     Ok(())
 }
 
-/// Attached under way, once and again; exact from a barrier on; all off, and then nothing counts any more.
-fn counts_from_a_barrier_on(runtime: Runtime) -> Result<()> {
+/// Attaches twice to a busy process. Counts are exact from a barrier on, and after turning everything off
+/// nothing counts.
+fn counts_exactly_from_a_barrier_on(runtime: Runtime) -> Result<()> {
     let known = shop::known_methods()?;
     for (threads, patterns) in [(1, &EVERYTHING[..]), (8, &EVERYTHING), (8, &KNOWN_TYPES)] {
         let mut shop = plain(runtime, threads, &[])?;
         shop.host.ask("load-plugin", "plugin")?;
         shop.rounds(60)?;
-        ensure!(listed(shop.pid)?.0 == "attachable");
-        attached(shop.pid)?;
+        ensure!(listed_state(shop.pid)?.0 == "attachable");
+        ensure_attaches(shop.pid)?;
         let entries = Controller::connect(shop.pid)?.agent_status()?.audit;
         let [entry] = entries.as_slice() else { anyhow::bail!("not one entry: {entries:?}") };
         let user = redial_protocol::process::owner_of(std::process::id())?.word();
         ensure!(entry.program == "redial attach" && entry.user == user, "{entry:?}");
         let again = attach(shop.pid, &[])?.ok()?;
-        ensure!(again.stdout.contains(BEFORE) && again.stderr.is_empty(), "{}", again.said());
-        ensure!(listed(shop.pid)?.0 == "loaded");
+        ensure!(again.stdout.contains(BEFORE) && again.stderr.is_empty(), "{}", again.output());
+        ensure!(listed_state(shop.pid)?.0 == "loaded");
         shop.host.ask("truth-reset", "reset")?;
         dial(&shop, patterns)?;
         let before = shop.status()?;
@@ -151,13 +154,13 @@ fn counts_from_a_barrier_on(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Callers were optimised before there was an agent to see it: the runtime, which knows what it inlined, recompiles them,
-/// and every call counts; all off, nothing counts and nobody is recompiled.
-fn what_was_inlined_before_counts(runtime: Runtime) -> Result<()> {
+/// Callers were optimised before the agent existed. The runtime knows what it inlined and recompiles them, so
+/// every call counts. After all dials go off, nothing counts and no caller stays recompiled.
+fn counts_methods_inlined_before_attach(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime, 2, &EAGER)?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.rounds(20)?;
-    attached(shop.pid)?;
+    ensure_attaches(shop.pid)?;
     for _ in 0..3 {
         shop.host.ask("truth-reset", "reset")?;
         dial(&shop, &KNOWN_TYPES)?;
@@ -168,9 +171,9 @@ fn what_was_inlined_before_counts(runtime: Runtime) -> Result<()> {
         ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
         let notes: Vec<_> = counts.iter().filter(|(_, counted)| counted.note.is_some()).collect();
         ensure!(notes.is_empty(), "{notes:?}");
-        let recompiled = |sentence: &String| sentence.contains("were inlined there");
+        let recompiled = |sentence: &String| sentence.contains("were inlined into");
         let remains = Controller::connect(shop.pid)?.agent_status()?.remains;
-        ensure!(remains.iter().any(recompiled), "nobody had inlined anything: {remains:?}");
+        ensure!(remains.iter().any(recompiled), "no caller had inlined anything: {remains:?}");
         shop.redial("off", &[])?.ok()?;
         let remains = Controller::connect(shop.pid)?.agent_status()?.remains;
         ensure!(!remains.iter().any(recompiled), "{remains:?}");
@@ -181,12 +184,12 @@ fn what_was_inlined_before_counts(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// The number that a dial tells is that of the rows that say so.
-fn a_dial_says_of_how_many_calls_may_be_missing(runtime: Runtime) -> Result<()> {
+/// The number of incomplete counts that a dial reports equals the number of rows with that note.
+fn reports_number_of_incomplete_counts(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime, 1, &[])?;
     shop.rounds(20)?;
-    attached(shop.pid)?;
-    let (mut told, mut expected) = (0, 0);
+    ensure_attaches(shop.pid)?;
+    let (mut reported, mut expected) = (0, 0);
     for pattern in ["Shop!*", "System.Private.CoreLib!System.*.*"] {
         let dialled = shop.redial("dial", &[pattern, "count", "--json"])?.json()?;
         let warnings = dialled["warnings"].as_array().context("warnings")?.iter().filter_map(Value::as_str);
@@ -194,31 +197,31 @@ fn a_dial_says_of_how_many_calls_may_be_missing(runtime: Runtime) -> Result<()> 
         let missing: Vec<&str> = inlined.filter_map(|warning| warning.strip_prefix("calls of ")).collect();
         ensure!(missing.len() <= 1, "{missing:?}");
         for text in missing {
-            told += text.split(' ').next().context("a number")?.replace(',', "").parse::<usize>()?;
+            reported += text.split(' ').next().context("a number")?.replace(',', "").parse::<usize>()?;
         }
         let rows = shop.redial("status", &[pattern, "--json"])?.ok()?.json()?;
         let notes = rows.as_array().context("rows")?.iter().filter_map(|row| row["reason"].as_str());
         expected += notes.filter(|note| note.contains("already inlined")).count();
     }
-    ensure!(told == expected, "{told} are told, {expected} say so");
+    ensure!(reported == expected, "{reported} are reported, {expected} have the note");
     match runtime {
-        Runtime::V8_0 => ensure!(told == 0, "the runtime knows what it inlined: {told}"),
-        _ => ensure!(told > 100, "only {told} of the core library may have been inlined unseen"),
+        Runtime::V8_0 => ensure!(reported == 0, "the runtime knows what it inlined: {reported}"),
+        _ => ensure!(reported > 100, "only {reported} of the core library may have been inlined unseen"),
     }
     shop.exit().map(drop)
 }
 
-/// Modules as `redial modules --json` lists them, by path: name, mvid, number of methods, domain's name.
+/// Returns modules by path from `redial modules --json`: name, mvid, number of methods, domain name.
 fn catalogue(shop: &LiveShop) -> Result<BTreeMap<String, Value>> {
-    let told = shop.redial("modules", &["--json"])?.ok()?.json()?;
-    let domains: BTreeMap<&str, &Value> = told["domains"]
+    let reported = shop.redial("modules", &["--json"])?.ok()?.json()?;
+    let domains: BTreeMap<&str, &Value> = reported["domains"]
         .as_array()
         .context("domains")?
         .iter()
         .filter_map(|domain| Some((domain["id"].as_str()?, &domain["name"])))
         .collect();
     let mut modules = BTreeMap::new();
-    for row in told["modules"].as_array().context("modules")? {
+    for row in reported["modules"].as_array().context("modules")? {
         let users = row["domains"].as_array().context("domains")?.iter();
         let users: Vec<_> = users.filter_map(|id| domains.get(id.as_str()?).copied()).collect();
         let facts = serde_json::json!([row["name"], row["mvid"], row["methods"], row["dynamic"], users]);
@@ -228,23 +231,23 @@ fn catalogue(shop: &LiveShop) -> Result<BTreeMap<String, Value>> {
     Ok(modules)
 }
 
-/// The same modules and methods as in a process that had the agent from its start.
-fn the_catalogue_is_complete(runtime: Runtime) -> Result<()> {
+/// The catalogue has the same modules and methods as in a process that loaded the agent at its start.
+fn catalogue_is_complete(runtime: Runtime) -> Result<()> {
     let prepare = |shop: &mut LiveShop| -> Result<()> {
         shop.host.ask("load-plugin", "plugin")?;
         shop.rounds(5)
     };
     let mut late = plain(runtime, 2, &[])?;
     prepare(&mut late)?;
-    attached(late.pid)?;
+    ensure_attaches(late.pid)?;
     let mut early = LiveShop::start(runtime, &[], 2, &[])?;
     prepare(&mut early)?;
     let (found, expected) = (catalogue(&late)?, catalogue(&early)?);
     ensure!(expected.len() > 5, "{expected:?}");
     assert_eq!(found, expected);
     let methods = |shop: &LiveShop| -> Result<BTreeSet<String>> {
-        let told = shop.redial("methods", &["Shop!*", "--limit", "100000", "--json"])?.ok()?.json()?;
-        let rows = told.as_array().context("an array")?.iter();
+        let reported = shop.redial("methods", &["Shop!*", "--limit", "100000", "--json"])?.ok()?.json()?;
+        let rows = reported.as_array().context("an array")?.iter();
         Ok(rows.map(|row| format!("{} {} {}", row["token"], row["method"], row["signature"])).collect())
     };
     assert_eq!(methods(&late)?, methods(&early)?);
@@ -252,8 +255,8 @@ fn the_catalogue_is_complete(runtime: Runtime) -> Result<()> {
     late.exit().map(drop)
 }
 
-/// Two hundred modules load on eight threads while the agent is attached: each is there, and once.
-fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
+/// Two hundred modules load on eight threads during the attach. Each is listed exactly once.
+fn lists_modules_loaded_during_attach_once(runtime: Runtime) -> Result<()> {
     const MODULES: u32 = 200;
     for before in [0, 60, 120] {
         let mut command = programs::named("modules")?.command(runtime)?;
@@ -265,7 +268,7 @@ fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
             host.ask("wait", "loaded")?;
         }
         host.ask(&format!("start {}", MODULES - before), "started")?;
-        attached(pid)?;
+        ensure_attaches(pid)?;
         host.ask("wait", "loaded")?;
         let mut controller = Controller::connect(pid)?;
         let (_, modules) = controller.modules()?;
@@ -274,11 +277,11 @@ fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
         ensure!(times.values().all(|times| *times == 1), "{times:?}");
         let libraries = modules.iter().filter(|module| module.name.starts_with("Lib")).count();
         ensure!(libraries == MODULES as usize, "{libraries} of {MODULES}");
-        // Each of them can be dialled, whichever way it came into the catalogue.
+        // Each of them can be dialled, however it entered the catalogue.
         let report = controller.dial(
             "Lib*!Lib*.Worker.First",
             redial_protocol::level::Level::Count,
-            redial_testbed::controller::Stay::Held,
+            redial_testbed::controller::Lifetime::Held,
         )?;
         ensure!(report.accepted == u64::from(MODULES), "{report:?}");
         let before = controller.status(None)?;
@@ -292,29 +295,29 @@ fn modules_that_load_meanwhile_are_there_once(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Of two at the same time one loads the agent, and both are content.
-fn two_at_once(runtime: Runtime) -> Result<()> {
+/// Of two simultaneous attaches, one loads the agent and both succeed.
+fn simultaneous_attaches_both_succeed(runtime: Runtime) -> Result<()> {
     let shop = plain(runtime, 1, &[])?;
     let pid = shop.pid.to_string();
     let both = [0, 1].map(|_| host::redial(&["attach", &pid]).and_then(Host::start));
     let mut loaded = 0;
     for one in both {
         let outcome = one?.finish()?.ok()?;
-        ensure!(outcome.stdout.contains(NOW) || outcome.stdout.contains(BEFORE), "{}", outcome.said());
+        ensure!(outcome.stdout.contains(NOW) || outcome.stdout.contains(BEFORE), "{}", outcome.output());
         loaded += u32::from(outcome.stdout.contains(NOW));
     }
     ensure!(loaded == 1, "{loaded} of two say that they loaded it");
     shop.exit().map(drop)
 }
 
-/// Dialled again and again under a loop that never pauses, right after the attach: exact from the next barrier on.
+/// Dialled repeatedly during a loop without pauses, right after the attach; exact from the next barrier on.
 #[test]
-fn while_the_loop_runs() -> Result<()> {
+fn counts_exactly_after_dialling_a_busy_loop() -> Result<()> {
     let mut shop = plain(Runtime::V8_0, 8, &[])?;
     shop.host.ask("load-plugin", "plugin")?;
     shop.host.ask("loop on", "looping")?;
     shop.host.ask("loop wait 300", "looped")?;
-    attached(shop.pid)?;
+    ensure_attaches(shop.pid)?;
     for _ in 0..5 {
         dial(&shop, &EVERYTHING)?;
         shop.redial("off", &[])?.ok()?;

@@ -1,4 +1,5 @@
-//! Processes that the agent cannot be attached to, or not by everybody: a sentence, a code, and nothing left behind.
+//! Processes that refuse an attach, in general or from some users: a sentence, an exit code, and nothing left
+//! behind.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -13,34 +14,36 @@ use redial_testbed::shop::LiveShop;
 use redial_testbed::signals;
 use redial_testbed::{artefacts, cache, programs, skip};
 
-use super::{BEFORE, NOW, attach, attached, dial, failed, is_untouched, listed, plain};
+use super::{
+    BEFORE, NOW, attach, dial, ensure_attaches, ensure_failed, ensure_untouched, listed_state, plain,
+};
 
 on_attachable_runtimes!(
-    a_stopped_process_is_left_alone,
-    another_temporary_folder,
+    leaves_a_stopped_process_alone,
+    uses_the_temporary_folder_of_the_process,
     another_profiler_keeps_the_agent_out,
-    no_diagnostics_port,
-    variables_of_the_process,
-    a_full_disk,
-    another_users_process,
+    reports_missing_diagnostics_port,
+    respects_variables_of_the_process,
+    reports_a_full_disk,
+    attaches_to_processes_of_other_users_as_root,
 );
 
-/// A stopped process cannot answer. When it goes on, nothing happens to it that nobody waits for any more.
-fn a_stopped_process_is_left_alone(runtime: Runtime) -> Result<()> {
+/// A stopped process cannot answer. When it continues, the abandoned request has no effect.
+fn leaves_a_stopped_process_alone(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime, 1, &[])?;
     signals::send(shop.pid, libc::SIGSTOP)?;
     for _ in 0..3 {
-        failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
+        ensure_failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
     }
     signals::send(shop.pid, libc::SIGCONT)?;
-    is_untouched(&mut shop)?;
-    // Questions are answered in turn: had a request been among them, the agent would be there already.
-    attached(shop.pid)?;
+    ensure_untouched(&mut shop)?;
+    // The runtime answers requests in order, so an earlier attach request would already have loaded the agent.
+    ensure_attaches(shop.pid)?;
     shop.rounds(1)?;
     shop.exit().map(drop)
 }
 
-/// A folder for one test; removed when dropped.
+/// A folder for one test. Dropping it removes the folder.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -58,16 +61,16 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed lies in the cache folder, under a name nobody else uses.
+        // A leftover stays in the cache folder, under a unique name.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// The runtime and the agent go by the process's TMPDIR, whatever ours is.
-fn another_temporary_folder(runtime: Runtime) -> Result<()> {
+/// Runtime and agent use the process's TMPDIR, whatever the test's own is.
+fn uses_the_temporary_folder_of_the_process(runtime: Runtime) -> Result<()> {
     let (theirs, ours) = (Folder::new("t", runtime)?, Folder::new("o", runtime)?);
     let mut shop = plain(runtime, 1, &[("TMPDIR", theirs.path())])?;
-    ensure!(listed(shop.pid)?.0 == "attachable");
+    ensure!(listed_state(shop.pid)?.0 == "attachable");
     let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
     command.env("TMPDIR", ours.path());
     ensure!(host::run(command)?.ok()?.stdout.contains(NOW));
@@ -78,7 +81,7 @@ fn another_temporary_folder(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// A process takes one profiler: ours stays out, and the other one works on.
+/// A process has one profiler: the agent stays out, and the other profiler keeps working.
 fn another_profiler_keeps_the_agent_out(runtime: Runtime) -> Result<()> {
     let other = artefacts::other_profiler()?;
     let path = other.to_str().context("a path")?;
@@ -88,34 +91,34 @@ fn another_profiler_keeps_the_agent_out(runtime: Runtime) -> Result<()> {
         ("CORECLR_PROFILER_PATH", path),
     ];
     let mut shop = plain(runtime, 1, &variables)?;
-    failed(&attach(shop.pid, &[])?, 3, &["another profiler", path, "only one"])?;
-    is_untouched(&mut shop)?;
+    ensure_failed(&attach(shop.pid, &[])?, 3, &["another profiler", path, "only one"])?;
+    ensure_untouched(&mut shop)?;
     shop.host.say("exit 0")?;
     let outcome = shop.host.finish()?.ok()?;
-    ensure!(outcome.stderr.starts_with("hooked "), "it was not there: {}", outcome.said());
+    ensure!(outcome.stderr.starts_with("hooked "), "it was not there: {}", outcome.output());
     Ok(())
 }
 
-fn no_diagnostics_port(runtime: Runtime) -> Result<()> {
+fn reports_missing_diagnostics_port(runtime: Runtime) -> Result<()> {
     let name =
         if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
     let mut shop = plain(runtime, 1, &[(name, "0")])?;
-    failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
-    let (state, why) = listed(shop.pid)?;
+    ensure_failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
+    let (state, why) = listed_state(shop.pid)?;
     ensure!(state == "launch-only" && why.contains(name) && why.contains("redial run"), "{state}: {why}");
-    is_untouched(&mut shop)?;
+    ensure_untouched(&mut shop)?;
     shop.exit().map(drop)
 }
 
-/// What the process's environment says to an agent holds for an attached one; what is about another launch does not.
-fn variables_of_the_process(runtime: Runtime) -> Result<()> {
+/// The variables in the process's environment apply to an attached agent, except those about another launch.
+fn respects_variables_of_the_process(runtime: Runtime) -> Result<()> {
     for (name, value, parts) in [
         ("REDIAL_DISABLE", "1", ["REDIAL_DISABLE is set", "refused to load"]),
         ("REDIAL_MAX_LEVEL", "counts", ["REDIAL_MAX_LEVEL", "is invalid"]),
     ] {
         let mut shop = plain(runtime, 1, &[(name, value)])?;
-        failed(&attach(shop.pid, &[])?, 4, &parts)?;
-        is_untouched(&mut shop)?;
+        ensure_failed(&attach(shop.pid, &[])?, 4, &parts)?;
+        ensure_untouched(&mut shop)?;
         shop.exit()?;
     }
     let of_a_launch = [
@@ -126,18 +129,19 @@ fn variables_of_the_process(runtime: Runtime) -> Result<()> {
         ("REDIAL_MAX_LEVEL", "off"),
     ];
     let shop = plain(runtime, 1, &of_a_launch)?;
-    attached(shop.pid)?;
+    ensure_attaches(shop.pid)?;
     let refused = shop.redial("dial", &["Shop!Shop.Cart.*", "count"])?;
-    ensure!(refused.code()? != 0, "the highest level does not hold: {}", refused.said());
+    ensure!(refused.code()? != 0, "the highest level does not hold: {}", refused.output());
     shop.exit().map(drop)
 }
 
-/// A process with a temporary folder of its own that has room for the runtime's socket and not for ours; outside that
-/// folder it sees what we see. None, and noted as not run, where that cannot be had.
+/// Starts a process with its own temporary folder that has room for the runtime's socket but not for the
+/// agent's. Outside that folder it sees the same files. Returns `None`, and records a skipped test, where that
+/// is impossible.
 fn with_full_disk(runtime: Runtime) -> Result<Option<LiveShop>> {
     let shop = programs::shop()?.command(runtime)?;
     if cache::folder().starts_with("/tmp") {
-        skip::not_run("attach::a_full_disk", "the cache folder is in the temporary folder");
+        skip::not_run("attach::reports_a_full_disk", "the cache folder is in the temporary folder");
         return Ok(None);
     }
     let script = "mount -t tmpfs -o size=1m,nr_inodes=64 redial /tmp && exec \"$@\"";
@@ -148,7 +152,7 @@ fn with_full_disk(runtime: Runtime) -> Result<Option<LiveShop>> {
     let mut probe = Command::new("unshare");
     probe.args(["-m", "mount", "-t", "tmpfs", "redial", "/tmp"]);
     if !probe.output().is_ok_and(|output| output.status.success()) {
-        skip::not_run("attach::a_full_disk", "only root can mount a file system of a process's own");
+        skip::not_run("attach::reports_a_full_disk", "only root can mount a file system of a process's own");
         return Ok(None);
     }
     let mut host = Host::start(command)?;
@@ -167,11 +171,11 @@ fn temporary_folder_of(pid: u32) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/root/tmp"))
 }
 
-/// The agent's socket finds no room: it says so instead of staying where nobody can reach it. The runtime's is found in
-/// the process's own file system, which must have the library as well.
-fn a_full_disk(runtime: Runtime) -> Result<()> {
+/// The agent's socket finds no room. The agent reports that instead of staying unreachable. The runtime's
+/// socket lies in the process's own file system, which must contain the library too.
+fn reports_a_full_disk(runtime: Runtime) -> Result<()> {
     let Some(mut shop) = with_full_disk(runtime)? else { return Ok(()) };
-    let (outside, inside) = (tempfile("redial-hidden", runtime)?, Folder::new("l", runtime)?);
+    let (outside, inside) = (default_temporary_folder("redial-hidden", runtime)?, Folder::new("l", runtime)?);
     for folder in [&outside, &inside] {
         std::fs::copy(artefacts::agent()?, folder.0.join(artefacts::library_name(false)))?;
     }
@@ -181,13 +185,13 @@ fn a_full_disk(runtime: Runtime) -> Result<()> {
         command.env("REDIAL_AGENT", folder.0.join(artefacts::library_name(false)));
         host::run(command)
     };
-    failed(&attach_with(&outside)?, 4, &["its own file system", outside.path(), "REDIAL_AGENT"])?;
-    failed(&attach_with(&inside)?, 4, &["declined", "its socket", "full"])?;
+    ensure_failed(&attach_with(&outside)?, 4, &["its own file system", outside.path(), "REDIAL_AGENT"])?;
+    ensure_failed(&attach_with(&inside)?, 4, &["declined", "its socket", "full"])?;
     let full = temporary_folder_of(shop.pid);
     let left: Vec<_> =
         std::fs::read_dir(&full)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     ensure!(left.iter().all(|name| !name.starts_with("redial")), "something was left behind: {left:?}");
-    is_untouched(&mut shop)?;
+    ensure_untouched(&mut shop)?;
     std::fs::remove_file(full.join("full-0"))?;
     std::fs::remove_file(full.join("full-1"))?;
     ensure!(attach_with(&inside)?.ok()?.stdout.contains(NOW));
@@ -195,23 +199,26 @@ fn a_full_disk(runtime: Runtime) -> Result<()> {
     shop.exit().map(drop)
 }
 
-/// A folder in the temporary folder that all see who have no other.
-fn tempfile(name: &str, runtime: Runtime) -> Result<Folder> {
+/// Returns a folder in `/tmp`, the default temporary folder.
+fn default_temporary_folder(name: &str, runtime: Runtime) -> Result<Folder> {
     let folder = Path::new("/tmp").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
     std::fs::create_dir_all(&folder)?;
     Ok(Folder(folder))
 }
 
-/// Root attaches to another user's process, for which the agent then is that user's; another user may not.
-fn another_users_process(runtime: Runtime) -> Result<()> {
+/// Root attaches to another user's process; the agent then belongs to that user. A third user may not attach.
+fn attaches_to_processes_of_other_users_as_root(runtime: Runtime) -> Result<()> {
     const OWNER: u32 = 612_900;
     const THIRD: u32 = 612_901;
     // SAFETY: geteuid(2) takes nothing and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
-        skip::not_run("attach::another_users_process", "only root can start processes of other users");
+        skip::not_run(
+            "attach::attaches_to_processes_of_other_users_as_root",
+            "only root can start processes of other users",
+        );
         return Ok(());
     }
-    let place = tempfile("redial-attach", runtime)?;
+    let place = default_temporary_folder("redial-attach", runtime)?;
     std::fs::set_permissions(&place.0, Permissions::from_mode(0o755))?;
     let copy = |file: PathBuf| -> Result<PathBuf> {
         let to = place.0.join(file.file_name().context("a name")?);
@@ -230,7 +237,10 @@ fn another_users_process(runtime: Runtime) -> Result<()> {
     reads.arg("-r").arg(programs::shop()?.dll());
     as_user(&mut reads, OWNER);
     if !host::run(reads)?.status.success() {
-        skip::not_run("attach::another_users_process", "other users may not read the cache folder");
+        skip::not_run(
+            "attach::attaches_to_processes_of_other_users_as_root",
+            "other users may not read the cache folder",
+        );
         return Ok(());
     }
     let mut command = programs::shop()?.command(runtime)?;
@@ -245,12 +255,12 @@ fn another_users_process(runtime: Runtime) -> Result<()> {
         as_user(&mut command, user);
         host::run(command)
     };
-    failed(&attach_as(THIRD)?, 1, &["may not be dialled by this user"])?;
-    is_untouched(&mut shop)?;
-    // What the process's user may not read, its runtime cannot load.
+    ensure_failed(&attach_as(THIRD)?, 1, &["may not be dialled by this user"])?;
+    ensure_untouched(&mut shop)?;
+    // The runtime cannot load a library that its user may not read.
     std::fs::set_permissions(&agent, Permissions::from_mode(0o600))?;
-    failed(&attach_as(0)?, 1, &["cannot be loaded there", "may not read it"])?;
-    is_untouched(&mut shop)?;
+    ensure_failed(&attach_as(0)?, 1, &["cannot be loaded there", "may not read it"])?;
+    ensure_untouched(&mut shop)?;
     std::fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
     ensure!(attach_as(0)?.ok()?.stdout.contains(NOW));
     ensure!(attach_as(OWNER)?.ok()?.stdout.contains(BEFORE));
@@ -260,41 +270,41 @@ fn another_users_process(runtime: Runtime) -> Result<()> {
 }
 
 #[test]
-fn a_process_that_has_ended_is_none() -> Result<()> {
+fn reports_ended_process() -> Result<()> {
     let mut child = Command::new("true").spawn()?;
     let pid = child.id();
     child.wait()?;
-    failed(&attach(pid, &[])?, 3, &[&format!("no process {pid}")])
+    ensure_failed(&attach(pid, &[])?, 3, &[&format!("no process {pid}")])
 }
 
 #[test]
-fn a_process_without_dotnet_is_unsuitable() -> Result<()> {
+fn reports_process_without_dotnet() -> Result<()> {
     let native = Host::start(Command::new("cat"))?;
-    failed(&attach(native.pid(), &[])?, 3, &["not a .NET process"])
+    ensure_failed(&attach(native.pid(), &[])?, 3, &["not a .NET process"])
 }
 
 #[test]
 fn net_2_1_has_no_port() -> Result<()> {
     let mut shop = plain(Runtime::V2_1, 1, &[])?;
-    failed(&attach(shop.pid, &[])?, 3, &["2.1.30", "redial run"])?;
-    ensure!(listed(shop.pid)?.0 == "launch-only");
-    is_untouched(&mut shop)?;
+    ensure_failed(&attach(shop.pid, &[])?, 3, &["2.1.30", "redial run"])?;
+    ensure!(listed_state(shop.pid)?.0 == "launch-only");
+    ensure_untouched(&mut shop)?;
     shop.exit().map(drop)
 }
 
-/// A library that is none: the runtime's loader would only say that it failed.
+/// A file that is not a library. The runtime's loader would only report failure.
 #[test]
-fn a_library_that_is_none_is_named() -> Result<()> {
+fn names_a_file_that_is_not_a_library() -> Result<()> {
     let shop = plain(Runtime::V8_0, 1, &[])?;
     let attach_with = |library: &Path| -> Result<Outcome> {
         let mut command = host::redial(&["attach", &shop.pid.to_string()])?;
         command.env("REDIAL_AGENT", library);
         host::run(command)
     };
-    failed(&attach_with(Path::new("/no/such/agent.so"))?, 4, &["/no/such/agent.so", "REDIAL_AGENT"])?;
+    ensure_failed(&attach_with(Path::new("/no/such/agent.so"))?, 4, &["/no/such/agent.so", "REDIAL_AGENT"])?;
     let program = artefacts::redial()?;
     let text = programs::shop()?.folder().join("Shop.runtimeconfig.json");
-    failed(&attach_with(&text)?, 4, &["is not a shared library"])?;
+    ensure_failed(&attach_with(&text)?, 4, &["is not a shared library"])?;
     ensure!(program.is_file());
     shop.exit().map(drop)
 }

@@ -46,7 +46,7 @@ fn json_fields_stay() -> Result<()> {
     let mut shop = LiveShop { pid: live.pid, host: live.host };
     let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
         let outcome = shop.redial(command, arguments)?;
-        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.said());
+        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.output());
         for value in values(&outcome.stdout)? {
             fields(name, &value, &mut found);
         }
@@ -65,7 +65,7 @@ fn json_fields_stay() -> Result<()> {
     shop.host.ask("loop wait 300", "looped")?;
     let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
         let outcome = shop.redial(command, arguments)?;
-        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.said());
+        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.output());
         for value in values(&outcome.stdout)? {
             fields(name, &value, &mut found);
         }

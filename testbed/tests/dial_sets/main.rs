@@ -1,5 +1,5 @@
-//! Dial sets on real runtimes: applied, saved, planned, undone, kept for a time and cancelled, each exactly;
-//! `unmatched`: lines that match nothing.
+//! Dial sets on real runtimes: applied, saved, planned, undone, kept for a time and cancelled, each exactly.
+//! `unmatched` tests lines that match nothing.
 #![cfg(unix)]
 
 mod unmatched;
@@ -11,44 +11,44 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use redial_protocol::dialset;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Event, Refusal, Reply, Request, StatusRow, WireCommand as Ask};
+use redial_protocol::message::{Event, Refusal, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::controller::{Controller, Dials};
 use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
 use redial_testbed::signals;
-use redial_testbed::under_agent::{self, Live, ensure_said};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{on_each_runtime, programs};
 use serde_json::Value;
 
 on_each_runtime!(
-    what_is_saved_can_be_applied,
-    undo_puts_back_what_was,
-    undo_takes_back_whoever_made_the_change,
-    a_plan_is_what_then_happens,
+    saved_set_can_be_applied,
+    undo_restores_the_earlier_state,
+    undoes_changes_of_any_controller,
+    plan_predicts_the_change,
     dials_kept_for_a_time_end_by_themselves,
-    a_cancelled_turn_leaves_nothing,
-    ctrl_c_takes_a_turn_back,
-    a_wrong_set_changes_nothing,
-    a_set_may_be_held,
-    run_takes_lines_of_dial_sets,
+    cancelled_change_leaves_nothing,
+    ctrl_c_undoes_a_change,
+    wrong_set_changes_nothing,
+    holds_a_dial_set,
+    run_accepts_dial_set_lines,
 );
 
 const CART: &str = "Shop!Shop.Cart.*";
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const ORDER: &str = "Shop!Shop.Order.*";
-/// Enough copies for several requests of the agent, so that a turn of them can be stopped between two.
+/// Enough copies for several requests of the agent, so that a change can be stopped between two of them.
 const LARGE: &str = "System.Private.CoreLib!*";
-/// Some of them.
+/// Some of those copies.
 const STRINGS: &str = "System.Private.CoreLib!System.String.*";
-/// Turns that may be over before the agent hears that they are to stop.
+/// Number of tries, because a change may finish before the agent receives the cancellation.
 const TRIES: usize = 10;
 
-fn start(runtime: Runtime) -> Result<Live> {
+fn start(runtime: Runtime) -> Result<LiveHost> {
     under_agent::start(shop(runtime)?)
 }
 
@@ -58,12 +58,12 @@ fn shop(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-fn end(mut live: Live) -> Result<()> {
+fn end(mut live: LiveHost) -> Result<()> {
     live.host.say("exit 0")?;
     live.host.finish()?.ok().map(drop)
 }
 
-/// A file with a dial set, gone when dropped.
+/// A file with a dial set. Dropping it removes the file.
 struct DialSet(PathBuf);
 
 impl DialSet {
@@ -89,16 +89,16 @@ impl Drop for DialSet {
     }
 }
 
-/// What stands, and what is on because of it.
+/// The standing orders and the dials that are on because of them.
 #[derive(Debug, PartialEq)]
-struct Standing {
+struct DialState {
     orders: Vec<Order>,
-    /// Level wanted and whether the runtime was asked, by copy; without those that are off.
+    /// Wanted level, and whether the runtime was asked, by copy; without copies that are off.
     on: BTreeMap<String, (String, bool)>,
 }
 
-impl Standing {
-    fn of(live: &Live) -> Result<Self> {
+impl DialState {
+    fn of(live: &LiveHost) -> Result<Self> {
         let saved = live.redial("save", &[])?.ok()?;
         let orders = dialset::parse(&saved.stdout).with_context(|| format!("saved:\n{}", saved.stdout))?;
         let rows = live.redial("status", &["--json"])?.ok()?.json()?;
@@ -113,7 +113,7 @@ impl Standing {
         Ok(Self { orders, on })
     }
 
-    /// Copies the runtime was asked for: without those refused.
+    /// Returns the number of copies requested from the runtime, without refused ones.
     fn copies(&self) -> u64 {
         self.on.values().filter(|(_, is_on)| *is_on).count() as u64
     }
@@ -130,17 +130,17 @@ fn numbers(report: &Value) -> Value {
         .into()
 }
 
-fn what_is_saved_can_be_applied(runtime: Runtime) -> Result<()> {
+fn saved_set_can_be_applied(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
-    ensure_said(&live.redial("dial", &[CART, "count", "--for", "1h"])?, 0, &[])?;
-    ensure_said(&live.redial("dial", &[ADD, "off"])?, 0, &[])?;
-    ensure_said(&live.redial("dial", &["*!Not.Yet.*", "count", "--later"])?, 0, &[])?;
-    let before = Standing::of(&live)?;
+    ensure_messages(&live.redial("dial", &[CART, "count", "--for", "1h"])?, 0, &[])?;
+    ensure_messages(&live.redial("dial", &[ADD, "off"])?, 0, &[])?;
+    ensure_messages(&live.redial("dial", &["*!Not.Yet.*", "count", "--later"])?, 0, &[])?;
+    let before = DialState::of(&live)?;
     ensure!(before.orders.len() == 3 && before.on.len() > 5, "{before:?}");
 
     let file = DialSet::new("saved");
-    ensure_said(&live.redial("save", &[file.path()])?, 0, &["3 orders saved"])?;
-    ensure_said(&live.redial("save", &[file.path()])?, 1, &["--force"])?;
+    ensure_messages(&live.redial("save", &[file.path()])?, 0, &["3 orders saved"])?;
+    ensure_messages(&live.redial("save", &[file.path()])?, 1, &["--force"])?;
     let text = std::fs::read_to_string(&file.0)?;
     ensure!(
         text.contains("# kept for another 59m ") && text.contains("# kept, set by redial dial"),
@@ -148,30 +148,34 @@ fn what_is_saved_can_be_applied(runtime: Runtime) -> Result<()> {
     );
 
     live.redial("off", &[])?.ok()?;
-    ensure!(Standing::of(&live)?.is_empty());
+    ensure!(DialState::of(&live)?.is_empty());
     let applied = live.redial("apply", &[file.path(), "--later"])?;
-    ensure_said(&applied, 0, &[])?;
-    ensure!(Standing::of(&live)? == before, "{}", applied.said());
-    ensure_said(&live.redial("save", &[file.path(), "--force"])?, 0, &[])?;
+    ensure_messages(&applied, 0, &[])?;
+    ensure!(DialState::of(&live)? == before, "{}", applied.output());
+    ensure_messages(&live.redial("save", &[file.path(), "--force"])?, 0, &[])?;
     ensure!(dialset::parse(&std::fs::read_to_string(&file.0)?)? == before.orders);
 
-    // The same from standard input; without --later what matches nothing is told and not set.
+    // The same from standard input. Without --later, an order that matches nothing is reported and not set.
     live.redial("off", &[])?.ok()?;
     let mut apply = Host::start(live.command("apply", &["-"])?)?;
     text.lines().try_for_each(|line| apply.say(line))?;
     apply.close_input();
     let applied = apply.finish()?;
-    ensure_said(&applied, 7, &[])?;
-    ensure!(applied.stdout.contains("nothing matches *!Not.Yet.* yet; it was not set"), "{}", applied.said());
-    let after = Standing::of(&live)?;
+    ensure_messages(&applied, 7, &[])?;
+    ensure!(
+        applied.stdout.contains("nothing matches *!Not.Yet.* yet; it was not set"),
+        "{}",
+        applied.output()
+    );
+    let after = DialState::of(&live)?;
     ensure!(after.on == before.on && after.orders == before.orders[..2], "{after:?}");
     end(live)
 }
 
-fn undo_puts_back_what_was(runtime: Runtime) -> Result<()> {
+fn undo_restores_the_earlier_state(runtime: Runtime) -> Result<()> {
     let mut live = start(runtime)?;
     let set = DialSet::of("undo", &["Shop!* = count", "Shop!Shop.Cart.* = off", &format!("{ADD} = count")])?;
-    ensure_said(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
+    ensure_messages(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
     let changes: [(&str, &[&str]); 6] = [
         ("dial", &[CART, "count"]),
         ("apply", &[set.path()]),
@@ -182,42 +186,42 @@ fn undo_puts_back_what_was(runtime: Runtime) -> Result<()> {
     ];
     let mut stood = Vec::new();
     for (command, arguments) in changes {
-        stood.push(Standing::of(&live)?);
+        stood.push(DialState::of(&live)?);
         live.redial(command, arguments)?.ok()?;
         live.host.ask("round 2", "done")?;
     }
     ensure!(stood[0].is_empty() && stood[2].on.len() > stood[1].on.len(), "{stood:?}");
     for (before, (command, _)) in stood.iter().zip(changes).rev() {
         let undone = live.redial("undo", &[])?;
-        ensure_said(&undone, 0, &[])?;
-        ensure!(undone.stdout.starts_with("undone: "), "{}", undone.said());
-        let now = Standing::of(&live)?;
-        ensure!(now == *before, "undo of {command}:\n{now:?}\ninstead of\n{before:?}\n{}", undone.said());
+        ensure_messages(&undone, 0, &[])?;
+        ensure!(undone.stdout.starts_with("undone: "), "{}", undone.output());
+        let now = DialState::of(&live)?;
+        ensure!(now == *before, "undo of {command}:\n{now:?}\ninstead of\n{before:?}\n{}", undone.output());
         live.host.ask("round 2", "done")?;
-        ensure!(Standing::of(&live)? == *before, "after calls");
+        ensure!(DialState::of(&live)? == *before, "after calls");
     }
-    ensure_said(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
+    ensure_messages(&live.redial("undo", &[])?, 6, &["no change to undo"])?;
     end(live)
 }
 
-fn undo_takes_back_whoever_made_the_change(runtime: Runtime) -> Result<()> {
+fn undoes_changes_of_any_controller(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
     live.redial("dial", &[ORDER, "count"])?.ok()?;
-    let before = Standing::of(&live)?;
+    let before = DialState::of(&live)?;
     let mut other = live.controller()?;
-    other.dial(CART, Level::Count, Stay::Held)?;
-    let held = Standing::of(&live)?;
-    ensure_said(&live.redial("undo", &[])?, 5, &["redial testbed", "--take"])?;
-    ensure!(Standing::of(&live)? == held, "a refused undo changes nothing");
+    other.dial(CART, Level::Count, Lifetime::Held)?;
+    let held = DialState::of(&live)?;
+    ensure_messages(&live.redial("undo", &[])?, 5, &["redial testbed", "--take"])?;
+    ensure!(DialState::of(&live)? == held, "a refused undo changes nothing");
     let undone = live.redial("undo", &["--take", "--json"])?;
-    ensure_said(&undone, 0, &[])?;
+    ensure_messages(&undone, 0, &[])?;
     let undone = undone.json()?;
     ensure!(
         undone["undone"]["program"] == "redial testbed"
             && undone["undone"]["order"] == format!("{CART} = count"),
         "{undone}"
     );
-    ensure!(Standing::of(&live)? == before);
+    ensure!(DialState::of(&live)? == before);
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["control"].is_null() && agent["undoable"] == 1, "{agent}");
     ensure!(agent["orders"][0]["by"]["program"] == "redial dial" && agent["held"] == 0, "{agent}");
@@ -225,7 +229,7 @@ fn undo_takes_back_whoever_made_the_change(runtime: Runtime) -> Result<()> {
     end(live)
 }
 
-fn a_plan_is_what_then_happens(runtime: Runtime) -> Result<()> {
+fn plan_predicts_the_change(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
     live.redial("dial", &[ADD, "count"])?.ok()?;
     let set =
@@ -240,30 +244,30 @@ fn a_plan_is_what_then_happens(runtime: Runtime) -> Result<()> {
         ("apply", vec![set.path()]),
     ];
     for (command, arguments) in &turns {
-        let before = Standing::of(&live)?;
+        let before = DialState::of(&live)?;
         let run = |more: &[&str]| {
             let words: Vec<&str> = arguments.iter().chain(more).copied().collect();
             live.redial(command, &words)
         };
         let planned = run(&["--plan", "--json"])?;
-        ensure!(Standing::of(&live)? == before, "a plan changes nothing: {arguments:?}");
+        ensure!(DialState::of(&live)? == before, "a plan changes nothing: {arguments:?}");
         let for_people = run(&["--plan"])?;
-        ensure!(for_people.stdout.contains("nothing was changed (--plan)"), "{}", for_people.said());
+        ensure!(for_people.stdout.contains("nothing was changed (--plan)"), "{}", for_people.output());
         let done = run(&["--json"])?;
         let codes = [planned.code()?, for_people.code()?, done.code()?];
         ensure!(codes == [done.code()?; 3], "{arguments:?} ended with {codes:?}");
         if done.code()? == 6 {
-            ensure!(planned.stderr == done.stderr, "{}{}", planned.said(), done.said());
+            ensure!(planned.stderr == done.stderr, "{}{}", planned.output(), done.output());
             continue;
         }
         let (plan, done) = (planned.json()?, done.json()?);
         ensure!(numbers(&plan) == numbers(&done), "{arguments:?}: planned {plan}, did {done}");
-        let on = Standing::of(&live)?.copies();
+        let on = DialState::of(&live)?.copies();
         let expected = before.copies() + number(&plan, "to_recompile")? - number(&plan, "to_turn_off")?;
         ensure!(on == expected, "{arguments:?}: {on} are on after {plan}, not {expected}");
     }
     let again = live.redial("apply", &[set.path(), "--plan", "--json"])?;
-    ensure_said(&again, 7, &[])?;
+    ensure_messages(&again, 7, &[])?;
     let again = again.json()?;
     ensure!(again["to_recompile"] == 0 && again["to_turn_off"] == 0, "{again}");
     let lines: Vec<&Value> =
@@ -278,47 +282,47 @@ fn number(report: &Value, field: &str) -> Result<u64> {
 
 fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
-    // Rows that an observer knows already tell it of every step.
+    // An observer that already knows the rows receives every step.
     live.redial("dial", &[CART, "count"])?.ok()?;
     live.redial("dial", &[CART, "off"])?.ok()?;
     live.redial("dial", &[ADD, "count"])?.ok()?;
-    let before = Standing::of(&live)?;
+    let before = DialState::of(&live)?;
     let mut observer = live.controller()?;
     observer.subscribe(Some(CART))?;
     let is_on = |row: &&StatusRow| row.wanted > Level::Off || row.state != CopyState::Off;
     let on = |dials: &Dials| dials.values().filter(is_on).count();
     observer.wait_until("the rows", |dials| dials.len() > 5 && on(dials) == 1)?;
     let dialled = live.redial("dial", &[CART, "count", "--for", "700ms"])?;
-    ensure_said(&dialled, 0, &[])?;
-    ensure!(dialled.stdout.contains("kept for 700ms"), "{}", dialled.said());
+    ensure_messages(&dialled, 0, &[])?;
+    ensure!(dialled.stdout.contains("kept for 700ms"), "{}", dialled.output());
     observer.wait_until("all on", |dials| on(dials) == dials.len())?;
     observer.wait_until("all but one off again", |dials| on(dials) == 1)?;
     observer.settle(CART)?;
-    ensure!(Standing::of(&live)? == before, "what stood below stands again");
+    ensure!(DialState::of(&live)? == before, "what stood below stands again");
     for (arguments, part) in [(["0s"], "at least"), (["367d"], "366 days"), (["10"], "a number with a unit")]
     {
         let refused = live.redial("dial", &[&[CART, "count", "--for"], &arguments[..]].concat())?;
-        ensure!(refused.code()? == 2 && refused.stderr.contains(part), "{}", refused.said());
+        ensure!(refused.code()? == 2 && refused.stderr.contains(part), "{}", refused.output());
     }
-    ensure_said(&live.redial("dial", &[CART, "off", "--for", "1s"])?, 2, &["no effect with off"])?;
+    ensure_messages(&live.redial("dial", &[CART, "off", "--for", "1s"])?, 2, &["no effect with off"])?;
     end(live)
 }
 
-/// Something stands in the way of a large turn, above and below it.
-fn stand_some(live: &Live) -> Result<Standing> {
+/// Sets some orders that a large change overlaps, above and below it.
+fn set_some_orders(live: &LiveHost) -> Result<DialState> {
     live.redial("dial", &[CART, "count"])?.ok()?;
     let strings = live.redial("dial", &[STRINGS, "count"])?;
-    ensure!(matches!(strings.code()?, 0 | 7), "{}", strings.said());
-    Standing::of(live)
+    ensure!(matches!(strings.code()?, 0 | 7), "{}", strings.output());
+    DialState::of(live)
 }
 
-/// Shop, whose requests wait when they are told to, something turned on in it, and who sees the strings among that.
-fn start_hanging(runtime: Runtime) -> Result<(Live, Hang, Standing, Controller)> {
+/// Starts Shop with a hang for its requests, some dials, and an observer of the strings among them.
+fn start_hanging(runtime: Runtime) -> Result<(LiveHost, Hang, DialState, Controller)> {
     let hang = Hang::default();
     let mut command = shop(runtime)?;
     command.envs([hang.variable()]);
     let live = under_agent::start(command)?;
-    let before = stand_some(&live)?;
+    let before = set_some_orders(&live)?;
     let mut observer = live.controller()?;
     observer.subscribe(Some(STRINGS))?;
     wait_for_strings(&mut observer)?;
@@ -329,28 +333,28 @@ fn wait_for_strings(observer: &mut Controller) -> Result<()> {
     observer.wait_until("the strings to be on", |dials| dials.values().any(|row| row.wanted > Level::Off))
 }
 
-/// A large turn goes in several requests, the strings off before the first of them.
+/// Waits until a large change has started. It needs several requests, and the strings are off before the first.
 fn wait_for_first_request(observer: &mut Controller) -> Result<()> {
     let are_off = |dials: &Dials| dials.values().all(|row| row.wanted == Level::Off);
     observer.wait_until("the turn to have begun", are_off)
 }
 
-fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
+fn cancelled_change_leaves_nothing(runtime: Runtime) -> Result<()> {
     let (live, hang, before, mut observer) = start_hanging(runtime)?;
     hang.begin()?;
     let mut controller = live.controller()?;
     let orders = vec![Order::new(LARGE, Level::Count), Order::new(STRINGS, Level::Off)];
-    let command = Ask::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Kept };
+    let command = WireCommand::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Kept };
     controller.send(&ControllerPacket::Request(Request { id: 1_000, command }))?;
     wait_for_first_request(&mut observer)?;
-    controller.tell(Ask::Cancel { request: 1_000 })?;
+    controller.execute(WireCommand::Cancel { request: 1_000 })?;
     hang.end()?;
     let reply = controller.wait_for("its answer", |event| match event {
         Event::Reply { id: 1_000, reply } => Some(reply.clone()),
         _ => None,
     })?;
     ensure!(matches!(reply, Reply::Refused(Refusal::Cancelled)), "answered {reply:?}");
-    ensure!(Standing::of(&live)? == before, "cancelled, it leaves nothing");
+    ensure!(DialState::of(&live)? == before, "cancelled, it leaves nothing");
     let agent = controller.agent_status()?;
     ensure!(agent.control.is_none(), "{:?}", agent.control);
     ensure!(
@@ -362,36 +366,36 @@ fn a_cancelled_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
     end(live)
 }
 
-fn ctrl_c_takes_a_turn_back(runtime: Runtime) -> Result<()> {
+fn ctrl_c_undoes_a_change(runtime: Runtime) -> Result<()> {
     let (live, hang, before, mut observer) = start_hanging(runtime)?;
     let set = DialSet::of("ctrl-c", &[&format!("{LARGE} = count"), &format!("{STRINGS} = off")])?;
     for attempt in 1..=TRIES {
         hang.begin()?;
-        let mut apply = Host::start_heard(&live.command("apply", &[set.path()])?)?;
+        let mut apply = Host::start_with_merged_output(&live.command("apply", &[set.path()])?)?;
         wait_for_first_request(&mut observer)?;
         signals::send(apply.pid(), libc::SIGINT)?;
-        // It has told the agent then, which hears of it while the first request runs.
+        // The command has told the agent, which receives that while the first request runs.
         apply.wait_for("redial: stopping")?;
         hang.end()?;
         let outcome = apply.finish()?;
         if outcome.stdout.contains("cancelled") {
-            ensure!(outcome.code()? == 1 && outcome.stdout.contains("turned back"), "{}", outcome.said());
-            ensure!(Standing::of(&live)? == before, "{}", outcome.said());
+            ensure!(outcome.code()? == 1 && outcome.stdout.contains("turned back"), "{}", outcome.output());
+            ensure!(DialState::of(&live)? == before, "{}", outcome.output());
             return end(live);
         }
-        // A busy machine may have it done before the agent has heard.
-        ensure!(matches!(outcome.code(), Ok(0 | 7)), "{}", outcome.said());
+        // On a busy machine the change may finish before the agent receives the cancellation.
+        ensure!(matches!(outcome.code(), Ok(0 | 7)), "{}", outcome.output());
         live.redial("undo", &[])?.ok()?;
-        ensure!(Standing::of(&live)? == before, "attempt {attempt}: {}", outcome.said());
+        ensure!(DialState::of(&live)? == before, "attempt {attempt}: {}", outcome.output());
         wait_for_strings(&mut observer)?;
     }
     anyhow::bail!("not one of {TRIES} turns could be stopped")
 }
 
-fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
+fn wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
     live.redial("dial", &[ADD, "count"])?.ok()?;
-    let before = Standing::of(&live)?;
+    let before = DialState::of(&live)?;
     let cart = format!("{CART} = count");
     let cases: [(&[&str], i32, &str); 7] = [
         (&[&cart, "", "Shop.Order.* count"], 2, "line 4: 'Shop.Order.* count' is not an order"),
@@ -406,53 +410,53 @@ fn a_wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
         let set = DialSet::of("wrong", lines)?;
         for more in [&[][..], &["--plan"]] {
             let arguments: Vec<&str> = [set.path()].iter().chain(more).copied().collect();
-            ensure_said(&live.redial("apply", &arguments)?, code, &[part])?;
-            ensure!(Standing::of(&live)? == before, "{lines:?} {more:?}");
+            ensure_messages(&live.redial("apply", &arguments)?, code, &[part])?;
+            ensure!(DialState::of(&live)? == before, "{lines:?} {more:?}");
         }
     }
     let headless = DialSet::new("wrong");
     std::fs::write(&headless.0, &cart)?;
-    ensure_said(&live.redial("apply", &[headless.path()])?, 2, &["line 1: a dial set begins with"])?;
+    ensure_messages(&live.redial("apply", &[headless.path()])?, 2, &["line 1: a dial set begins with"])?;
     std::fs::write(&headless.0, b"# redial dials 1\n\xff = count\n")?;
-    ensure_said(&live.redial("apply", &[headless.path()])?, 2, &["UTF-8"])?;
+    ensure_messages(&live.redial("apply", &[headless.path()])?, 2, &["UTF-8"])?;
     std::fs::write(&headless.0, "# redial dials 1\n# nothing\n")?;
-    ensure_said(&live.redial("apply", &[headless.path()])?, 0, &["has no orders"])?;
-    ensure_said(&live.redial("apply", &["/no/such/file"])?, 2, &["cannot read /no/such/file"])?;
-    ensure!(Standing::of(&live)? == before);
-    // A saved set may name a copy that is no longer there: the rest of it is good.
+    ensure_messages(&live.redial("apply", &[headless.path()])?, 0, &["has no orders"])?;
+    ensure_messages(&live.redial("apply", &["/no/such/file"])?, 2, &["cannot read /no/such/file"])?;
+    ensure!(DialState::of(&live)? == before);
+    // A saved set may name a copy that no longer exists; the rest of it is valid.
     let old = DialSet::of("wrong", &[&cart, "Shop!* = count copy=0x12"])?;
     let warning = "nothing in a module with the id 0x12 matches Shop!*; it was not set";
     let said = live.redial("apply", &[old.path()])?;
-    ensure_said(&said, 7, &[])?;
-    ensure!(said.stdout.contains(&format!("line 3: {warning}\n")), "{}", said.said());
+    ensure_messages(&said, 7, &[])?;
+    ensure!(said.stdout.contains(&format!("line 3: {warning}\n")), "{}", said.output());
     end(live)
 }
 
-fn a_set_may_be_held(runtime: Runtime) -> Result<()> {
+fn holds_a_dial_set(runtime: Runtime) -> Result<()> {
     let live = start(runtime)?;
     live.redial("dial", &[CART, "count"])?.ok()?;
-    let before = Standing::of(&live)?;
+    let before = DialState::of(&live)?;
     let set = DialSet::of("held", &[&format!("{ORDER} = count"), &format!("{ADD} = off")])?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
     let mut holder = Host::start(live.command("apply", &[set.path(), "--hold"])?)?;
     let said = holder.wait_for("held while this command runs")?;
     ensure!(said.contains("2 dials of ") && said.contains(set.path()), "{said}");
-    let held = Standing::of(&live)?;
+    let held = DialState::of(&live)?;
     ensure!(held.orders.len() == 3 && held != before, "{held:?}");
     signals::send(holder.pid(), libc::SIGINT)?;
-    ensure_said(&holder.finish()?, 0, &[])?;
+    ensure_messages(&holder.finish()?, 0, &[])?;
     let on = |row: &StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
     observer.wait_until("all as it was", |dials| {
         dials.values().filter(|row| on(row)).count() == before.on.len()
             && dials.values().all(|row| on(row) == row.method.starts_with("Shop.Cart."))
     })?;
-    ensure!(Standing::of(&live)? == before, "what was held is gone, its `off` included");
+    ensure!(DialState::of(&live)? == before, "what was held is gone, its `off` included");
     drop(observer);
     end(live)
 }
 
-fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {
+fn run_accepts_dial_set_lines(runtime: Runtime) -> Result<()> {
     let here = format!("{CART} = count domain=clr");
     let elsewhere = format!("{ORDER} = count domain=Elsewhere all-domains");
     let mut shop = LiveShop::start(runtime, &["--dial", &here, "--dial", &elsewhere], 2, &[])?;
@@ -463,9 +467,9 @@ fn run_takes_lines_of_dial_sets(runtime: Runtime) -> Result<()> {
     ensure!(saved.contains("redial run at the start"), "{saved}");
     ensure!(dialset::parse(&saved)?.iter().map(dialset::print_order).eq([here, elsewhere]), "{saved}");
     shop.host.say("exit 0")?;
-    // What stands for AppDomains that never came is told at the end.
-    ensure_said(&shop.host.finish()?, 0, &["domain=Elsewhere all-domains' matched nothing"])?;
+    // Orders for AppDomains that never appeared are reported at the end.
+    ensure_messages(&shop.host.finish()?, 0, &["domain=Elsewhere all-domains' matched nothing"])?;
     let mut command = host::redial(&["run", "--dial", &format!("{CART}=count copy=0x7f10"), "--"])?;
     command.arg("true");
-    ensure_said(&host::run(command)?, 125, &["only after it loads"])
+    ensure_messages(&host::run(command)?, 125, &["only after it loads"])
 }

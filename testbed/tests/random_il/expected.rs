@@ -1,4 +1,4 @@
-//! What every method does without dials, and which ones a runtime's own JIT gets wrong or crashes over.
+//! Each method's behaviour without dials, and the methods that a runtime's own JIT miscompiles or crashes on.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -13,19 +13,20 @@ use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{cache, programs};
 
-/// The program, which has loaded every module when it is ready; `left_out` are methods as it names them.
+/// Returns the program's command. It has loaded every module when it is ready. `left_out` are methods in its
+/// notation.
 pub fn program(runtime: Runtime, folder: &Path, left_out: &[String]) -> Result<process::Command> {
     let mut command = programs::named("randomil")?.command(runtime)?;
     command.arg("run").arg(folder).args(left_out);
     Ok(command)
 }
 
-/// Where the program writes what it finds.
-pub struct Notes {
+/// The program's output files.
+pub struct OutputFiles {
     folder: PathBuf,
 }
 
-impl Notes {
+impl OutputFiles {
     pub fn new(runtime: Runtime, seed: u64, level: Level) -> Result<Self> {
         let name = format!("random-notes-{}-{level}-{seed}-{}", runtime.name(), process::id());
         let folder = cache::folder().join(name);
@@ -39,8 +40,8 @@ impl Notes {
         Ok(path)
     }
 
-    /// The method that a pass was at when its process ended, as the program takes it.
-    fn last_begun(&self) -> Result<String> {
+    /// Returns the method that a pass was running when its process ended, in the program's notation.
+    fn last_started(&self) -> Result<String> {
         let written = fs::read_to_string(self.folder.join("pass"))?;
         let last = written.lines().last().context("it ended before the first method")?;
         let names: Vec<&str> = last.split(' ').take(3).collect();
@@ -49,7 +50,7 @@ impl Notes {
         Ok(numbers.collect::<Vec<_>>().join("."))
     }
 
-    /// How often each method says that it was entered so far.
+    /// Returns how often each method was entered so far, by its own count.
     pub fn truth(&self, host: &mut Host) -> Result<Vec<u64>> {
         let path = self.folder.join("truth");
         host.ask(&format!("truth {}", path.display()), "told")?;
@@ -61,38 +62,39 @@ impl Notes {
     }
 }
 
-/// What every method does without the agent: a line each.
+/// The behaviour of every method without the agent, one line each.
 pub struct Expected {
     runtime: Runtime,
     folder: PathBuf,
     lines: Vec<String>,
-    /// Methods that end the process without any agent in it.
+    /// Methods that end the process even without an agent.
     pub left_out: Vec<String>,
-    /// What every method does without the agent and without the JIT's optimiser, once somebody asked.
+    /// The behaviour without the agent and without the JIT's optimiser, computed on demand.
     unoptimised: OnceCell<Vec<String>>,
 }
 
-/// Most of those in one seed.
+/// Most left-out methods for one seed.
 const MOST_LEFT_OUT: usize = 8;
 
-/// Most methods of a pass that the runtime's own optimiser may get wrong.
+/// Most methods of a pass that the runtime's own optimiser may miscompile.
 const MOST_WRONG: usize = 8;
 
 impl Expected {
-    /// The JITs of 2.1 and 3.1 crash over a few bodies in 200,000; over which, is found without the agent. `left_out`: over
-    /// which is known. None: it crashes without the agent over more than can be left out, since they call each other.
+    /// Finds the behaviour without the agent. The JITs of 2.1 and 3.1 crash on a few bodies in 200,000;
+    /// `left_out` are known ones. Returns `None` if the runtime crashes on more than can be left out, because
+    /// methods call each other.
     pub fn find(
         runtime: Runtime,
         folder: &Path,
-        notes: &Notes,
+        files: &OutputFiles,
         mut left_out: Vec<String>,
     ) -> Result<Option<Self>> {
         let (lines, truth) = loop {
-            match Self::try_find(program(runtime, folder, &left_out)?, notes) {
+            match Self::try_find(program(runtime, folder, &left_out)?, files) {
                 Ok(found) => break found,
                 Err(error) => {
                     ensure!(has_crashed(&error), error);
-                    left_out.push(notes.last_begun()?);
+                    left_out.push(files.last_started()?);
                     if left_out.len() > MOST_LEFT_OUT {
                         return Ok(None);
                     }
@@ -102,7 +104,7 @@ impl Expected {
         if !left_out.is_empty() {
             println!("{} crashes without the agent over {}", runtime.name(), left_out.join(", "));
         }
-        // Bodies that are never entered, or that all throw at once, would show nothing.
+        // Bodies that are never entered, or that all throw at once, would prove nothing.
         ensure!(lines.len() + left_out.len() == RANDOM_MODULES * RANDOM_METHODS, "{} methods", lines.len());
         let entered = truth.iter().filter(|&&calls| calls > 0).count();
         let normal = lines.iter().filter(|line| !line.contains('!')).count();
@@ -113,17 +115,18 @@ impl Expected {
         Ok(Some(Self { runtime, folder: folder.to_owned(), lines, left_out, unoptimised: OnceCell::new() }))
     }
 
-    /// What is dialled is not inlined, so the JIT compiles some bodies that it never did before. Where it crashes over one of
-    /// them without a dial, too, once nothing is inlined, that one is left out; any other error is given back.
-    pub fn crashes_by_itself(self, notes: &Notes, error: Error) -> Result<Vec<String>> {
+    /// Handles a crash with dials. Dialled methods are not inlined, so the JIT compiles some bodies for the
+    /// first time. If it also crashes without dials when nothing is inlined, leaves that method out; returns
+    /// any other error.
+    pub fn leave_out_crash(self, files: &OutputFiles, error: Error) -> Result<Vec<String>> {
         let mut left_out = self.left_out;
         ensure!(has_crashed(&error) && left_out.len() < MOST_LEFT_OUT, error);
         let mut command = program(self.runtime, &self.folder, &left_out)?;
         host::load_agent(&mut command)?;
         command.env("REDIAL_NO_INLINING", "1");
-        let by_itself = Self::try_find(command, notes).err().as_ref().is_some_and(has_crashed);
+        let by_itself = Self::try_find(command, files).err().as_ref().is_some_and(has_crashed);
         ensure!(by_itself, error.context("nothing crashes without dials where nothing is inlined"));
-        left_out.push(notes.last_begun()?);
+        left_out.push(files.last_started()?);
         println!(
             "{} crashes undialled where nothing is inlined: {}",
             self.runtime.name(),
@@ -132,20 +135,20 @@ impl Expected {
         Ok(left_out)
     }
 
-    fn try_find(command: process::Command, notes: &Notes) -> Result<(Vec<String>, Vec<u64>)> {
+    fn try_find(command: process::Command, files: &OutputFiles) -> Result<(Vec<String>, Vec<u64>)> {
         let mut host = Host::start(command)?;
         host.wait_for("ready")?;
-        let path = notes.begin_pass(&mut host)?;
+        let path = files.begin_pass(&mut host)?;
         let lines = end_pass(&mut host, &path)?;
-        let truth = notes.truth(&mut host)?;
+        let truth = files.truth(&mut host)?;
         host.close_input();
         host.finish()?.ok()?;
         Ok((lines, truth))
     }
 
-    /// Has every method called, and compares.
-    pub fn pass(&self, host: &mut Host, notes: &Notes, phase: &str) -> Result<()> {
-        let path = notes.begin_pass(host)?;
+    /// Calls every method and compares.
+    pub fn pass(&self, host: &mut Host, files: &OutputFiles, phase: &str) -> Result<()> {
+        let path = files.begin_pass(host)?;
         self.end_pass(host, &path, phase)
     }
 
@@ -155,7 +158,7 @@ impl Expected {
         let differ = |index: &usize| self.lines[*index] != found[*index];
         let mut wrong: Vec<_> = (0..found.len()).filter(differ).collect();
         if (1..=MOST_WRONG).contains(&wrong.len()) {
-            // What the runtime's own optimiser gets wrong comes out right once it has the probe in its way.
+            // With the probe in the way, the runtime's optimiser may produce the correct result after all.
             let unoptimised = self.unoptimised()?;
             wrong.retain(|index| {
                 let by_itself = found[*index] == unoptimised[*index];
@@ -165,20 +168,21 @@ impl Expected {
                 !by_itself
             });
         }
-        let told: Vec<_> = wrong.iter().take(10).map(|index| (&self.lines[*index], &found[*index])).collect();
-        ensure!(wrong.is_empty(), "{phase}: {} methods do something else: {told:#?}", wrong.len());
+        let examples: Vec<_> =
+            wrong.iter().take(10).map(|index| (&self.lines[*index], &found[*index])).collect();
+        ensure!(wrong.is_empty(), "{phase}: {} methods do something else: {examples:#?}", wrong.len());
         Ok(())
     }
 
     fn unoptimised(&self) -> Result<&[String]> {
         if self.unoptimised.get().is_none() {
-            let notes = self.folder.join(format!("unoptimised-{}-{}", self.runtime.name(), process::id()));
-            fs::create_dir_all(&notes)?;
-            let notes = Notes { folder: notes };
+            let files = self.folder.join(format!("unoptimised-{}-{}", self.runtime.name(), process::id()));
+            fs::create_dir_all(&files)?;
+            let files = OutputFiles { folder: files };
             let mut command = program(self.runtime, &self.folder, &self.left_out)?;
             command.env("COMPlus_JITMinOpts", "1");
-            let (lines, _) = Self::try_find(command, &notes)?;
-            notes.remove()?;
+            let (lines, _) = Self::try_find(command, &files)?;
+            files.remove()?;
             ensure!(lines.len() == self.lines.len(), "{} methods without the optimiser", lines.len());
             let _ = self.unoptimised.set(lines);
         }

@@ -1,5 +1,5 @@
-//! Random valid IL (20,000 methods in the gate, 200,000 in the soak): every method does what it does without dials, in
-//! every phase of them, and is counted as often as it says itself that it was entered.
+//! Random valid IL (20,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
+//! without dials, in every phase, and its count equals its own count of entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -14,7 +14,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::WireCommand;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES, RANDOM_NUMBERS, random_methods};
 use redial_testbed::pe::{Assembly, MethodDef};
 use redial_testbed::runtimes::Runtime;
@@ -22,7 +22,7 @@ use redial_testbed::{on_each_runtime, soak, under_agent};
 
 mod expected;
 
-use expected::{Expected, Notes, program};
+use expected::{Expected, OutputFiles, program};
 
 on_each_runtime!(dials_change_nothing_and_count_exactly, times_change_nothing_and_count_exactly);
 
@@ -38,9 +38,9 @@ fn rounds(runtime: Runtime, level: Level) -> Result<()> {
     let (mut seen, mut unfit) = (0, 0);
     for seed in seeds()? {
         let folder = random_methods(seed)?;
-        let notes = Notes::new(runtime, seed, level)?;
-        let is_fit = of_seed(runtime, &folder, &notes, level).with_context(|| format!("seed {seed}"))?;
-        notes.remove()?;
+        let files = OutputFiles::new(runtime, seed, level)?;
+        let is_fit = test_seed(runtime, &folder, &files, level).with_context(|| format!("seed {seed}"))?;
+        files.remove()?;
         let (number, says) = match is_fit {
             true => (&mut seen, "is the same and exact"),
             false => (&mut unfit, "cannot be run: it crashes without the agent"),
@@ -52,17 +52,18 @@ fn rounds(runtime: Runtime, level: Level) -> Result<()> {
     Ok(())
 }
 
-/// Whether the runtime can run the methods at all.
-fn of_seed(runtime: Runtime, folder: &Path, notes: &Notes, level: Level) -> Result<bool> {
+/// Tests one seed. Returns whether the runtime can run the methods at all.
+fn test_seed(runtime: Runtime, folder: &Path, files: &OutputFiles, level: Level) -> Result<bool> {
     let mut left_out = Vec::new();
     loop {
-        let Some(expected) = Expected::find(runtime, folder, notes, left_out)? else { return Ok(false) };
-        let Err(error) = round(runtime, folder, notes, &expected, level) else { return Ok(true) };
-        left_out = expected.crashes_by_itself(notes, error)?;
+        let Some(expected) = Expected::find(runtime, folder, files, left_out)? else { return Ok(false) };
+        let Err(error) = round(runtime, folder, files, &expected, level) else { return Ok(true) };
+        left_out = expected.leave_out_crash(files, error)?;
     }
 }
 
-/// Seed 1, in the soak 1 to 10; those of `REDIAL_SEEDS` (`4` or `4-10`) where a failure is looked into.
+/// Returns the seeds: 1, in the soak 1 to 10, or those of `REDIAL_SEEDS` (`4` or `4-10`) to investigate a
+/// failure.
 fn seeds() -> Result<RangeInclusive<u64>> {
     let Ok(asked) = env::var("REDIAL_SEEDS") else { return Ok(1..=soak::scaled(1, 10)) };
     let (first, last) = asked.split_once('-').unwrap_or((&asked, &asked));
@@ -73,7 +74,13 @@ fn seeds() -> Result<RangeInclusive<u64>> {
     Ok(seeds)
 }
 
-fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, level: Level) -> Result<()> {
+fn round(
+    runtime: Runtime,
+    folder: &Path,
+    files: &OutputFiles,
+    expected: &Expected,
+    level: Level,
+) -> Result<()> {
     let mut live = under_agent::start(program(runtime, folder, &expected.left_out)?)?;
     let mut controller = live.controller()?;
     let every_other = |first: usize| -> Vec<String> {
@@ -81,30 +88,30 @@ fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, le
     };
     let (before, later) = (every_other(0), every_other(1));
 
-    // Half of them before their first call; the others while the pass goes on, half of those after their first call.
+    // Half of them before their first call, the others during the pass, half of those after their first call.
     dial(&mut controller, &before, level)?;
     controller.subscribe(Some("Rand10!*"))?;
-    let running = notes.begin_pass(&mut live.host)?;
+    let running = files.begin_pass(&mut live.host)?;
     controller.wait_until("half of the modules to be passed", |dials| {
         dials.values().any(|row| row.state == CopyState::Live)
     })?;
     dial(&mut controller, &later, level)?;
     expected.end_pass(&mut live.host, &running, "half of them counted, then all")?;
-    let (first, counted_first) = (notes.truth(&mut live.host)?, counts(&mut controller, true)?);
+    let (first, counted_first) = (files.truth(&mut live.host)?, counts(&mut controller, true)?);
 
     if level > Level::Count {
         // Down and up again in place: no count is lost.
         let all: Vec<String> = before.iter().chain(&later).cloned().collect();
         dial(&mut controller, &all, Level::Count)?;
-        expected.pass(&mut live.host, notes, "all lowered to count")?;
+        expected.pass(&mut live.host, files, "all lowered to count")?;
         let ended = exits(&mut controller)?;
         let calls = counts(&mut controller, true)?;
         dial(&mut controller, &all, level)?;
-        expected.pass(&mut live.host, notes, "all timed again")?;
+        expected.pass(&mut live.host, files, "all timed again")?;
         ensure_timed(&ended, &calls, &mut controller)?;
     }
-    expected.pass(&mut live.host, notes, "all counted")?;
-    let (second, counted) = (notes.truth(&mut live.host)?, counts(&mut controller, true)?);
+    expected.pass(&mut live.host, files, "all counted")?;
+    let (second, counted) = (files.truth(&mut live.host)?, counts(&mut controller, true)?);
     let known = |index: usize| (index / RANDOM_NUMBERS).is_multiple_of(2);
     ensure_exact("from the start", &first, &counted_first, known)?;
     ensure_exact("since the start", &second, &counted, known)?;
@@ -114,7 +121,7 @@ fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, le
 
     let all = (RANDOM_MODULES * RANDOM_NUMBERS) as u64;
     ensure!(controller.all_off()? == (all, 0), "not all of {all} are off");
-    expected.pass(&mut live.host, notes, "all off again")?;
+    expected.pass(&mut live.host, files, "all off again")?;
     ensure!(counts(&mut controller, false)? == counted, "counted while off");
     let status = controller.agent_status()?;
     ensure!((status.guard_trips, status.kept) == (0, 0), "{status:?}");
@@ -125,13 +132,13 @@ fn round(runtime: Runtime, folder: &Path, notes: &Notes, expected: &Expected, le
 
 fn dial(controller: &mut Controller, patterns: &[String], level: Level) -> Result<()> {
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
-    let report = controller.dial_all(&patterns, level, Stay::Kept)?;
+    let report = controller.dial_all(&patterns, level, Lifetime::Kept)?;
     let all = (patterns.len() * RANDOM_NUMBERS) as u64;
     ensure!((report.matched, report.accepted) == (all, all), "{report:?}");
     Ok(())
 }
 
-/// Timed calls that ended, by row; none may be under way.
+/// Returns the completed timed calls by row. No call may be in flight.
 fn exits(controller: &mut Controller) -> Result<BTreeMap<RowId, u64>> {
     let times = controller.ask(WireCommand::Status { pattern: None })?.times;
     let odd = times.iter().find(|one| one.in_flight > 0 || one.exceptions > one.exits);
@@ -139,7 +146,7 @@ fn exits(controller: &mut Controller) -> Result<BTreeMap<RowId, u64>> {
     Ok(times.iter().map(|one| (one.row, one.exits)).collect())
 }
 
-/// Every call since then was timed to its end, of methods that can be timed.
+/// Checks that every call since then was timed to its end, for methods that can be timed.
 fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut Controller) -> Result<()> {
     let ended = exits(controller)?;
     let mut timed = 0;
@@ -159,13 +166,13 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
     }
     println!("{timed} methods are timed; {only_counted:#?}");
     let nearly_all = timed * 20 > RANDOM_MODULES * RANDOM_METHODS * 19;
-    // These modules are made of signatures: in each there is room for a thousand more.
+    // These modules have exceptionally many signatures, yet each has room for a thousand more.
     let room = !only_counted.keys().any(|why| why.contains("room"));
     ensure!(nearly_all && room, "{timed} methods are timed, {only_counted:#?}");
     Ok(())
 }
 
-/// Calls by the method's number.
+/// Returns calls by the method's number.
 fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
     let mut counts = vec![None; RANDOM_MODULES * RANDOM_NUMBERS];
     for row in controller.status(None)? {
@@ -173,7 +180,7 @@ fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
         let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
         let sound = match row.state {
             CopyState::Off => !on,
-            // Asked anew, for another level, and not called since: type initializers run once.
+            // Requested again for another level and not called since, as type initializers run once.
             CopyState::Asked => on && (row.calls == 0 || row.version.is_some()),
             CopyState::Live => on,
             CopyState::Refused | CopyState::Failed | CopyState::Reverting | CopyState::Lost => false,
@@ -203,11 +210,11 @@ fn ensure_exact(when: &str, truth: &[u64], counted: &[u64], of: impl Fn(usize) -
     Ok(())
 }
 
-/// What the bodies above have in them, so that nothing falls out of the generator unseen.
+/// Checks the content of the generated bodies, so that the generator loses no kind unnoticed.
 #[test]
-fn the_bodies_are_of_every_kind() -> Result<()> {
+fn bodies_are_of_every_kind() -> Result<()> {
     let folder = random_methods(1)?;
-    let mut found = Found::default();
+    let mut found = BodyKinds::default();
     for module in 0..RANDOM_MODULES {
         let assembly = Assembly::read(&folder.join(format!("Rand{module}.dll")))?.context("no metadata")?;
         for method in assembly.methods() {
@@ -260,25 +267,25 @@ fn the_bodies_are_of_every_kind() -> Result<()> {
     Ok(())
 }
 
-/// Valid IL that cannot be written into these bodies: a break ends a program without a debugger, variable arguments are for
-/// Windows alone (`programs/shapes` has what becomes of them), and no runtime knows `no.`.
+/// Valid IL that these bodies cannot contain: a break ends a program without a debugger, variable arguments
+/// work only on Windows (`programs/shapes` covers them), and no runtime supports `no.`.
 const NEVER_WRITTEN: [&str; 3] = ["break", "arglist", "no."];
 
 /// `MethodImplAttributes.Synchronized` (ECMA-335 II.23.1.11).
 const SYNCHRONIZED: u16 = 0x20;
 
-/// `Span<int>`: of these bodies' types of other modules the only one with this argument alone.
+/// Matches `Span<int>`: in these bodies it is the only type of another module with this argument alone.
 fn is_span(local: &Type) -> bool {
     matches!(local, Type::Generic { token, arguments, .. } if token >> 24 == 0x01 && *arguments == [Type::I4])
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct BodyKinds {
     opcodes: BTreeSet<&'static str>,
     traits: BTreeMap<&'static str, usize>,
 }
 
-impl Found {
+impl BodyKinds {
     fn note(&mut self, what: &'static str, holds: bool) {
         *self.traits.entry(what).or_default() += usize::from(holds);
     }

@@ -1,4 +1,4 @@
-//! Clients that ask a server on loopback without a pause, each answer checked.
+//! Clients that send requests to a local server without a pause and check each answer.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use anyhow::{Result, ensure};
 use redial_testbed::host::DEADLINE;
 
-/// Connections that ask without a pause.
+/// Number of connections.
 const CLIENTS: usize = 4;
 
-/// Clients that ask on loopback, each answer checked; they pause and go on together.
+/// Clients that send requests to a local server and check each answer. They pause and continue together.
 pub struct Load {
     state: Arc<State>,
     clients: Vec<JoinHandle<Result<()>>>,
@@ -19,33 +19,33 @@ pub struct Load {
 
 #[derive(Default)]
 struct State {
-    now: Mutex<Now>,
+    now: Mutex<LoadState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Now {
-    /// Whether clients are to ask.
+struct LoadState {
+    /// Whether clients may send requests.
     on: bool,
     over: bool,
-    /// Clients that wait to be let on.
+    /// Clients waiting for permission.
     parked: usize,
     /// Answers so far.
     answers: u64,
-    /// Why clients ended before they were told to.
+    /// Errors of clients that ended early.
     lost: Vec<String>,
 }
 
 impl State {
-    fn lock(&self) -> MutexGuard<'_, Now> {
+    fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait<'a>(
         &self,
-        now: MutexGuard<'a, Now>,
-        until: impl Fn(&Now) -> bool,
-    ) -> Result<MutexGuard<'a, Now>> {
+        now: MutexGuard<'a, LoadState>,
+        until: impl Fn(&LoadState) -> bool,
+    ) -> Result<MutexGuard<'a, LoadState>> {
         let waited = self.changed.wait_timeout_while(now, DEADLINE, |now| !until(now) && now.lost.is_empty());
         let (now, _) = waited.unwrap_or_else(PoisonError::into_inner);
         ensure!(now.lost.is_empty(), "clients gave up: {:?}", now.lost);
@@ -53,8 +53,8 @@ impl State {
         Ok(now)
     }
 
-    /// Waits until asking is allowed; whether it goes on.
-    fn may_ask(&self) -> bool {
+    /// Waits for permission to send. Returns false at the end.
+    fn wait_for_permission(&self) -> bool {
         let mut now = self.lock();
         if !now.on && !now.over {
             now.parked += 1;
@@ -86,7 +86,7 @@ impl Load {
         Load { state, clients }
     }
 
-    /// Lets the clients ask; returns when so many more answers have come, while they ask on.
+    /// Lets the clients send, and returns after the given number of further answers, while they continue.
     pub fn go_on(&self, answers: u64) -> Result<()> {
         let mut now = self.state.lock();
         now.on = true;
@@ -95,14 +95,14 @@ impl Load {
         self.state.wait(now, |now| now.answers >= until).map(drop)
     }
 
-    /// Returns when no request is under way.
+    /// Returns when no request is in flight.
     pub fn pause(&self) -> Result<()> {
         let mut now = self.state.lock();
         now.on = false;
         self.state.wait(now, |now| now.parked == CLIENTS).map(drop)
     }
 
-    /// Ends it; what went wrong in any client.
+    /// Ends the load, and returns the errors of clients.
     pub fn end(mut self) -> Result<()> {
         self.over();
         for client in std::mem::take(&mut self.clients) {
@@ -123,7 +123,7 @@ impl Drop for Load {
     }
 }
 
-/// One connection: a request and its checked answer, again and again.
+/// Sends a request and checks its answer, repeatedly, on one connection.
 fn ask(port: u16, number: usize, state: &State) -> Result<()> {
     let stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(DEADLINE))?;
@@ -131,7 +131,7 @@ fn ask(port: u16, number: usize, state: &State) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut stream = stream;
     let mut items = number;
-    while state.may_ask() {
+    while state.wait_for_permission() {
         items = (items + 1) % 12;
         write!(stream, "GET /cart/{items} HTTP/1.1\r\nHost: shop\r\n\r\n")?;
         let body = answer(&mut reader)?;
@@ -142,7 +142,7 @@ fn ask(port: u16, number: usize, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// The body of an answer.
+/// Reads the body of an answer.
 fn answer(reader: &mut impl BufRead) -> Result<String> {
     let mut length = 0;
     let mut line = String::new();
@@ -165,7 +165,8 @@ fn answer(reader: &mut impl BufRead) -> Result<String> {
     Ok(String::from_utf8(body)?)
 }
 
-/// What the server adds up: twice each price, the item's number from two stores, the size of one, the height of a shelf.
+/// Returns the sum that the server computes: twice each price, the item's number from two stores, the size of
+/// one, the height of a shelf.
 fn total(items: u32) -> u32 {
     let known = |item: u32| if item < 10 { item } else { 0 };
     (0..items).map(|item| 2 * (item * 3 + 1) + 2 * known(item) + 10 + 2).sum()

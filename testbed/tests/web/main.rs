@@ -1,5 +1,6 @@
-//! A web server on ASP.NET Core 3.1 under load, on its own 3.1.2 and rolled forward to 8.0: the agent is attached to it while
-//! it answers, its methods are counted exactly from a pause of the load on, and everything goes off again while it answers.
+//! A web server on ASP.NET Core 3.1 under load, on its own 3.1.2 and rolled forward to 8.0. The agent attaches
+//! while it answers, counts its methods exactly from a pause of the load on, and turns everything off while it
+//! answers.
 #![cfg(target_os = "linux")]
 
 mod load;
@@ -48,7 +49,7 @@ fn everything_timed_under_load_on_8_0() -> Result<()> {
     everything_dialled_under_load(Runtime::V8_0, Level::Time)
 }
 
-/// Managed files that a process has mapped: each of them is a module.
+/// Returns the managed files that a process has mapped; each of them is a module.
 fn mapped(pid: u32) -> Result<BTreeSet<String>> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
     let files = maps.lines().filter_map(|line| line.get(line.find('/')?..));
@@ -59,7 +60,7 @@ fn attached_under_load(runtime: Runtime) -> Result<()> {
     let mut server = Server::start(runtime, false)?;
     match go_through(runtime, &mut server) {
         Ok(()) => server.end(),
-        // Whether the server ended is what a client's error does not say.
+        // A client's error does not reveal whether the server ended.
         Err(error) => Err(server.host.failed_with(error)),
     }
 }
@@ -74,16 +75,16 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
 
     server.load.go_on(500)?;
     let attached = server.redial(&["attach"])?.ok()?;
-    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.said());
-    // While requests are answered: everything of the server, and of the framework that carries them.
+    ensure!(attached.stdout.contains("loaded the agent into process"), "{}", attached.output());
+    // While requests are answered: the server's own methods, and those of the framework's request handling.
     for pattern in ["web!*", "Microsoft.AspNetCore.Server.Kestrel.Core!*", "Microsoft.AspNetCore.Http!*"] {
         let dialled = server.redial(&["dial", pattern, "count", "--json"])?;
-        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
-        ensure!(dialled.json()?["accepted"].as_u64() > Some(20), "{}", dialled.said());
+        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.output());
+        ensure!(dialled.json()?["accepted"].as_u64() > Some(20), "{}", dialled.output());
     }
     server.load.go_on(500)?;
     server.load.pause()?;
-    // What is mapped now is a module now, or a moment later.
+    // A mapped file appears as a module now or a moment later.
     let mapped = mapped(server.pid)?;
     let began = Instant::now();
     let found = loop {
@@ -111,7 +112,7 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
         server.load.pause()?;
         ensure!(server.status()? == last, "something counts after all was turned off");
         let dialled = server.redial(&["dial", "web!*", "count", "--json"])?;
-        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+        ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.output());
         server.redial(&["dial", "Microsoft.AspNetCore.*!*", "count"])?;
         server.load.go_on(200)?;
     }
@@ -121,24 +122,24 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
 }
 
 #[test]
-fn it_serves_timed_on_3_1() -> Result<()> {
+fn serves_with_times_on_3_1() -> Result<()> {
     serves_timed(Runtime::SDK_3_1)
 }
 
 #[test]
-fn it_serves_timed_on_8_0() -> Result<()> {
+fn serves_with_times_on_8_0() -> Result<()> {
     serves_timed(Runtime::V8_0)
 }
 
 fn serves_timed(runtime: Runtime) -> Result<()> {
     let mut server = Server::start(runtime, true)?;
-    match timed::all_is_exact(&mut server) {
+    match timed::ensure_all_exact(&mut server) {
         Ok(()) => server.end(),
         Err(error) => Err(server.host.failed_with(error)),
     }
 }
 
-/// Every method of every module, turned on and off while requests are answered, each answer checked.
+/// Turns every method of every module on and off during requests, checking each answer.
 fn everything_dialled_under_load(runtime: Runtime, level: Level) -> Result<()> {
     let mut server = Server::start(runtime, true)?;
     match turn_everything(runtime, level, &mut server) {
@@ -157,10 +158,10 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     server.load.go_on(2_000)?;
     let before = pace(server)?;
     let dialled = server.redial(&["dial", "*", level.word(), "--json"])?;
-    ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.said());
+    ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.output());
     let dialled = dialled.json()?;
     ensure!(dialled["accepted"].as_u64() > Some(30_000), "{dialled}");
-    // They are compiled anew as they are called.
+    // They are recompiled as they are called.
     server.load.go_on(2_000)?;
     let with = pace(server)?;
     let mut controller = Controller::connect(server.pid)?;
@@ -169,7 +170,7 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     let failed: Vec<_> = rows.iter().filter(|row| row.state == state::CopyState::Failed).collect();
     ensure!(live > 800 && failed.is_empty(), "{live} live, {failed:?}");
     let off = server.redial(&["off", "--json"])?.ok()?.json()?;
-    // Who waits for work is still in a body of ours that times.
+    // Threads that wait for work are still in timed bodies.
     let waiting = if level == Level::Time { 500 } else { 0 };
     ensure!(
         off["reverted"].as_u64() > Some(30_000)

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::shop::{self, Counted};
+use redial_testbed::shop::{self, MethodCount};
 use redial_testbed::{programs, truth};
 
 use crate::load::Load;
 
-/// Methods that the JIT never inlines: their numbers must be exact whatever was compiled before.
+/// Methods that the JIT never inlines, so their counts must be exact whatever was compiled before.
 pub const KEPT: [&str; 4] =
     ["Web.Cart.Total(int)", "Web.Prices.Of(int)", "Web.Store<T>.Find(T)", "Web.Pages.Show(HttpContext)"];
 
@@ -41,14 +41,14 @@ impl Server {
 
     pub fn status(&self) -> Result<shop::Counts> {
         let outcome = self.redial(&["status", "web!*", "--json"])?;
-        ensure!(matches!(outcome.code()?, 0 | 6), "{}", outcome.said());
+        ensure!(matches!(outcome.code()?, 0 | 6), "{}", outcome.output());
         shop::of_json(&outcome.json()?)
     }
 
-    /// Paths of the modules in the catalogue.
+    /// Returns the paths of the modules in the catalogue.
     pub fn modules(&self) -> Result<BTreeSet<String>> {
-        let told = self.redial(&["modules", "--json"])?.ok()?.json()?;
-        let rows = told["modules"].as_array().context("modules")?;
+        let output = self.redial(&["modules", "--json"])?.ok()?.json()?;
+        let rows = output["modules"].as_array().context("modules")?;
         let mut paths = BTreeSet::new();
         for row in rows {
             let path = row["path"].as_str().context("a path")?.to_owned();
@@ -57,8 +57,8 @@ impl Server {
         Ok(paths)
     }
 
-    /// Pauses the load for as long as a comparison of numbers takes, which it returns.
-    pub fn counted_exactly(&mut self, answers: u64) -> Result<BTreeMap<String, Counted>> {
+    /// Pauses the load, compares the counts and returns them.
+    pub fn counted_exactly(&mut self, answers: u64) -> Result<BTreeMap<String, MethodCount>> {
         self.load.pause()?;
         self.host.ask("truth-reset", "reset")?;
         let before = self.status()?;
@@ -78,7 +78,7 @@ impl Server {
         self.load.end()?;
         self.host.say("exit")?;
         let outcome = self.host.finish()?.ok()?;
-        ensure!(outcome.stderr.is_empty(), "{}", outcome.said());
+        ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
         Ok(())
     }
 }

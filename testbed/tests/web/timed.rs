@@ -1,5 +1,5 @@
-//! Everything of the serving program timed for a minute, in the soak for ten: the answers stay right, calls and times of its
-//! own methods exact, no number goes back, and memory stays within its budget.
+//! Times all methods of a serving program for a minute, ten in the soak. Answers stay right, calls and times of
+//! its own methods are exact, no number decreases, and memory stays within its budget.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,32 +10,32 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::{soak, truth};
 
 use crate::server::{KEPT, Server};
 
-/// How long it serves, minutes.
+/// Duration of the test in minutes.
 const MINUTES: u64 = 1;
-/// Answers between two looks at all numbers.
+/// Answers between two readings of all numbers.
 const ANSWERS: u64 = 4_000;
-/// Methods that are at *time*, at least, and of them those that were timed.
+/// Least number of methods at level *time*, and of those that were timed.
 const METHODS: (usize, usize) = (10_000, 500);
-/// What a count and a time from different clocks may differ by.
+/// Largest ratio between times from different clocks.
 const CLOCKS: f64 = 1.02;
 
-/// What one look found: calls and times of every row that has times.
-type All = BTreeMap<RowId, (StatusRow, Times)>;
+/// One reading: calls and times of every row that has times.
+type Readings = BTreeMap<RowId, (StatusRow, Times)>;
 
-pub fn all_is_exact(server: &mut Server) -> Result<()> {
+pub fn ensure_all_exact(server: &mut Server) -> Result<()> {
     server.load.go_on(2_000)?;
     let mut controller = Controller::connect(server.pid)?;
-    controller.dial_all(&["*"], Level::Time, Stay::Kept)?;
-    // They are compiled anew as they are called.
+    controller.dial_all(&["*"], Level::Time, Lifetime::Kept)?;
+    // They are recompiled as they are called.
     server.load.go_on(2_000)?;
     server.load.pause()?;
     let (began, lasts) = (Instant::now(), Duration::from_secs(60 * soak::scaled(MINUTES, 10)));
-    let mut before = look(&mut controller)?;
+    let mut before = read_times(&mut controller)?;
     let (mut rounds, mut used) = (0, Vec::new());
     while began.elapsed() < lasts {
         let round = Instant::now();
@@ -44,11 +44,14 @@ pub fn all_is_exact(server: &mut Server) -> Result<()> {
         server.load.pause()?;
         let took = round.elapsed();
         let truth = truth::ask(&mut server.host, "truth")?;
-        let after = look(&mut controller)?;
+        let after = read_times(&mut controller)?;
         for method in KEPT {
-            let called =
-                truth.iter().find(|(name, _)| same(name, method)).context("the truth lacks a method")?;
-            let ((row, times), (old, last)) = (of_server(&after, method)?, of_server(&before, method)?);
+            let called = truth
+                .iter()
+                .find(|(name, _)| is_same_method(name, method))
+                .context("the truth lacks a method")?;
+            let ((row, times), (old, last)) =
+                (server_method(&after, method)?, server_method(&before, method)?);
             ensure!(
                 row.calls - old.calls == *called.1,
                 "{method}: {row:?} after {old:?}, in truth {}",
@@ -59,15 +62,15 @@ pub fn all_is_exact(server: &mut Server) -> Result<()> {
                 "{method}: {times:?} after {last:?}, in truth {}",
                 called.1
             );
-            // Four clients ask, one request each at a time.
+            // Four clients have one request each in flight.
             let (spent, most) = (times.total_ns - last.total_ns, 4.0 * took.as_nanos() as f64 * CLOCKS);
             ensure!(spent > 0 && (spent as f64) < most, "{method}: {spent} ns within {took:?}");
         }
         for (id, (old, last)) in &before {
-            // The runtime's own threads call on between the reading of calls and that of times.
+            // The runtime's own threads keep calling between the readings of calls and times.
             let (row, times) = after.get(id).with_context(|| format!("{old:?} has no times any more"))?;
             let rests = (row.calls, times.exits, times.in_flight) == (old.calls, last.exits, 0);
-            ensure!(!rests || makes_sense(times), "{row:?}: {times:?}");
+            ensure!(!rests || is_consistent(times), "{row:?}: {times:?}");
             ensure!(
                 last.exits <= row.calls && last.exits <= times.exits,
                 "{row:?}: {times:?} after {last:?}"
@@ -92,8 +95,8 @@ pub fn all_is_exact(server: &mut Server) -> Result<()> {
     Ok(())
 }
 
-/// Calls and times of all methods.
-fn look(controller: &mut Controller) -> Result<All> {
+/// Reads calls and times of all methods.
+fn read_times(controller: &mut Controller) -> Result<Readings> {
     let answer = controller.ask(WireCommand::Status { pattern: None })?;
     let on = |row: &&StatusRow| {
         row.wanted == Level::Time && matches!(row.state, CopyState::Asked | CopyState::Live)
@@ -104,30 +107,30 @@ fn look(controller: &mut Controller) -> Result<All> {
     let times: BTreeMap<_, _> = answer.times.into_iter().map(|times| (times.row, times)).collect();
     let timed =
         answer.rows.into_iter().filter_map(|row| Some((row.row, (row.clone(), *times.get(&row.row)?))));
-    let all: All = timed.collect();
+    let all: Readings = timed.collect();
     let were_timed = all.values().filter(|(_, times)| times.exits > 0).count();
     ensure!(on >= METHODS.0 && were_timed >= METHODS.1, "{on} are on, {were_timed} were timed");
     Ok(all)
 }
 
-/// Whether numbers of a method that is not called meanwhile agree with each other.
-fn makes_sense(times: &Times) -> bool {
+/// Returns whether the numbers of an idle method are consistent.
+fn is_consistent(times: &Times) -> bool {
     let in_order = times.percentiles.as_ref().is_none_or(|p| {
         p.p50_ns <= p.p90_ns && p.p90_ns <= p.p99_ns && p.p99_ns as f64 <= times.max_ns as f64 * CLOCKS
     });
     in_order && times.self_ns <= times.total_ns && times.exceptions <= times.exits
 }
 
-/// A method of the server's own.
-fn of_server<'a>(all: &'a All, method: &str) -> Result<&'a (StatusRow, Times)> {
+/// Returns a method of the server itself.
+fn server_method<'a>(all: &'a Readings, method: &str) -> Result<&'a (StatusRow, Times)> {
     let is = |(row, _): &&(StatusRow, Times)| {
-        row.module == "web" && same(&format!("{}{}", row.method, row.signature), method)
+        row.module == "web" && is_same_method(&format!("{}{}", row.method, row.signature), method)
     };
     all.values().find(is).with_context(|| format!("{method} has no times"))
 }
 
-/// Whether two names are of one method, namespaces of parameters aside.
-fn same(one: &str, other: &str) -> bool {
+/// Returns whether two names belong to one method, ignoring namespaces of parameters.
+fn is_same_method(one: &str, other: &str) -> bool {
     let short = |name: &str| name.replace("Microsoft.AspNetCore.Http.", "");
     short(one) == short(other)
 }

@@ -13,57 +13,58 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use redial::desktop::{App, Options};
 use redial_testbed::host::DEADLINE;
 
-/// What a window is opened with, and writes its own layout to; gone with it.
-pub struct Layout(PathBuf);
+/// The settings file of a window. Dropping it removes the file.
+pub struct LayoutFile(PathBuf);
 
-impl Layout {
-    /// A log of twenty lines: what it said a moment ago is still in sight, however much it was told in between.
-    fn with_a_long_log() -> Layout {
-        let layout = Layout(std::env::temp_dir().join(format!("redial-layout-{}.json", std::process::id())));
+impl LayoutFile {
+    /// Sets a log of twenty lines, so that a recent line stays in sight whatever follows.
+    fn with_a_long_log() -> LayoutFile {
+        let layout =
+            LayoutFile(std::env::temp_dir().join(format!("redial-layout-{}.json", std::process::id())));
         std::fs::write(&layout.0, r#"{ "log_height": 440.0 }"#).expect("a folder for temporary files");
         layout
     }
 }
 
-impl Drop for Layout {
+impl Drop for LayoutFile {
     fn drop(&mut self) {
         // A test that fails for another reason must not fail for this one.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// The window, and when it asks to be drawn again: what its worker threads tell makes it ask.
-pub struct Window(pub Harness<'static, App>, Receiver<Instant>, Layout);
+/// The window, and its requests for repaints, which updates of worker threads cause.
+pub struct Window(pub Harness<'static, App>, Receiver<Instant>, LayoutFile);
 
 impl Window {
-    /// Opens one that looks for processes.
+    /// Opens a window that looks for processes.
     pub fn open() -> Window {
-        let layout = Layout::with_a_long_log();
+        let layout = LayoutFile::with_a_long_log();
         let options = Options { scan: true, settings: Some(layout.0.clone()), ..Options::default() };
         let harness = Harness::builder()
             .with_size([1280.0, 1_200.0])
             .build_eframe(|creation| App::new(&creation.egui_ctx, options));
         let (ask, asked) = channel();
         harness.ctx.set_request_repaint_callback(move |asked| {
-            // Nobody listens any more once the window is gone.
+            // After the window is gone nobody receives this.
             let _ = ask.send(Instant::now() + asked.delay);
         });
         Window(harness, asked, layout)
     }
 
-    /// Draws until it is as wanted.
+    /// Draws frames until `found` returns true.
     pub fn until(&mut self, what: &str, found: impl Fn(&Window) -> bool) -> Result<()> {
         let deadline = Instant::now() + DEADLINE;
         while !found(self) {
             ensure!(Instant::now() < deadline, "{what} did not come; on screen is {:#?}", self.labels());
             self.0.step();
-            self.wait_to_be_drawn(deadline);
+            self.wait_for_repaint(deadline);
         }
         Ok(())
     }
 
-    /// Waits as the desktop does: until the earliest moment that was asked for.
-    fn wait_to_be_drawn(&self, deadline: Instant) {
+    /// Waits like the desktop until the earliest requested repaint.
+    fn wait_for_repaint(&self, deadline: Instant) {
         let mut next = deadline;
         while let Ok(asked) = self.1.recv_timeout(next.saturating_duration_since(Instant::now())) {
             next = next.min(asked);
@@ -81,22 +82,22 @@ impl Window {
         self.0.root().children_recursive().filter_map(|node| text(&node)).collect()
     }
 
-    /// Whether something on screen has this in its name.
-    pub fn says(&self, part: &str) -> bool {
+    /// Returns whether the name of any widget contains `part`.
+    pub fn shows(&self, part: &str) -> bool {
         self.0.query_all_by_label_contains(part).next().is_some()
     }
 
-    /// The value of what has that name.
+    /// Returns the value of the widget with that name.
     pub fn value(&self, label: &str) -> String {
         self.0.query_by_label(label).and_then(|node| node.value()).unwrap_or_default()
     }
 
-    /// What the knob of a method says.
+    /// Returns the value of a method's knob.
     pub fn dial(&self, method: &str) -> String {
         self.value(&format!("Dial of {method}"))
     }
 
-    /// Calls, as the method's row says.
+    /// Returns the calls in the method's row.
     pub fn calls(&self, method: &str) -> Option<u64> {
         // `live, 1,234 calls`
         let value = self.value(method);
@@ -114,14 +115,14 @@ impl Window {
         self.0.run_steps(3);
     }
 
-    /// Finds the process in the list, with an agent in it, and picks it.
-    pub fn pick(&mut self, pid: u32) -> Result<()> {
-        self.choose(pid, "loaded")?;
-        self.until("the connection", |window| window.says("Connected") && window.says("Hide framework"))
+    /// Selects the process in the list once its agent is loaded.
+    pub fn select(&mut self, pid: u32) -> Result<()> {
+        self.click_process(pid, "loaded")?;
+        self.until("the connection", |window| window.shows("Connected") && window.shows("Hide framework"))
     }
 
-    /// Clicks the process in the list once that says this word of it.
-    pub fn choose(&mut self, pid: u32, word: &str) -> Result<()> {
+    /// Clicks the process in the list once its row contains `word`.
+    pub fn click_process(&mut self, pid: u32, word: &str) -> Result<()> {
         let row = format!(" {pid}, ");
         let end = format!("agent {word}");
         self.until("the process", |window| {
@@ -130,7 +131,7 @@ impl Window {
                 .query_all_by_label_contains(&row)
                 .any(|node| node.accesskit_node().label().is_some_and(|label| label.ends_with(&end)))
         })?;
-        // By its identity: where it is may change with the next process that starts or ends on this machine.
+        // By its name, since its position may change with any process that starts or ends on this machine.
         self.0.get_by_label_contains(&row).click_accesskit();
         Ok(())
     }

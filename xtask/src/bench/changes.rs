@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 
 use super::context::Bench;
@@ -82,7 +82,7 @@ fn single(bench: &Bench, runtime: Runtime, controller: &mut Controller) -> Resul
     for (class, method) in methods(0..classes) {
         let pattern = format!("Hot!Hot.H{class}.M{method}(int)");
         let begun = Instant::now();
-        let report = controller.dial(&pattern, Level::Count, Stay::Kept)?;
+        let report = controller.dial(&pattern, Level::Count, Lifetime::Kept)?;
         on.push(milliseconds(begun));
         ensure!(report.accepted == 1, "{pattern}: {report:?}");
     }
@@ -112,14 +112,14 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
     for (class, method) in methods(6..if bench.quick { 7 } else { 9 }) {
         let name = format!("Hot.H{class}.M{method}");
         let begun = Instant::now();
-        controller.dial(&format!("Hot!{name}(int)"), Level::Count, Stay::Kept)?;
+        controller.dial(&format!("Hot!{name}(int)"), Level::Count, Lifetime::Kept)?;
         controller.wait_until("that the hot method is live", |dials| {
             dials.values().any(|row| row.method == name && row.state == CopyState::Live)
         })?;
         one.push(milliseconds(begun));
     }
     // Every row has been reported by now.
-    controller.dial(many::HOT, Level::Count, Stay::Kept)?;
+    controller.dial(many::HOT, Level::Count, Lifetime::Kept)?;
     many::wait_for_all(controller, CopyState::Live)?;
     let (mut accepted, mut live) = (Vec::new(), Vec::new());
     for _ in 0..bench.pairs {
@@ -128,7 +128,7 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         many::wait_for_all(controller, CopyState::Off)?;
         std::thread::sleep(APART);
         let begun = Instant::now();
-        controller.dial(many::HOT, Level::Count, Stay::Kept)?;
+        controller.dial(many::HOT, Level::Count, Lifetime::Kept)?;
         accepted.push(milliseconds(begun));
         many::wait_for_live(controller)?;
         live.push(milliseconds(begun));
@@ -158,7 +158,7 @@ fn batch(runtime: Runtime, controller: &mut Controller) -> Result<Vec<Figure>> {
         let pattern = many::big(number);
         for times in [&mut on, &mut again] {
             let begun = Instant::now();
-            let report = controller.dial(&pattern, Level::Count, Stay::Kept)?;
+            let report = controller.dial(&pattern, Level::Count, Lifetime::Kept)?;
             times.push(milliseconds(begun));
             ensure!(report.accepted >= 10_000 && report.refused.is_empty(), "{pattern}: {report:?}");
             accepted = report.accepted;

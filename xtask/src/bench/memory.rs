@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 
-use redial_testbed::controller::Stay;
+use redial_testbed::controller::Lifetime;
 
 use super::context::Bench;
 use super::figures::{Figure, Target};
@@ -47,7 +47,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
 fn dialled(many: &mut Many, agent: &mut Vec<f64>, process: &mut Vec<f64>) -> Result<f64> {
     let mut controller = many.watch()?;
     let before = (controller.agent_status()?.memory_bytes as f64, many.memory()?);
-    let report = controller.dial(&many::big(0), Level::Count, Stay::Kept)?;
+    let report = controller.dial(&many::big(0), Level::Count, Lifetime::Kept)?;
     ensure!(report.accepted >= 10_000, "{report:?}");
     let after = (controller.agent_status()?.memory_bytes as f64, many.memory()?);
     agent.push((after.0 - before.0) / report.accepted as f64);
@@ -63,7 +63,7 @@ fn recompiled(many: &mut Many, cycles: usize) -> Result<f64> {
         if cycle == SETTLE {
             before = many.memory()?;
         }
-        controller.dial(many::HOT, Level::Count, Stay::Kept)?;
+        controller.dial(many::HOT, Level::Count, Lifetime::Kept)?;
         many.host.ask("sweep 1", "swept")?;
         many::wait_for_live(&mut controller)?;
         std::thread::sleep(APART);

@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_millis(20);
 /// Starts them, times all of Shop in each, and runs the window's benchmark on them.
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let program = Program::new("Fleet")?;
-    let shops = program.start_under(bench.built.agent(), SHOPS)?;
+    let shops = program.start_with_library(bench.built.agent(), SHOPS)?;
     let pids: Vec<String> = shops.iter().map(|shop| shop.pid.to_string()).collect();
     let mut dial = Command::new(bench.built.program());
     dial.args(["dial", &program.target(), "Shop!*", "time"]);

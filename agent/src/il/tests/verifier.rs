@@ -3,10 +3,10 @@
 
 use super::support::*;
 use crate::il::maxstack::StackFault;
-use crate::il::verify::{Broken, verify, verify_structure};
+use crate::il::verify::{Violation, verify, verify_structure};
 use crate::il::{IlError, Label, Opcode};
 
-fn broken(bytes: &[u8]) -> Broken {
+fn broken(bytes: &[u8]) -> Violation {
     verify(bytes, &VOID).unwrap_err()
 }
 
@@ -30,12 +30,12 @@ fn sound_bodies_pass() {
 #[test]
 fn unreadable_bodies_are_broken() {
     let error = IlError::BadOpcode { value: 0x24, offset: 0 };
-    assert_eq!(broken(&tiny(&[0x24, 0x2A])), Broken::Unreadable(error));
+    assert_eq!(broken(&tiny(&[0x24, 0x2A])), Violation::Unreadable(error));
     let error = IlError::BadTarget { offset: 0, target: 3 };
-    assert_eq!(broken(&tiny(&[0x2B, 1, 0x1F, 0, 0x2A])), Broken::Unreadable(error));
+    assert_eq!(broken(&tiny(&[0x2B, 1, 0x1F, 0, 0x2A])), Violation::Unreadable(error));
     let bound = IlError::BadClauseBound { clause: 0, bound: "try end", offset: 2 };
     let clause = (FINALLY, 0, 2, 3, 1, 0);
-    assert_eq!(broken(&fat(&PROTECTED, &[small(&[clause])])), Broken::Unreadable(bound));
+    assert_eq!(broken(&fat(&PROTECTED, &[small(&[clause])])), Violation::Unreadable(bound));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn padding_is_zero() {
     for at in 17..20 {
         let mut body = fat(&PROTECTED, &[small(&[CLAUSE])]);
         body[at] = 1;
-        assert_eq!(broken(&body), Broken::Padding);
+        assert_eq!(broken(&body), Violation::Padding);
         body[at] = 0;
         sound(&body);
     }
@@ -53,7 +53,7 @@ fn padding_is_zero() {
 fn sections_begin_at_a_multiple_of_four() {
     let mut body = fat(&PROTECTED, &[small(&[CLAUSE])]);
     body.drain(17..20);
-    assert!(matches!(broken(&body), Broken::Unreadable(IlError::UnknownSection(_))));
+    assert!(matches!(broken(&body), Violation::Unreadable(IlError::UnknownSection(_))));
     let mut body = fat(&PROTECTED, &[small(&[CLAUSE])]);
     body.splice(20..20, [1, 16, 0, 0]);
     assert!(verify(&body, &VOID).is_err());
@@ -63,21 +63,21 @@ fn sections_begin_at_a_multiple_of_four() {
 fn nothing_follows_and_sizes_are_exact() {
     for body in [tiny(&[0x2A]), fat(&[0x2A], &[]), fat(&PROTECTED, &[small(&[CLAUSE])])] {
         let longer = [&body[..], &[0]].concat();
-        assert_eq!(broken(&longer), Broken::Length { needed: body.len(), actual: body.len() + 1 });
+        assert_eq!(broken(&longer), Violation::Length { needed: body.len(), actual: body.len() + 1 });
     }
     let mut section = small(&[CLAUSE]);
     section[1] = 12;
-    let error = Broken::Length { needed: 16, actual: 12 };
+    let error = Violation::Length { needed: 16, actual: 12 };
     assert_eq!(broken(&fat(&PROTECTED, &[section])), error);
 }
 
 #[test]
 fn checks_the_stack_at_every_instruction() {
     let underflow = StackFault::Underflow { at: Label(0), opcode: Opcode::POP, pops: 1, depth: 0 };
-    assert_eq!(broken(&tiny(&[0x26, 0x2A])), Broken::Stack(underflow));
+    assert_eq!(broken(&tiny(&[0x26, 0x2A])), Violation::Stack(underflow));
     assert_eq!(underflow.to_string(), "instruction 0 (pop) takes 1 from a stack of 0");
     let mismatch = StackFault::Mismatch { at: Label(3), first: 0, second: 1 };
-    assert_eq!(broken(&tiny(&[0x16, 0x2D, 1, 0x16, 0x2A])), Broken::Stack(mismatch));
+    assert_eq!(broken(&tiny(&[0x16, 0x2D, 1, 0x16, 0x2A])), Violation::Stack(mismatch));
     // The structure alone does not show it.
     verify_structure(&tiny(&[0x26, 0x2A])).unwrap();
 }
@@ -86,7 +86,7 @@ fn checks_the_stack_at_every_instruction() {
 fn header_must_allow_the_depth_of_the_code() {
     let code = [0x16, 0x16, 0x26, 0x26, 0x2A];
     sound(&fat_with_stack(2, &code, &[]));
-    assert_eq!(broken(&fat_with_stack(1, &code, &[])), Broken::MaxStack { stated: 1, needed: 2 });
+    assert_eq!(broken(&fat_with_stack(1, &code, &[])), Violation::MaxStack { stated: 1, needed: 2 });
 }
 
 #[test]
@@ -95,16 +95,16 @@ fn an_exception_needs_room_on_the_stack() {
     let code = [0x00, 0xDE, 3, 0x26, 0xDE, 0, 0x2A];
     let section = small(&[(CATCH, 0, 3, 3, 3, 0)]);
     sound(&fat_with_stack(1, &code, std::slice::from_ref(&section)));
-    let error = Broken::MaxStack { stated: 0, needed: 1 };
+    let error = Violation::MaxStack { stated: 0, needed: 1 };
     assert_eq!(broken(&fat_with_stack(0, &code, &[section])), error);
 }
 
 #[test]
 fn control_must_not_continue_after_the_end() {
-    assert_eq!(broken(&tiny(&[0x2A, 0x00])), Broken::FallsOffEnd);
+    assert_eq!(broken(&tiny(&[0x2A, 0x00])), Violation::FallsOffEnd);
     // Also if a conditional branch or a call is last.
-    assert_eq!(broken(&tiny(&[0x16, 0x2D, 0xFD])), Broken::FallsOffEnd);
-    assert_eq!(broken(&tiny(&[0x28, 0, 0, 0, 6])), Broken::FallsOffEnd);
+    assert_eq!(broken(&tiny(&[0x16, 0x2D, 0xFD])), Violation::FallsOffEnd);
+    assert_eq!(broken(&tiny(&[0x28, 0, 0, 0, 6])), Violation::FallsOffEnd);
     sound(&tiny(&[0x00, 0x2B, 0xFD]));
     sound(&tiny(&[0x14, 0x7A]));
 }
@@ -112,7 +112,7 @@ fn control_must_not_continue_after_the_end() {
 #[test]
 fn prefixes_precede_instructions_that_accept_them() {
     let prefix = |code: &[u8], opcode| {
-        assert_eq!(broken(&tiny(code)), Broken::Prefix { at: Label(1), opcode }, "{code:02x?}");
+        assert_eq!(broken(&tiny(code)), Violation::Prefix { at: Label(1), opcode }, "{code:02x?}");
     };
     // ldnull; volatile. then pop instead of ldind.ref
     prefix(&[0x14, 0xFE, 0x13, 0x26, 0x2A], Opcode::VOLATILE);
@@ -133,7 +133,7 @@ fn prefixes_precede_instructions_that_accept_them() {
 fn a_tail_call_is_followed_by_ret() {
     let call = [0xFE, 0x14, 0x28, 0, 0, 0, 6];
     sound(&tiny(&[&call[..], &[0x2A]].concat()));
-    let error = Broken::Prefix { at: Label(0), opcode: Opcode::TAIL };
+    let error = Violation::Prefix { at: Label(0), opcode: Opcode::TAIL };
     assert_eq!(broken(&tiny(&[&call[..], &[0x00, 0x2A]].concat())), error);
 }
 
@@ -142,7 +142,7 @@ fn no_branch_comes_between_a_prefix_and_its_instruction() {
     // ldnull; br.s to volatile. or to the ldind.ref after it; volatile.; ldind.ref; pop; ret
     let code = |distance| tiny(&[0x14, 0x2B, distance, 0xFE, 0x13, 0x50, 0x26, 0x2A]);
     sound(&code(0));
-    assert_eq!(broken(&code(2)), Broken::SplitPrefix { at: Label(3) });
+    assert_eq!(broken(&code(2)), Violation::SplitPrefix { at: Label(3) });
 }
 
 #[test]
@@ -150,15 +150,15 @@ fn no_region_begins_between_a_prefix_and_its_instruction() {
     // ldnull; pop; volatile.; [try] ldsfld; pop; leave.s 1; [finally] endfinally; ret
     let code = [0x14, 0x26, 0xFE, 0x13, 0x7E, 1, 0, 0, 4, 0x26, 0xDE, 1, 0xDC, 0x2A];
     sound(&fat(&code, &[small(&[(FINALLY, 2, 10, 12, 1, 0)])]));
-    let error = Broken::SplitPrefix { at: Label(3) };
+    let error = Violation::SplitPrefix { at: Label(3) };
     assert_eq!(broken(&fat(&code, &[small(&[(FINALLY, 4, 8, 12, 1, 0)])])), error);
 }
 
 #[test]
 fn every_fault_is_a_sentence() {
     let sentence = "the header allows 1 values on the stack, the code puts 2 there";
-    assert_eq!(Broken::MaxStack { stated: 1, needed: 2 }.to_string(), sentence);
-    let crosses = Broken::Crosses { from: Label(1), opcode: Opcode::BR_S, to: Label(4) };
+    assert_eq!(Violation::MaxStack { stated: 1, needed: 2 }.to_string(), sentence);
+    let crosses = Violation::Crosses { from: Label(1), opcode: Opcode::BR_S, to: Label(4) };
     let sentence = "control goes from instruction 1 (br.s) to 4 across the bound of a protected region";
     assert_eq!(crosses.to_string(), sentence);
 }

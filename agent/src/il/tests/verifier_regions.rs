@@ -1,21 +1,21 @@
 //! Each rule about regions with a body that breaks only that rule.
 
 use super::support::*;
-use crate::il::verify::{Broken, verify};
+use crate::il::verify::{Violation, verify};
 use crate::il::{Label, Opcode};
 
-fn checked(code: &[u8], clauses: &[Numbers]) -> Result<(), Broken> {
+fn checked(code: &[u8], clauses: &[Numbers]) -> Result<(), Violation> {
     let body = verify(&fat(code, &[small(clauses)]), &VOID).map(drop);
     assert_eq!(body, verify(&fat(code, &[large(clauses)]), &VOID).map(drop));
     body
 }
 
-fn crosses(from: u32, opcode: Opcode, to: u32) -> Result<(), Broken> {
-    Err(Broken::Crosses { from: Label(from), opcode, to: Label(to) })
+fn crosses(from: u32, opcode: Opcode, to: u32) -> Result<(), Violation> {
+    Err(Violation::Crosses { from: Label(from), opcode, to: Label(to) })
 }
 
-fn misplaced(at: u32, opcode: Opcode) -> Result<(), Broken> {
-    Err(Broken::Misplaced { at: Label(at), opcode })
+fn misplaced(at: u32, opcode: Opcode) -> Result<(), Violation> {
+    Err(Violation::Misplaced { at: Label(at), opcode })
 }
 
 /// `nop; [0..] try at 1 { nop; nop; leave.s end } handler at 5 { nop; leave.s end } nop; ret`.
@@ -42,7 +42,7 @@ fn sound_regions_pass() {
 
 #[test]
 fn regions_have_instructions() {
-    let empty = |region| Err(Broken::EmptyRegion { clause: 0, region });
+    let empty = |region| Err(Violation::EmptyRegion { clause: 0, region });
     assert_eq!(checked(&CODE, &[(CATCH, 1, 0, 5, 3, 0)]), empty("try region"));
     assert_eq!(checked(&CODE, &[(CATCH, 1, 4, 5, 0, 0)]), empty("handler"));
     assert_eq!(checked(&CODE, &[(FILTER, 1, 4, 5, 3, 5)]), empty("filter"));
@@ -53,12 +53,12 @@ fn regions_have_instructions() {
 #[test]
 fn regions_do_not_overlap() {
     // The handler begins within its own try region.
-    let error = Err(Broken::Overlap { first: 0, second: 0 });
+    let error = Err(Violation::Overlap { first: 0, second: 0 });
     assert_eq!(checked(&CODE, &[(CATCH, 1, 5 - 1, 3, 5, 0)]), error);
     // A handler that is its own try region.
     assert_eq!(checked(&CODE, &[(CATCH, 1, 4, 1, 4, 0)]), error);
     // Another clause's try region begins inside the handler and ends after it.
-    let error = Err(Broken::Overlap { first: 0, second: 1 });
+    let error = Err(Violation::Overlap { first: 0, second: 1 });
     assert_eq!(checked(&CODE, &[CAUGHT, (FINALLY, 6, 3, 9, 1, 0)]), error);
 }
 
@@ -66,7 +66,7 @@ fn regions_do_not_overlap() {
 fn a_handler_is_in_the_region_of_its_try() {
     // The second clause's try region is inside the first's, but its handler is not.
     let code = [0x00, 0x00, 0xDE, 3, 0x26, 0xDE, 0, 0xDC, 0x2A];
-    let error = Err(Broken::HandlerElsewhere { clause: 0 });
+    let error = Err(Violation::HandlerElsewhere { clause: 0 });
     assert_eq!(checked(&code, &[(FAULT, 0, 1, 7, 1, 0), (CATCH, 0, 4, 4, 3, 0)]), error);
     let inside = [0x00, 0xDE, 1, 0xDC, 0xDE, 3, 0x26, 0xDE, 0, 0x2A];
     assert_eq!(checked(&inside, &[(FAULT, 0, 3, 3, 1, 0), (CATCH, 0, 6, 6, 3, 0)]), Ok(()));
@@ -78,14 +78,14 @@ fn inner_clauses_come_first() {
     let inner = (FAULT, 0, 3, 3, 1, 0);
     let outer = (CATCH, 0, 6, 6, 3, 0);
     assert_eq!(checked(&code, &[inner, outer]), Ok(()));
-    assert_eq!(checked(&code, &[outer, inner]), Err(Broken::ClauseOrder { outer: 0, inner: 1 }));
+    assert_eq!(checked(&code, &[outer, inner]), Err(Violation::ClauseOrder { outer: 0, inner: 1 }));
 }
 
 #[test]
 fn a_try_region_is_entered_with_an_empty_stack() {
     // ldc.i4.0; try { pop; leave.s 3 } catch { nop; leave.s 0 } ret
     let code = [0x16, 0x26, 0xDE, 3, 0x00, 0xDE, 0, 0x2A];
-    let error = Err(Broken::TryStack { at: Label(1), depth: 1 });
+    let error = Err(Violation::TryStack { at: Label(1), depth: 1 });
     assert_eq!(checked(&code, &[(CATCH, 1, 3, 4, 3, 0)]), error);
     let before = [0x16, 0x26, 0x00, 0xDE, 3, 0x00, 0xDE, 0, 0x2A];
     assert_eq!(checked(&before, &[(CATCH, 2, 3, 5, 3, 0)]), Ok(()));
@@ -172,7 +172,7 @@ fn endfilter_is_the_last_of_its_filter() {
     assert_eq!(filter(early), misplaced(1, Opcode::ENDFILTER));
     let mut outside = good;
     outside[10..13].copy_from_slice(&[0xFE, 0x11, 0x2A]);
-    assert!(matches!(filter(outside), Err(Broken::Misplaced { opcode: Opcode::ENDFILTER, .. })));
+    assert!(matches!(filter(outside), Err(Violation::Misplaced { opcode: Opcode::ENDFILTER, .. })));
 }
 
 #[test]
@@ -185,5 +185,5 @@ fn rethrow_is_in_a_catch_but_not_in_an_inner_finally() {
     // catch { try { leave.s } finally { rethrow } pop.. }
     let nested = [0xDE, 6, 0xDE, 2, rethrow[0], rethrow[1], 0xDE, 0, 0x2A];
     let clauses = [(FINALLY, 2, 2, 4, 2, 0), (CATCH, 0, 2, 2, 6, 0)];
-    assert!(matches!(checked(&nested, &clauses), Err(Broken::Misplaced { opcode: Opcode::RETHROW, .. })));
+    assert!(matches!(checked(&nested, &clauses), Err(Violation::Misplaced { opcode: Opcode::RETHROW, .. })));
 }

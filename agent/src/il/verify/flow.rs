@@ -4,20 +4,20 @@
 use super::super::maxstack::goes_on;
 use super::super::opcodes::Flow;
 use super::super::{Body, Instruction, Label, Opcode, Operand};
-use super::Broken;
 use super::regions::{Kind, Regions};
+use super::violation::Violation;
 
-pub(super) fn check(body: &Body, regions: &Regions) -> Result<(), Broken> {
+pub(super) fn check(body: &Body, regions: &Regions) -> Result<(), Violation> {
     let prefixed = check_prefixes(body, regions)?;
     if body.instructions.last().is_none_or(|last| goes_on(last.opcode)) {
-        return Err(Broken::FallsOffEnd);
+        return Err(Violation::FallsOffEnd);
     }
     for (index, instruction) in body.instructions.iter().enumerate() {
         let from = Label(index as u32);
         check_place(from, instruction, regions)?;
         let edge = |to: Label| {
             if prefixed.get(to.0 as usize) == Some(&true) {
-                return Err(Broken::SplitPrefix { at: to });
+                return Err(Violation::SplitPrefix { at: to });
             }
             check_edge(from, instruction.opcode, to, regions)
         };
@@ -34,7 +34,7 @@ pub(super) fn check(body: &Body, regions: &Regions) -> Result<(), Broken> {
 }
 
 /// Checks each prefix with its instruction. Returns for each instruction whether a prefix precedes it.
-fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Broken> {
+fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Violation> {
     let mut prefixed = vec![false; body.instructions.len()];
     let mut pending: Vec<(Label, Opcode)> = Vec::new();
     let mut instructions = body.instructions.iter().zip(&mut prefixed).enumerate().peekable();
@@ -43,7 +43,7 @@ fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Broken> {
         if let Some((before, _)) = pending.last() {
             *prefixed = true;
             if regions.innermost(*before) != regions.innermost(at) {
-                return Err(Broken::SplitPrefix { at });
+                return Err(Violation::SplitPrefix { at });
             }
         }
         let opcode = instruction.opcode;
@@ -54,7 +54,7 @@ fn check_prefixes(body: &Body, regions: &Regions) -> Result<Vec<bool>, Broken> {
         let before_ret = instructions.peek().is_some_and(|(_, (next, _))| next.opcode == Opcode::RET);
         for (at, prefix) in pending.drain(..) {
             if !takes(prefix, opcode) || (prefix == Opcode::TAIL && !before_ret) {
-                return Err(Broken::Prefix { at, opcode: prefix });
+                return Err(Violation::Prefix { at, opcode: prefix });
             }
         }
     }
@@ -78,7 +78,7 @@ fn takes(prefix: Opcode, next: Opcode) -> bool {
 }
 
 /// Checks instructions that are allowed only in some regions.
-fn check_place(at: Label, instruction: &Instruction, regions: &Regions) -> Result<(), Broken> {
+fn check_place(at: Label, instruction: &Instruction, regions: &Regions) -> Result<(), Violation> {
     let opcode = instruction.opcode;
     let innermost = regions.innermost(at);
     let around = || innermost.and_then(|index| regions.node(index));
@@ -94,18 +94,18 @@ fn check_place(at: Label, instruction: &Instruction, regions: &Regions) -> Resul
         }
         _ => true,
     };
-    if allowed { Ok(()) } else { Err(Broken::Misplaced { at, opcode }) }
+    if allowed { Ok(()) } else { Err(Violation::Misplaced { at, opcode }) }
 }
 
 /// Checks one path from an instruction to another.
-fn check_edge(from: Label, opcode: Opcode, to: Label, regions: &Regions) -> Result<(), Broken> {
+fn check_edge(from: Label, opcode: Opcode, to: Label, regions: &Regions) -> Result<(), Violation> {
     let source = regions.innermost(from);
     let target = regions.innermost(to);
     if source == target {
         return Ok(());
     }
     let leaves = opcode.info().flow == Flow::Leave;
-    let crosses = Err(Broken::Crosses { from, opcode, to });
+    let crosses = Err(Violation::Crosses { from, opcode, to });
     let common = regions.common(source, target);
     // Outwards: only with `leave`, and not out of filters, finally and fault handlers.
     let mut left = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::super::maxstack::Depths;
 use super::super::{Body, ClauseKind, Label};
-use super::Broken;
+use super::violation::Violation;
 
 /// Kind of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    pub(super) fn of(body: &Body) -> Result<Regions, Broken> {
+    pub(super) fn of(body: &Body) -> Result<Regions, Violation> {
         let mut list = list(body)?;
         // Outer regions first; the order of equal ones does not matter.
         list.sort_by_key(|region| (region.start, std::cmp::Reverse(region.end)));
@@ -57,7 +57,7 @@ impl Regions {
     }
 
     /// Adds a region that starts at or after all earlier ones.
-    fn add(&mut self, mut region: Region) -> Result<(), Broken> {
+    fn add(&mut self, mut region: Region) -> Result<(), Violation> {
         let mut parent = self.nodes.len().checked_sub(1);
         while let Some(node) = parent.and_then(|index| self.nodes.get_mut(index)) {
             if node.end <= region.start {
@@ -72,7 +72,7 @@ impl Regions {
                 return Ok(());
             }
             if node.end < region.end || same_bounds {
-                return Err(Broken::Overlap { first: node.clause, second: region.clause });
+                return Err(Violation::Overlap { first: node.clause, second: region.clause });
             }
             break;
         }
@@ -108,13 +108,13 @@ impl Regions {
     }
 
     /// Checks that a clause's try and handler are in the same region, and that inner clauses come first.
-    fn check_handlers(&self) -> Result<(), Broken> {
+    fn check_handlers(&self) -> Result<(), Violation> {
         for node in &self.nodes {
             if node.kind == Kind::Try {
                 let mut outer = node.parent.and_then(|parent| self.node(parent));
                 while let Some(enclosing) = outer {
                     if enclosing.kind == Kind::Try && enclosing.first_clause < node.clause {
-                        return Err(Broken::ClauseOrder {
+                        return Err(Violation::ClauseOrder {
                             outer: enclosing.first_clause,
                             inner: node.clause,
                         });
@@ -131,18 +131,18 @@ impl Regions {
             if guarded.and_then(|guarded| self.node(guarded)).map(|guarded| guarded.parent)
                 != Some(node.parent)
             {
-                return Err(Broken::HandlerElsewhere { clause: node.clause });
+                return Err(Violation::HandlerElsewhere { clause: node.clause });
             }
         }
         Ok(())
     }
 
     /// Checks that every try region is entered with an empty stack.
-    pub(super) fn check_entry_depths(&self, depths: &Depths) -> Result<(), Broken> {
+    pub(super) fn check_entry_depths(&self, depths: &Depths) -> Result<(), Violation> {
         for node in self.nodes.iter().filter(|node| node.kind == Kind::Try) {
             match depths.before.get(node.start.0 as usize) {
                 Some(Some(depth)) if *depth != 0 => {
-                    return Err(Broken::TryStack { at: node.start, depth: *depth });
+                    return Err(Violation::TryStack { at: node.start, depth: *depth });
                 }
                 _ => {}
             }
@@ -185,13 +185,13 @@ impl Regions {
     }
 }
 
-fn list(body: &Body) -> Result<Vec<Region>, Broken> {
+fn list(body: &Body) -> Result<Vec<Region>, Violation> {
     let mut list = Vec::with_capacity(2 * body.clauses.len());
     for (number, clause) in body.clauses.iter().enumerate() {
         let number = number as u32;
         let mut add = |kind, start: Label, end: Label, region| {
             if start >= end {
-                return Err(Broken::EmptyRegion { clause: number, region });
+                return Err(Violation::EmptyRegion { clause: number, region });
             }
             list.push(Region {
                 kind,

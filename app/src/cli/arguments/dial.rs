@@ -1,7 +1,7 @@
 //! Arguments of `redial dial`.
 
-use super::super::time_options::TimeArguments;
 use super::super::target::Target;
+use super::super::time_options::TimeArguments;
 use super::change::ChangeArguments;
 use super::values::{level, module_id, pattern};
 use clap::Args;

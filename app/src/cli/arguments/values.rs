@@ -12,7 +12,8 @@ pub(super) fn pid(word: &str) -> Result<u32, String> {
 
 /// Reads whole numbers from `least` to `most`.
 pub(super) fn number(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone {
-    let range = if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") };
+    let range =
+        if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") };
     move |word| {
         let number = word.parse().ok().filter(|number| (least..=most).contains(number));
         number.ok_or_else(|| format!("expected a whole number {range}"))
@@ -20,7 +21,11 @@ pub(super) fn number(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, Stri
 }
 
 pub(super) fn pattern(word: &str) -> Result<String, String> {
-    if word.starts_with('-') { Err("a pattern cannot start with '-'".to_owned()) } else { Ok(word.to_owned()) }
+    if word.starts_with('-') {
+        Err("a pattern cannot start with '-'".to_owned())
+    } else {
+        Ok(word.to_owned())
+    }
 }
 
 pub(super) fn budget(word: &str) -> Result<BudgetLimit, String> {
@@ -39,9 +44,7 @@ pub fn check_pattern(pattern: &str) -> Result<(), String> {
 pub(super) fn module_id(word: &str) -> Result<u64, String> {
     let digits = word.strip_prefix("0x").filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
     let id = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    id.ok_or_else(|| {
-        "a module id looks like 0x7f31c0a84000; `redial modules` lists them".to_owned()
-    })
+    id.ok_or_else(|| "a module id looks like 0x7f31c0a84000; `redial modules` lists them".to_owned())
 }
 
 /// The requested budget; `None` turns it off.

@@ -5,7 +5,7 @@ use crate::cli::status;
 use crate::exit::Failure;
 use crate::link::session::Session;
 use crate::model::cost::CostEstimate;
-use crate::model::dials::{DialsUpdate, DialledCopies};
+use crate::model::dials::{DialledCopies, DialsUpdate};
 use crate::output::changes;
 use redial_protocol::level::Level;
 use redial_protocol::message::WireCommand;

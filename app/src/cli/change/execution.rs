@@ -31,7 +31,13 @@ pub(super) struct CompletedChange {
 
 impl ChangeRequest<'_> {
     /// Connects to a process and carries out the change; with `later`, also sets orders that match nothing yet.
-    pub(super) fn turn(&self, pid: u32, interrupts: &Interrupts, later: bool, out: &mut Out) -> Result<CompletedChange, Failure> {
+    pub(super) fn turn(
+        &self,
+        pid: u32,
+        interrupts: &Interrupts,
+        later: bool,
+        out: &mut Out,
+    ) -> Result<CompletedChange, Failure> {
         let mut session = self.open(pid, out)?;
         interrupts.deliver_to(session.interrupter());
         let costly = self.costly(&mut session)?;

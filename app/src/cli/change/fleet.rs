@@ -10,21 +10,21 @@ mod stop_flag;
 use super::execution::{CompletedChange, release};
 use super::request::ChangeRequest;
 use crate::cli::multi_process::{ProcessResult, combined};
-use crate::cli::target::{TargetProcess, Target};
+use crate::cli::target::{Target, TargetProcess};
 use crate::exit::{Exit, Failure};
 use crate::link::backoff::Backoff;
 use crate::link::discover::Census;
 use crate::output::{Out, sentence};
 use crate::signals::Interrupts;
-use redial_protocol::ids::ProcessKey;
 use member_session::{MemberEnd, still_runs};
+use redial_protocol::ids::ProcessKey;
+use report::FleetReporter;
+use retry_schedule::RetrySchedule;
+use shared::{FleetChange, MemberMessage};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
-use report::FleetReporter;
-use retry_schedule::RetrySchedule;
-use shared::{FleetChange, MemberMessage};
 use stop_flag::StopFlag;
 
 /// How often to look for processes that start later.
@@ -78,7 +78,10 @@ impl FleetChange<'_> {
             match turned {
                 Ok(turned) => {
                     let CompletedChange { exit, session, interrupted, .. } = turned;
-                    self.send(MemberMessage::Turned(ProcessResult::new(member.clone(), out, Ok(exit)), again));
+                    self.send(MemberMessage::Turned(
+                        ProcessResult::new(member.clone(), out, Ok(exit)),
+                        again,
+                    ));
                     let stays_connected = self.wanted.options.hold || self.wanted.options.follow;
                     if !stays_connected || interrupted || self.stop.is_set() || exit == Exit::Failed {
                         // If this fails, the end of the session releases control.
@@ -93,11 +96,16 @@ impl FleetChange<'_> {
                             let report = ProcessResult::new(member.clone(), Out::memory(), Err(error.into()));
                             return self.send(MemberMessage::Turned(report, true));
                         }
-                        MemberEnd::Lost(error) => self.send(MemberMessage::Lost(member.clone(), error.to_string())),
+                        MemberEnd::Lost(error) => {
+                            self.send(MemberMessage::Lost(member.clone(), error.to_string()))
+                        }
                     }
                 }
                 Err(failure) if !again => {
-                    return self.send(MemberMessage::Turned(ProcessResult::new(member.clone(), out, Err(failure)), false));
+                    return self.send(MemberMessage::Turned(
+                        ProcessResult::new(member.clone(), out, Err(failure)),
+                        false,
+                    ));
                 }
                 // The lost connection is already reported.
                 Err(_) => {}
@@ -130,7 +138,16 @@ impl<'f, 's, 'e> FleetWatcher<'f, 's, 'e> {
     fn new(fleet: &'e FleetChange<'f>, scope: &'s Scope<'s, 'e>, messages: Receiver<MemberMessage>) -> Self {
         let reporter = FleetReporter::new(fleet.wanted.options.json, fleet.wanted.options.follow);
         let exits = BTreeMap::new();
-        FleetWatcher { fleet, scope, messages, reporter, exits, waiting: RetrySchedule::default(), running: 0, stopped: false }
+        FleetWatcher {
+            fleet,
+            scope,
+            messages,
+            reporter,
+            exits,
+            waiting: RetrySchedule::default(),
+            running: 0,
+            stopped: false,
+        }
     }
 
     fn start(&mut self, member: TargetProcess, later: bool) {
@@ -196,7 +213,8 @@ impl<'f, 's, 'e> FleetWatcher<'f, 's, 'e> {
         if census.refresh().is_err() {
             return;
         }
-        let there: Vec<TargetProcess> = census.processes().filter_map(|process| target.member(process)).collect();
+        let there: Vec<TargetProcess> =
+            census.processes().filter_map(|process| target.member(process)).collect();
         for member in self.waiting.due(there, Instant::now()) {
             self.start(member, true);
         }

@@ -5,13 +5,13 @@ use crate::cli::status;
 use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
-use crate::model::dials::{DialsUpdate, DialledCopies};
-use crate::output::json::LetGoJson;
+use crate::model::dials::{DialledCopies, DialsUpdate};
+use crate::output::json::ReleasedJson;
 use crate::output::{Out, changes};
 use crate::text::budget;
 use redial_protocol::cost::CostBudget;
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Event, Reply, StatusRow};
+use redial_protocol::message::{Event, Reply, StatusRow, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use std::time::Instant;
@@ -19,9 +19,13 @@ use std::time::Instant;
 /// Milliseconds between counter snapshots, which are not shown.
 const HOLD_INTERVAL_MS: u32 = 60_000;
 
-/// Waits for Ctrl-C and reports the actions of other controllers with `say`. Afterwards [`let_go`] turns the dials off;
+/// Waits for Ctrl-C and reports the actions of other controllers with `say`. Afterwards [`release_dials`] turns the dials off;
 /// the agent does so too whenever the session ends.
-pub fn hold(session: &mut Session, wanted: &ChangeRequest<'_>, say: &dyn Fn(String)) -> Result<(), LinkError> {
+pub fn hold(
+    session: &mut Session,
+    wanted: &ChangeRequest<'_>,
+    say: &dyn Fn(String),
+) -> Result<(), LinkError> {
     session.keep_alive(PING_EVERY)?;
     // Subscribe for control changes and the end of the process; `watch` shows the numbers.
     let only = match wanted.orders.as_slice() {
@@ -33,7 +37,8 @@ pub fn hold(session: &mut Session, wanted: &ChangeRequest<'_>, say: &dyn Fn(Stri
         Err(LinkError::Interrupted) => return Ok(()),
         sent => sent?,
     }
-    let mut held = HeldDials { only, dials: DialledCopies::default(), on: true, changed: true, stepped: None };
+    let mut held =
+        HeldDials { only, dials: DialledCopies::default(), on: true, changed: true, stepped: None };
     loop {
         // Check only when no more events are waiting: turning many dials off takes many events.
         match session.next(held.changed.then(Instant::now)) {
@@ -57,22 +62,22 @@ pub fn hold(session: &mut Session, wanted: &ChangeRequest<'_>, say: &dyn Fn(Stri
 }
 
 /// Turns the held dials off and reports the agent's numbers. Returns `exit` if all of them are off.
-pub fn let_go(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
+pub fn release_dials(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
     let gone = release(session)?;
     let mut out = Out::new();
     match json {
         true => out.json(&gone)?,
-        false => out.line(&changes::let_go(&gone))?,
+        false => out.line(&changes::released(&gone))?,
     }
     out.flush()?;
     Ok(if gone.remaining == 0 { exit } else { Exit::Partly })
 }
 
 /// Turns the held dials off and returns the agent's numbers.
-pub fn release(session: &mut Session) -> Result<LetGoJson, LinkError> {
+pub fn release(session: &mut Session) -> Result<ReleasedJson, LinkError> {
     match session.ask(WireCommand::ReleaseHeld, &mut |_| {})? {
         Reply::ReleaseHeld { reverted, stay, remaining } => {
-            Ok(LetGoJson { pid: session.pid(), reverted, stay, remaining })
+            Ok(ReleasedJson { pid: session.pid(), reverted, stay, remaining })
         }
         _ => Err(session.wrong_reply()),
     }
@@ -165,7 +170,13 @@ mod tests {
             id: None,
             rows: [0, 1].map(|index| crate::model::dials::tests::row(index, "Shop.Cart.Add", 0)).to_vec(),
         };
-        let held = || HeldDials { only: None, dials: DialledCopies::default(), on: true, changed: true, stepped: None };
+        let held = || HeldDials {
+            only: None,
+            dials: DialledCopies::default(),
+            on: true,
+            changed: true,
+            stepped: None,
+        };
         let gone = |held: &mut HeldDials<'_>, events: Vec<Event>| {
             events.into_iter().for_each(|event| held.apply(event));
             held.all_turned_off()
@@ -194,8 +205,14 @@ mod tests {
             ..Order::new("*", Level::Count)
         };
         let concerns = |order: &Order| {
-            HeldDials { only: Some(order), dials: DialledCopies::default(), on: true, changed: true, stepped: None }
-                .concerns(&row)
+            HeldDials {
+                only: Some(order),
+                dials: DialledCopies::default(),
+                on: true,
+                changed: true,
+                stepped: None,
+            }
+            .concerns(&row)
         };
         assert!(concerns(&order));
         assert!(!concerns(&Order { domain: Some("other".into()), ..order.clone() }));

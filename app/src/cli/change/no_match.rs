@@ -5,8 +5,8 @@ use crate::cli::modules;
 use crate::exit::{Exit, Failure};
 use crate::link::error::{LinkError, nothing_matched};
 use crate::link::session::Session;
-use crate::text::words::printable;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::message::Refusal;
 use redial_protocol::order::Order;
@@ -43,10 +43,10 @@ impl ChangeRequest<'_> {
 pub(super) fn no_such_domain(session: &mut Session, order: &Order) -> Option<String> {
     order.domain.as_ref()?;
     let (domains, modules) = modules::ask(session).ok()?;
-    limited_to_nothing(order, &domains, &modules)
+    empty_limit(order, &domains, &modules)
 }
 
-fn limited_to_nothing(order: &Order, domains: &[DomainRow], modules: &[ModuleRow]) -> Option<String> {
+fn empty_limit(order: &Order, domains: &[DomainRow], modules: &[ModuleRow]) -> Option<String> {
     let prefix = order.domain.as_deref()?;
     if domains.iter().any(|domain| domain.name.starts_with(prefix)) {
         return None;
@@ -97,7 +97,7 @@ mod tests {
         let order =
             |domain: &str| Order { domain: Some(domain.to_owned()), ..Order::new("A.B", Level::Count) };
         let why = |domain: &str, number| {
-            limited_to_nothing(&order(domain), &domains(number), std::slice::from_ref(&module))
+            empty_limit(&order(domain), &domains(number), std::slice::from_ref(&module))
         };
         assert_eq!(why("Shop-1", 2), None, "that domain exists: the pattern is wrong");
         assert_eq!(

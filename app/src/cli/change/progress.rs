@@ -4,8 +4,9 @@ use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
 use crate::output::sentence;
+use crate::text::width::{pad_right, width};
 use crate::text::words;
-use redial_protocol::message::{WireCommand, Event, Reply};
+use redial_protocol::message::{Event, Reply, WireCommand};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -69,8 +70,8 @@ impl ProgressLine {
     fn show(&mut self, done: u64, total: u64) {
         if self.on {
             let text = progress_text(done, total);
-            let before = std::mem::replace(&mut self.width, text.chars().count());
-            self.write(&format!("\r{text:<before$}"));
+            let before = std::mem::replace(&mut self.width, width(&text));
+            self.write(&format!("\r{}", pad_right(&text, before)));
         }
     }
 

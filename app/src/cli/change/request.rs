@@ -30,7 +30,9 @@ impl ChangeRequest<'_> {
     pub(super) fn contradiction(&self) -> Option<String> {
         let options = self.options;
         if options.follow && !self.target.can_grow() {
-            return Some("--follow needs name:NAME or pool:NAME; a process id names only one process".to_owned());
+            return Some(
+                "--follow needs name:NAME or pool:NAME; a process id names only one process".to_owned(),
+            );
         }
         let all_off = self.orders.iter().all(|order| order.level == Level::Off);
         let option = match options.lifetime() {

@@ -1,12 +1,12 @@
 //! Suggests corrections for dial set lines that match nothing.
 
-use super::request::ChangeRequest;
 use super::no_match::no_such_domain;
+use super::request::ChangeRequest;
 use crate::link::session::Session;
-use crate::text::words::printable;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::limits::MAX_UNMATCHED_NAMED;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::Order;
 
 /// The most lines to look up; each makes the agent search all names.
@@ -14,12 +14,7 @@ const HINTED: usize = 5;
 
 impl ChangeRequest<'_> {
     /// Adds line numbers and suggestions to the leading warnings, which are about orders that match nothing.
-    pub(super) fn add_suggestions(
-        &self,
-        session: &mut Session,
-        unmatched: &[u32],
-        warnings: &mut [String],
-    ) {
+    pub(super) fn add_suggestions(&self, session: &mut Session, unmatched: &[u32], warnings: &mut [String]) {
         let hints = self.hints(session, unmatched);
         for (at, warning) in unmatched.iter().take(MAX_UNMATCHED_NAMED).zip(warnings) {
             if let Some((_, hint)) = hints.iter().find(|(of, _)| of == at) {

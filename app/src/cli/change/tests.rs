@@ -1,7 +1,21 @@
 //! Tests of exit codes, commands and messages of changes.
 
 use super::*;
-use crate::output::changes::tests::{estimate, plan, report, shared};
+use crate::cli::arguments;
+use crate::cli::target::Target;
+use crate::output::changes::tests::estimate;
+use crate::text::fixtures::{plan, report, shared};
+use crate::output::json::DialledJson;
+use crate::output::json::PlanJson;
+use redial_protocol::level::Level;
+use redial_protocol::message::Holder;
+use redial_protocol::message::Refusal;
+use redial_protocol::message::WireCommand;
+use redial_protocol::order::Lifetime;
+use redial_protocol::order::Order;
+use redial_protocol::reason::Reason;
+use redial_protocol::report::DialReport;
+use redial_protocol::report::PlanReport;
 use serde_json::json;
 
 fn wanted<'a>(orders: &[Order], options: &'a arguments::ChangeArguments) -> ChangeRequest<'a> {
@@ -86,15 +100,13 @@ fn off_is_a_revert_unless_limited_or_for_later() {
 #[test]
 fn reports_lifetimes_and_refuses_useless_options() {
     let held = arguments::ChangeArguments { hold: true, ..arguments::ChangeArguments::default() };
-    let timed = arguments::ChangeArguments { kept_for: Some(90_000), ..arguments::ChangeArguments::default() };
+    let timed =
+        arguments::ChangeArguments { kept_for: Some(90_000), ..arguments::ChangeArguments::default() };
     let plain = arguments::ChangeArguments::default();
     let on = [order(Level::Count)];
     let says = |options, matched| wanted(&on, options).lifetime_sentence(&report(matched, matched, &[]));
     assert_eq!(says(&held, 1), "held while this command runs; Ctrl-C turns 'A.B' off");
-    assert_eq!(
-        says(&timed, 1),
-        "kept for 1m 30s; `redial off 9` turns it off earlier"
-    );
+    assert_eq!(says(&timed, 1), "kept for 1m 30s; `redial off 9` turns it off earlier");
     assert!(says(&plain, 0).starts_with("kept for modules that load later"));
     assert!(says(&plain, 1).starts_with("kept until turned off"));
     let off = [order(Level::Off)];

@@ -4,14 +4,14 @@ mod check;
 mod environment;
 
 use super::arguments;
-use check::check;
 use crate::exit::{Exit, Failure};
 use crate::link::checkout;
 use crate::link::discover::{self, RuntimeSearch};
 use crate::link::library;
-use crate::output::json::CheckJson;
 use crate::output::Out;
+use crate::output::json::CheckJson;
 use crate::text::words;
+use check::check;
 use redial_protocol::process;
 use redial_protocol::transport::Listener;
 use std::process::{Command, Stdio};
@@ -62,9 +62,10 @@ fn endpoint_check() -> CheckJson {
 fn visibility_check() -> CheckJson {
     let outcome =
         discover::all().map_err(|error| format!("cannot list processes: {error}")).map(|processes| {
-            let hidden =
-                processes.iter().filter(|process| matches!(process.runtime, RuntimeSearch::Unknown { .. })).count()
-                    as u64;
+            let hidden = processes
+                .iter()
+                .filter(|process| matches!(process.runtime, RuntimeSearch::Unknown { .. }))
+                .count() as u64;
             let all = words::count(processes.len() as u64, "process", "processes");
             match hidden {
                 0 => format!("{all}, all readable"),
@@ -114,9 +115,7 @@ fn runtimes(output: &str) -> Result<String, String> {
         .filter_map(|line| line.strip_prefix("Microsoft.NETCore.App ")?.split_whitespace().next())
         .collect();
     if versions.is_empty() {
-        return Err(
-            "`dotnet` has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned()
-        );
+        return Err("`dotnet` has no Microsoft.NETCore.App runtime; install .NET 8 or later".to_owned());
     }
     Ok(format!("Microsoft.NETCore.App {}", versions.join(", ")))
 }

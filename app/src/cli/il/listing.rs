@@ -1,7 +1,7 @@
 //! Formats a body: a header, then one line per instruction.
 
-use crate::text::words::printable;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
@@ -263,7 +263,8 @@ mod tests {
         };
         let text = |dialled| lines(("A!B.C()", 1), dialled, (&body, None), &[]).join("\n");
         assert!(
-            text(Some((Level::Count, CopyState::Live))).contains("dialled: count, live; the running code has a probe")
+            text(Some((Level::Count, CopyState::Live)))
+                .contains("dialled: count, live; the running code has a probe")
         );
         assert!(text(Some((Level::Count, CopyState::Refused))).contains("dialled: count, refused\n"));
         assert!(!text(None).contains("dialled"));
@@ -303,10 +304,7 @@ mod tests {
         ]);
         assert_eq!(timed[3], TIMES);
         assert!(timed[1].contains("at level time, as the runtime has it"), "{timed:#?}");
-        assert!(
-            timed.iter().any(|line| line == "+ IL_0000  calli       // agent code"),
-            "{timed:#?}"
-        );
+        assert!(timed.iter().any(|line| line == "+ IL_0000  calli       // agent code"), "{timed:#?}");
         let own = listing(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
         assert_eq!(own[3], COUNTS, "the method's own fault clause");
         assert!(own[1].contains("at level count,"), "regardless of the wanted level: {own:#?}");

@@ -1,8 +1,9 @@
 //! The columns that identify a method's copy, shown if a module is loaded more than once.
 
 use crate::output::json::module_id;
-use crate::text::words::printable;
+use crate::text::width::{pad_right, width};
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -58,9 +59,9 @@ impl CopyCells {
         let all: Vec<&ModuleRow> = by_name.values().flatten().copied().collect();
         let mut cells: HashMap<ModuleKey, String> = HashMap::new();
         for (_, cell) in &columns {
-            let width = all.iter().map(|module| cell(module).chars().count()).max().unwrap_or(0);
+            let columns_needed = all.iter().map(|module| width(&cell(module))).max().unwrap_or(0);
             for module in &all {
-                let text = format!("{:<width$}  ", cell(module));
+                let text = format!("{}  ", pad_right(&cell(module), columns_needed));
                 cells.entry(module.key).or_default().push_str(&text);
             }
         }
@@ -134,12 +135,14 @@ mod tests {
         let once = [module(1, "A", 1, "/a.dll"), module(2, "B", 1, "/b.dll"), module(3, "B", 1, "/b.dll")];
         let (copies, cells) = copies_and_cells(&once);
         assert_eq!((copies.explained(), cells.concat()), (None, String::new()), "others do not matter");
-        let (copies, cells) = copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(0x20, "A", 1, "/a.dll")]);
+        let (copies, cells) =
+            copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(0x20, "A", 1, "/a.dll")]);
         assert_eq!(cells, ["0x1   ", "0x20  "]);
         assert!(
             copies.explained().is_some_and(|text| text.contains("of 'A' are") && text.contains("copy's id;"))
         );
-        let (copies, cells) = copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(2, "A", 2, "/new/a.dll")]);
+        let (copies, cells) =
+            copies_and_cells(&[module(1, "A", 1, "/a.dll"), module(2, "A", 2, "/new/a.dll")]);
         assert_eq!(cells, ["0x1  Shop     /a.dll      ", "0x2  Batch/2  /new/a.dll  "]);
         assert!(copies.explained().is_some_and(|text| text.contains("copy's id, AppDomain and path;")));
     }

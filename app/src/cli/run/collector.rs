@@ -70,9 +70,9 @@ impl Collected {
             (None, true, false) if self.outlives => Some(format!(
                 "process {pid} is still running; these are its numbers when the launched program ended"
             )),
-            (None, true, false) => {
-                Some(format!("process {pid} ended without a final report; these are the last numbers received"))
-            }
+            (None, true, false) => Some(format!(
+                "process {pid} ended without a final report; these are the last numbers received"
+            )),
         }
     }
 }

@@ -7,13 +7,13 @@ use super::arguments;
 use super::atomic_write::AtomicFile;
 use crate::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
 use crate::link::checkout;
-use crate::link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
-use crate::link::launch::{self, LaunchFiles, MarkEntry, LaunchOptions};
+use crate::link::launch::{self, LaunchFiles, LaunchOptions, MarkEntry};
 use crate::link::library;
 use crate::link::unmatched::unmatched;
+use crate::link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
 use crate::output::sentence;
-use crate::text::words;
 use crate::signals::Forwarding;
+use crate::text::words;
 use collector::{Collected, Collector};
 use redial_protocol::dialset::DialProblem;
 use redial_protocol::level::Level;
@@ -82,7 +82,9 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
     };
     let early = UnmatchedMonitor::begin(dials, files.mark().to_owned(), sentence);
     let collector = report.is_some().then(|| Collector::start(child.id(), files.mark().to_owned()));
-    let status = forwarding.wait(&mut child).map_err(|error| RunFailure::own(format!("cannot wait for the program: {error}")))?;
+    let status = forwarding
+        .wait(&mut child)
+        .map_err(|error| RunFailure::own(format!("cannot wait for the program: {error}")))?;
     drop(early);
     let code = code(status);
     let processes = collector.map(Collector::finish);
@@ -90,7 +92,7 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
     let text = std::fs::read_to_string(files.mark()).unwrap_or_default();
     let marks = launch::marks(&text);
     drop(files);
-    let unmatched = unmatched(&arguments.dials, &marks, &launch::noted(&text));
+    let unmatched = unmatched(&arguments.dials, &marks, &launch::parse_notes(&text));
     unmatched.iter().for_each(|one| sentence(one.sentence("--dial")));
     let reached = processes.iter().flatten().any(Collected::was_reached);
     if let Some(text) = not_loaded(&program.to_string_lossy(), &marks).filter(|_| !reached) {
@@ -118,10 +120,10 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, RunFailure> {
         }
         match order.copy {
             None => Ok(order),
-            Some(_) => Err(bad(
-                "a module has an id only after it loads; use `redial dial PID … --copy MODULE` then"
-                    .to_owned(),
-            )),
+            Some(_) => {
+                Err(bad("a module has an id only after it loads; use `redial dial PID … --copy MODULE` then"
+                    .to_owned()))
+            }
         }
     };
     dials.iter().map(order).collect()

@@ -18,7 +18,11 @@ use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
 
 /// Shows the status of the agent.
-pub fn show(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
+pub fn show(
+    session: &mut Session,
+    arguments: &arguments::StatusArguments,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
     let status = ask_agent(session)?;
     let (orders, undoable) = save::ask(session)?;
     if arguments.json {
@@ -62,7 +66,10 @@ fn lines(
             "methods keep their capacity after their dials go off, until their module is unloaded".to_owned(),
         );
     }
-    lines.push(format!("modules whose first calls may be missing: {}", words::grouped(status.missed_deadlines)));
+    lines.push(format!(
+        "modules whose first calls may be missing: {}",
+        words::grouped(status.missed_deadlines)
+    ));
     let faults = words::grouped(status.guard_trips);
     lines.push(format!("internal errors of the agent, caught before they reached the program: {faults}"));
     lines.extend(costs(&status.costs));
@@ -96,10 +103,7 @@ fn costs(costs: &[Cost]) -> Option<String> {
 
 /// Formats the extra cost of counting callers.
 fn callers(picoseconds: u64) -> String {
-    format!(
-        "a timed call costs about {} more if its callers are counted",
-        words::picoseconds(picoseconds)
-    )
+    format!("a timed call costs about {} more if its callers are counted", words::picoseconds(picoseconds))
 }
 
 /// Makes the table of recent changes, oldest first.

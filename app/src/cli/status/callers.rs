@@ -6,17 +6,21 @@ use crate::cli::arguments;
 use crate::exit::{Exit, Failure};
 use crate::link::error::LinkError;
 use crate::link::session::Session;
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::output::json::CallersJson;
 use crate::output::table::{self, Table, number};
 use crate::output::{Out, terminal_columns};
 use crate::text::callers;
 use crate::text::words;
 use redial_protocol::callers::RowCallers;
-use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
 
 /// Lists the callers.
-pub fn show(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
+pub fn show(
+    session: &mut Session,
+    arguments: &arguments::StatusArguments,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
     let dials = ask_rows(session, arguments.pattern.clone())?;
     if let Some(pattern) = arguments.pattern.as_deref().filter(|_| dials.is_empty()) {
         if arguments.json {
@@ -41,7 +45,10 @@ pub fn show(session: &mut Session, arguments: &arguments::StatusArguments, out: 
 }
 
 /// Asks for the callers of every method that was ever timed. Returns them by descending calls.
-fn ask<'a>(session: &mut Session, dials: &'a DialledCopies) -> Result<Vec<(&'a DialledCopy, RowCallers)>, Failure> {
+fn ask<'a>(
+    session: &mut Session,
+    dials: &'a DialledCopies,
+) -> Result<Vec<(&'a DialledCopy, RowCallers)>, Failure> {
     let mut counted = Vec::new();
     for dial in dials.iter().filter(|dial| dial.times.is_some() || dial.row.options.callers) {
         let row = dial.row.row;
@@ -57,7 +64,11 @@ fn ask<'a>(session: &mut Session, dials: &'a DialledCopies) -> Result<Vec<(&'a D
     Ok(counted)
 }
 
-fn lines(counted: &[(&DialledCopy, RowCallers)], pattern: Option<&str>, columns: Option<usize>) -> Vec<String> {
+fn lines(
+    counted: &[(&DialledCopy, RowCallers)],
+    pattern: Option<&str>,
+    columns: Option<usize>,
+) -> Vec<String> {
     if counted.is_empty() {
         let matching = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
         return vec![format!(
@@ -73,7 +84,7 @@ fn lines(counted: &[(&DialledCopy, RowCallers)], pattern: Option<&str>, columns:
     }
     if counted.iter().any(|(_, callers)| callers.others > 0) {
         lines.push(String::new());
-        let note = callers::others_are();
+        let note = callers::others_note();
         lines.extend(columns.map_or_else(|| vec![note.clone()], |columns| table::wrapped(&note, columns)));
     }
     lines
@@ -91,8 +102,7 @@ fn of_one(dial: &DialledCopy, counted: &RowCallers, columns: Option<usize>) -> V
     if all == 0 {
         return lines;
     }
-    let mut table =
-        Table::new(&[number("CALLS"), number("SHARE"), number("SITES"), table::name("CALLER")]);
+    let mut table = Table::new(&[number("CALLS"), number("SHARE"), number("SITES"), table::name("CALLER")]);
     let mut row = |calls: u64, sites: String, name: String| {
         let share = words::percent(callers::share(calls, all));
         table.row(vec![words::grouped(calls), share, sites, name]);
@@ -111,7 +121,7 @@ fn of_one(dial: &DialledCopy, counted: &RowCallers, columns: Option<usize>) -> V
 mod tests {
     use super::*;
     use crate::model::dials::tests::row;
-    use redial_protocol::callers::{Caller, CallOrigin};
+    use redial_protocol::callers::{CallOrigin, Caller};
     use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
     use redial_protocol::order::TimeOptions;
     use serde_json::json;

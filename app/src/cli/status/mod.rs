@@ -9,11 +9,11 @@ mod wording;
 use super::copy_locations::LocationColumns;
 use super::method_totals::MethodTotals;
 use super::times::{self, TimeColumns};
-use super::{arguments, row_order, multi_process};
+use super::{arguments, multi_process, row_order};
 use crate::exit::{Exit, Failure};
 use crate::link::connect;
 use crate::link::session::Session;
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::output::json::DialJson;
 use crate::output::table::{self, Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
@@ -24,8 +24,8 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 pub use queries::{ask_agent, ask_costs, ask_rows};
-pub use wording::{name, state, unmatched};
 use wording::{control_line, kept_line};
+pub use wording::{name, state, unmatched};
 
 /// Shows the status.
 pub fn run(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
@@ -45,7 +45,11 @@ pub fn run(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
     })
 }
 
-fn copies(session: &mut Session, arguments: &arguments::StatusArguments, out: &mut Out) -> Result<Exit, Failure> {
+fn copies(
+    session: &mut Session,
+    arguments: &arguments::StatusArguments,
+    out: &mut Out,
+) -> Result<Exit, Failure> {
     let mut dials = ask_rows(session, arguments.pattern.clone())?;
     slowest_calls::ask(session, &mut dials)?;
     let unmatched = match &arguments.pattern {
@@ -91,7 +95,7 @@ fn summed(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
     }
     out.flush()?;
     drop(out);
-    reports.iter().for_each(multi_process::ProcessResult::say);
+    reports.iter().for_each(multi_process::ProcessResult::print_remarks);
     if let Some(pattern) = arguments.pattern.as_deref().filter(|_| asked > 0 && sums.is_empty()) {
         let why = format!("no dialled method matches '{pattern}' in any of the processes");
         return Err(Failure::new(Exit::NothingMatched, why));
@@ -128,7 +132,12 @@ fn copies_lines(
 }
 
 /// Formats dials as a table. If reasons do not fit beside the other columns, each follows below its row.
-fn rows_lines(rows: &[&DialledCopy], dials: &DialledCopies, calls: bool, columns: Option<usize>) -> Vec<String> {
+fn rows_lines(
+    rows: &[&DialledCopy],
+    dials: &DialledCopies,
+    calls: bool,
+    columns: Option<usize>,
+) -> Vec<String> {
     let beside = rows_table(rows, dials, true);
     let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
         Some(columns) => (rows_table(rows, dials, false), Some(columns)),

@@ -2,14 +2,14 @@
 
 use crate::exit::Failure;
 use crate::link::session::Session;
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::output::table::{Table, number, text, wide};
-use crate::text::words::printable;
 use crate::text::slowest_calls;
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::CALLS_PER_REPLY;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 
 /// Asks for the slowest calls of the rows that have a condition.
 pub fn ask(session: &mut Session, dials: &mut DialledCopies) -> Result<(), Failure> {
@@ -50,15 +50,16 @@ pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::dials::tests::row;
-    use redial_protocol::slowest_calls::{SlowCall, RowSlowestCalls};
     use redial_protocol::order::TimeOptions;
+    use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 
     #[test]
     fn lists_the_slowest_calls_below_their_row() {
         let mut dials = DialledCopies::default();
         let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
         dials.rows(vec![redial_protocol::message::StatusRow { options, ..row(0, "Shop.Cart.Add", 5) }]);
-        let below = |dials: &DialledCopies, list| dials.iter().flat_map(|dial| lines(dial, list)).collect::<Vec<_>>();
+        let below =
+            |dials: &DialledCopies, list| dials.iter().flat_map(|dial| lines(dial, list)).collect::<Vec<_>>();
         assert!(below(&dials, true).is_empty(), "not asked for yet");
         let call = SlowCall {
             ended_unix_ms: 1_000,

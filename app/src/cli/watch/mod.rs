@@ -1,8 +1,8 @@
 //! `redial watch`: shows live numbers. It changes no dial.
 
 mod notes;
-pub mod screen;
 mod per_process;
+pub mod screen;
 mod stream;
 mod sum;
 mod threads;

@@ -2,15 +2,15 @@
 
 use super::arguments;
 use super::screen::{DrawnLines, View, heading};
-use super::threads::{WatchMessage, WatchEvent, exit, watch_each};
+use super::threads::{WatchEvent, WatchMessage, exit, watch_each};
 use crate::cli::multi_process::combined;
 use crate::cli::target::TargetProcess;
 use crate::exit::{Exit, Failure};
 use crate::model::dials::DialledCopies;
-use crate::output::table::cut_middle;
 use crate::output::{Out, terminal};
-use crate::text::words;
 use crate::signals::Interrupts;
+use crate::text::width::cut_middle;
+use crate::text::words;
 use std::sync::mpsc::Receiver;
 
 /// The minimum height of a process on a terminal: title, headings, two methods.
@@ -31,7 +31,11 @@ pub fn run(arguments: &arguments::WatchArguments, interrupts: &Interrupts) -> Re
 }
 
 /// Writes the messages and returns the combined exit code.
-fn write(members: &[TargetProcess], json: bool, messages: &Receiver<WatchMessage<Vec<String>>>) -> Result<Exit, Failure> {
+fn write(
+    members: &[TargetProcess],
+    json: bool,
+    messages: &Receiver<WatchMessage<Vec<String>>>,
+) -> Result<Exit, Failure> {
     let mut shown: Vec<Vec<String>> = vec![Vec::new(); members.len()];
     let mut exits = Vec::with_capacity(members.len());
     let mut drawn = DrawnLines(0);
@@ -52,7 +56,9 @@ fn write(members: &[TargetProcess], json: bool, messages: &Receiver<WatchMessage
                     let line = |line: &String| if json { line.clone() } else { format!("{pid:>8}  {line}") };
                     lines.iter().try_for_each(|text| out.line(&line(text)))?;
                 }
-                (WatchEvent::Ended(outcome), Some(member), _) => exits.push(exit(member, outcome, &mut drawn)),
+                (WatchEvent::Ended(outcome), Some(member), _) => {
+                    exits.push(exit(member, outcome, &mut drawn))
+                }
                 _ => {}
             }
             more = messages.try_recv().ok();

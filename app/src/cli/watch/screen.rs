@@ -1,20 +1,21 @@
 //! The output of `redial watch`: a table redrawn in place on a terminal, otherwise lines with changes, or JSON.
 
 use super::super::arguments;
+use super::super::copy_locations::LocationColumns;
 use super::super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use super::super::row_order::{ByRate, OffTotals, on_first};
-use super::super::copy_locations::LocationColumns;
 use super::super::status;
 use super::super::times::{self, TimeColumns};
 use super::notes::Notes;
 use crate::exit::Failure;
-use crate::model::dials::{DialledCopy, DialledCopies};
+use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
-use crate::output::table::{Table, cut_middle, name, number, text};
-use crate::text::words::printable;
+use crate::output::table::{Table, name, number, text};
 use crate::output::{Out, json_line, terminal};
 use crate::text::budget;
+use crate::text::width::{cut_middle, width};
 use crate::text::words;
+use crate::text::words::printable;
 use redial_protocol::cost::BudgetStep;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::CopyState;
@@ -90,7 +91,11 @@ impl View {
 
     /// Returns the lines for a counter snapshot: a table for a terminal of `size` (columns, lines), otherwise the
     /// changes or one line of JSON.
-    pub fn lines(&mut self, dials: &DialledCopies, size: Option<(usize, usize)>) -> Result<Vec<String>, Failure> {
+    pub fn lines(
+        &mut self,
+        dials: &DialledCopies,
+        size: Option<(usize, usize)>,
+    ) -> Result<Vec<String>, Failure> {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
             let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
@@ -141,10 +146,16 @@ impl View {
     fn head(&self, dials: &DialledCopies, shown: &[&DialledCopy], over: OffTotals, columns: usize) -> String {
         let head = |hint| self.head_with(hint, dials, shown, over);
         let whole = head(true);
-        if whole.chars().count() <= columns { whole } else { head(false) }
+        if width(&whole) <= columns { whole } else { head(false) }
     }
 
-    fn head_with(&self, hint: bool, dials: &DialledCopies, shown: &[&DialledCopy], over: OffTotals) -> String {
+    fn head_with(
+        &self,
+        hint: bool,
+        dials: &DialledCopies,
+        shown: &[&DialledCopy],
+        over: OffTotals,
+    ) -> String {
         let mut head = format!("{}: {}", self.title, words::count(shown.len() as u64, "dial", "dials"));
         if over.methods > 0 {
             head.push_str(&format!(", {} off again", words::grouped(over.methods)));
@@ -166,7 +177,13 @@ impl View {
 }
 
 /// Returns the head and the table, never larger than the terminal.
-fn table(head: Vec<String>, ordered: &[&DialledCopy], places: LocationColumns, columns: usize, rows: usize) -> Vec<String> {
+fn table(
+    head: Vec<String>,
+    ordered: &[&DialledCopy],
+    places: LocationColumns,
+    columns: usize,
+    rows: usize,
+) -> Vec<String> {
     let times = TimeColumns::of(ordered.iter().copied());
     let mut remarks = times::remarks(ordered.iter().copied());
     remarks.extend(marked(ordered));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::dials::tests::{counters, row, times};
-use redial_protocol::cost::{Cost, CostBudget, Share, BudgetStep};
+use redial_protocol::cost::{BudgetStep, Cost, CostBudget, Share};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 
@@ -110,7 +110,11 @@ fn marks_the_last_times() {
 #[test]
 fn methods_that_are_off_have_no_rate() {
     let mut dials = dials(1);
-    dials.rows(vec![StatusRow { wanted: Level::Off, state: CopyState::Off, ..row(0, "Shop.Cart.Method000", 7) }]);
+    dials.rows(vec![StatusRow {
+        wanted: Level::Off,
+        state: CopyState::Off,
+        ..row(0, "Shop.Cart.Method000", 7)
+    }]);
     dials.apply(counters(1_000, &[]));
     dials.apply(counters(2_000, &[]));
     let mut all = PlainLines { all: true, ..PlainLines::default() };
@@ -160,7 +164,10 @@ fn marks_numbers_that_miss_calls() {
     let mut plain = PlainLines::default();
     let lines = plain.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials));
     assert_eq!(lines.iter().filter(|line| **line == EXPLAINED).count(), 1, "{lines:#?}");
-    assert_eq!(plain.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials)), Vec::<String>::new());
+    assert_eq!(
+        plain.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials)),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -174,7 +181,10 @@ fn a_file_gets_headings_once_and_then_changes() {
     let mut dials = dials(100);
     let (mut plain, mut order) = (PlainLines::default(), ByRate::default());
     assert_eq!(plain.lines(0, &order.order(&dials), LocationColumns::of(&dials)).len(), 101);
-    assert!(plain.lines(1_000, &order.order(&dials), LocationColumns::of(&dials)).is_empty(), "nothing changed");
+    assert!(
+        plain.lines(1_000, &order.order(&dials), LocationColumns::of(&dials)).is_empty(),
+        "nothing changed"
+    );
     dials.first_interval_covers(1_000);
     dials.apply(counters(1_000, &[(7, 2)]));
     let lines = plain.lines(61_000, &order.order(&dials), LocationColumns::of(&dials));

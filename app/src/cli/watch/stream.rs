@@ -62,8 +62,10 @@ pub(super) fn watch(
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = DialledCopies::default();
     dials.calls_cost(status::ask_costs(session)?);
-    session
-        .execute(WireCommand::Subscribe { pattern: arguments.pattern.clone(), interval_ms: arguments.interval })?;
+    session.execute(WireCommand::Subscribe {
+        pattern: arguments.pattern.clone(),
+        interval_ms: arguments.interval,
+    })?;
     while let Some(event) = session.next(Some(Instant::now()))? {
         dials.apply(event);
     }
@@ -128,7 +130,11 @@ fn advice(pid: u32, pattern: &str, dialled: &DialledCopies, near: Option<&[Strin
 }
 
 /// Receives events until the next counter snapshot, or until it is overdue.
-fn next_snapshot(session: &mut Session, dials: &mut DialledCopies, pace: &mut SnapshotTimer) -> Result<(), LinkError> {
+fn next_snapshot(
+    session: &mut Session,
+    dials: &mut DialledCopies,
+    pace: &mut SnapshotTimer,
+) -> Result<(), LinkError> {
     loop {
         match session.next(Some(pace.deadline))? {
             Some(event) => match pace.apply(dials, event) {

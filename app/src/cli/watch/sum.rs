@@ -3,19 +3,19 @@
 use super::arguments;
 use super::notes::Notes;
 use super::screen::{DrawnLines, columns, heading, time};
-use crate::cli::number_cells::rate;
 use super::threads::{WatchEvent, exit, watch_each};
-use crate::cli::multi_process::combined;
 use crate::cli::method_totals::{MethodTotal, MethodTotals};
+use crate::cli::multi_process::combined;
+use crate::cli::number_cells::rate;
 use crate::cli::target::TargetProcess;
 use crate::cli::times;
 use crate::exit::{Exit, Failure};
 use crate::model::dials::DialledCopies;
 use crate::output::json::WatchSumJson;
-use crate::output::table::cut_middle;
-use crate::text::words::printable;
 use crate::output::{Out, json_line, terminal};
 use crate::signals::Interrupts;
+use crate::text::width::cut_middle;
+use crate::text::words::printable;
 use redial_protocol::times::Times;
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -31,7 +31,9 @@ pub fn run(arguments: &arguments::WatchArguments, interrupts: &Interrupts) -> Re
     // The writer applies the count.
     let each = arguments::WatchArguments { count: None, ..arguments.clone() };
     let sums = |_: &TargetProcess| |dials: &DialledCopies| Ok((MethodTotals::of(dials), dials.dropped()));
-    watch_each(&members, &each, interrupts, sums, |messages| TotalsWriter::new(&members, arguments).run(messages))
+    watch_each(&members, &each, interrupts, sums, |messages| {
+        TotalsWriter::new(&members, arguments).run(messages)
+    })
 }
 
 /// Adds up the numbers and writes them.
@@ -391,7 +393,10 @@ mod tests {
                 let places = [0, 1, 0, 0, 1, 1];
                 places.into_iter().take_while(|place| sender.send((*place, nothing())).is_ok()).count()
             });
-            assert!(TotalsWriter::new(&members, &arguments).run(&messages).is_err(), "two lines, and nothing matched");
+            assert!(
+                TotalsWriter::new(&members, &arguments).run(&messages).is_err(),
+                "two lines, and nothing matched"
+            );
             drop(messages);
             sending.join().expect("it sends")
         });

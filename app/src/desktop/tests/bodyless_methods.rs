@@ -1,7 +1,7 @@
 //! Tests of methods that cannot be on: their look, their knob, and that they never get in the way.
 
 use super::gestures::{last_logged, value};
-use super::fixture::{act, crowd, row, deliver, with_shop};
+use super::fixture::{execute, crowd, row, deliver, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::log::LogKind;
@@ -20,7 +20,7 @@ use std::time::Duration;
 #[test]
 fn undialable_methods_do_not_block_toggling_off() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     let turned = |harness: &mut Harness<'static, App>| {
         harness.key_press(Key::Space);
         harness.run_steps(3);
@@ -51,7 +51,7 @@ fn undialable_methods_do_not_block_toggling_off() {
 #[test]
 fn bodyless_methods_are_named_when_turned_on() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     let mut notices = Vec::new();
     for _ in 0..2 {
         harness.key_press(Key::Space);
@@ -81,14 +81,14 @@ fn bodyless_method_cannot_be_turned_and_says_why() {
     dial.click();
     harness.get_by_label(touch).click();
     harness.run_steps(3);
-    assert!(harness.query_by_label_contains("it has no IL body (abstract").is_some(), "in the panel");
+    assert!(harness.query_by_label_contains("It has no IL body (abstract").is_some(), "in the panel");
     assert_eq!(last_logged(&harness, LogKind::Request), "", "nothing was requested");
     harness.key_press(Key::Space);
     harness.run_steps(3);
     assert!(last_logged(&harness, LogKind::Refusal).ends_with("dial an implementation instead"));
     assert_eq!(last_logged(&harness, LogKind::Request), "");
     // In the tree, its type has no body either.
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.key_press(Key::ArrowUp);
     harness.run_steps(3);
     let group = harness.get_by_label("Dial of type ICart");
@@ -101,12 +101,12 @@ fn bodyless_method_cannot_be_turned_and_says_why() {
 fn confirmation_excludes_skipped_methods() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 1_500);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     harness.key_press(Key::Num1);
     harness.run_steps(3);
     harness.get_by_label("Turn 1,508 dials to count?");
     assert!(harness.query_by_label_contains("1,510 methods in ").is_some());
-    let asked = harness.state().confirm.as_ref().and_then(|bulk| bulk.plan.asked.first().copied());
+    let asked = harness.state().dialogs.confirm.as_ref().and_then(|bulk| bulk.plan.asked.first().copied());
     let (_, ticket) = asked.expect("the agent was asked");
     let plan = PlanReport { matched: 1_510, to_request: 1_506, bodyless: 2, ..PlanReport::default() };
     let plan = PlanReport { refused_by_reason: vec![(Reason::RuntimeHelper, 2)], ..plan };

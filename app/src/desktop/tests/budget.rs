@@ -1,15 +1,15 @@
 //! Tests that the window shows the budget and can set it.
 
+use super::fixture::{deliver, execute, row, rows, status, with_shop};
 use super::fleet::{ADD, logged};
-use super::fixture::{act, row, rows, status, deliver, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::log::LogKind;
-use crate::model::update::{RefusedRequest, ConnectionUpdate};
+use crate::model::update::{ConnectionUpdate, RefusedRequest};
 use eframe::egui::{Event as Typed, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_protocol::cost::{CostBudget, Share, BudgetStep};
+use redial_protocol::cost::{BudgetStep, CostBudget, Share};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
@@ -66,9 +66,12 @@ fn undone_step_is_no_longer_notified() {
     deliver(&mut harness, vec![add(Level::Time)]);
     assert!(harness.query_by_label("Undo").is_none(), "the dial is back at its level");
     assert_eq!(logged(&harness, LogKind::Budget).len(), 1, "the log keeps the entry");
-    let can_undo = |harness: &Harness<'static, App>| harness.state().situation().undo_of_budget;
+    let can_undo = |harness: &Harness<'static, App>| harness.state().command_context().undo_of_budget;
     assert!(can_undo(&harness), "the agent has not yet reported that no step stands");
-    deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))],
+    );
     assert!(!can_undo(&harness));
     assert_eq!(logged(&harness, LogKind::Budget).len(), 1);
 }
@@ -77,27 +80,27 @@ fn undone_step_is_no_longer_notified() {
 fn earlier_budget_step_can_be_undone() {
     let mut harness = with_budget(stepped(7));
     assert!(logged(&harness, LogKind::Budget).is_empty());
-    act(&mut harness, UiCommand::UndoOfBudget(None));
+    execute(&mut harness, UiCommand::UndoOfBudget(None));
     assert_eq!(logged(&harness, LogKind::Request).len(), 1);
     let mut harness = with_budget(stands());
-    let enabled = UiCommand::UndoOfBudget(None).enabled(&harness.state().situation());
+    let enabled = UiCommand::UndoOfBudget(None).enabled(&harness.state().command_context());
     assert_eq!(enabled, Err("the budget has not turned anything down"));
-    act(&mut harness, UiCommand::UndoOfBudget(None));
+    execute(&mut harness, UiCommand::UndoOfBudget(None));
     let refused = logged(&harness, LogKind::Refusal).pop().expect("it is refused");
-    assert!(refused.contains("has not turned anything down"), "{refused}");
+    assert!(refused.contains("has turned nothing down"), "{refused}");
 }
 
 #[test]
 fn budget_dialog_sets_it_and_reports_refusal() {
     let mut harness = with_budget(CostBudget::default());
-    act(&mut harness, UiCommand::Budget);
+    execute(&mut harness, UiCommand::Budget);
     assert!(shows(&harness, "no budget is set"));
     harness.event(Typed::Text("much".into()));
     harness.run_steps(3);
     assert!(shows(&harness, "a budget is off or a percentage of one processor"));
-    act(&mut harness, UiCommand::Escape);
+    execute(&mut harness, UiCommand::Escape);
     assert!(!shows(&harness, "no budget is set"));
-    act(&mut harness, UiCommand::Budget);
+    execute(&mut harness, UiCommand::Budget);
     harness.event(Typed::Text("2.5".into()));
     harness.run_steps(3);
     harness.get_by_label("Set").click();
@@ -105,7 +108,10 @@ fn budget_dialog_sets_it_and_reports_refusal() {
     assert!(!shows(&harness, "no budget is set"), "the dialog is closed");
     deliver(
         &mut harness,
-        vec![ConnectionUpdate::BudgetRefused(RefusedRequest { why: "redial dial has control".into(), holder: None })],
+        vec![ConnectionUpdate::BudgetRefused(RefusedRequest {
+            why: "redial dial has control".into(),
+            holder: None,
+        })],
     );
     assert_eq!(
         logged(&harness, LogKind::Refusal).pop().as_deref(),
@@ -114,25 +120,28 @@ fn budget_dialog_sets_it_and_reports_refusal() {
     let set = CostBudget { limit: Some(Share(250)), ..CostBudget::default() };
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(set))]);
     let shown_text = logged(&harness, LogKind::Notice).pop().expect("it is told");
-    assert!(shown_text.starts_with("budget: all dials together may cost 2.5 % of a processor"), "{shown_text}");
+    assert!(
+        shown_text.starts_with("budget: all dials together may cost 2.5 % of a processor"),
+        "{shown_text}"
+    );
 }
 
 /// A user who looks a minute later has not read it yet.
 #[test]
 fn undoable_notification_stays_until_closed() {
     let mut harness = with_budget(stands());
-    act(&mut harness, UiCommand::Filter("cart".into()));
+    execute(&mut harness, UiCommand::Filter("cart".into()));
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
     harness.state_mut().toast.expire();
     harness.run_steps(3);
     assert!(harness.query_by_label("Undo").is_some());
-    act(&mut harness, UiCommand::Escape);
+    execute(&mut harness, UiCommand::Escape);
     assert!(harness.query_by_label("Undo").is_none(), "Esc closes it");
     let filter = |harness: &Harness<'static, App>| {
         harness.state().model.current().map(|shop| shop.table().list.filter().text.clone())
     };
     assert_eq!(filter(&harness).as_deref(), Some("cart"), "Esc does nothing else");
-    act(&mut harness, UiCommand::Escape);
+    execute(&mut harness, UiCommand::Escape);
     assert_eq!(filter(&harness).as_deref(), Some(""));
 }
 
@@ -156,8 +165,14 @@ fn stepped_down_method_mentions_the_budget() {
     assert!(reason.bottom() < calls.top(), "below the state, above the numbers");
     deliver(&mut harness, vec![step(CopyState::Off, Level::Off)]);
     assert_eq!(value(&harness), "off (budget), 3 calls");
-    let back = ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![row(0, CopyState::Live, Level::Count, 3, None)] });
-    deliver(&mut harness, vec![back, ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))]);
+    let back = ConnectionUpdate::Event(Event::Rows {
+        id: None,
+        rows: vec![row(0, CopyState::Live, Level::Count, 3, None)],
+    });
+    deliver(
+        &mut harness,
+        vec![back, ConnectionUpdate::Event(Event::Budget(CostBudget { stepped: 0, ..stepped(7) }))],
+    );
     assert_eq!(value(&harness), "live, 3 calls");
     assert!(!shows(&harness, "turned down by the budget"));
 }

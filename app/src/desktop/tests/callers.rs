@@ -1,7 +1,7 @@
 //! Tests of the selected method's callers: requested while visible, and shown below its times.
 
+use super::fixture::{deliver, look_at_shops, row, second, with_shop};
 use super::fleet::ADD;
-use super::fixture::{look_at_shops, row, second, deliver, with_shop};
 use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
 use crate::model::ids::{MethodIx, Node};
@@ -10,7 +10,7 @@ use eframe::egui::Theme;
 use eframe::egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_protocol::callers::{Caller, RowCallers, CallOrigin};
+use redial_protocol::callers::{CallOrigin, Caller, RowCallers};
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
@@ -28,7 +28,13 @@ fn timed(harness: &mut Harness<'static, App>, callers: bool, calls: u64) {
     add.options = options;
     let times = histogram(0, &[(210, calls)]).times;
     let rows = Event::Rows { id: None, rows: vec![add] };
-    deliver(harness, vec![ConnectionUpdate::Event(rows), ConnectionUpdate::Event(Event::Times { id: None, times: vec![times] })]);
+    deliver(
+        harness,
+        vec![
+            ConnectionUpdate::Event(rows),
+            ConnectionUpdate::Event(Event::Times { id: None, times: vec![times] }),
+        ],
+    );
     deliver(harness, vec![second(1, [0, 0])]);
 }
 
@@ -94,17 +100,22 @@ fn click_on_caller_shows_it_in_the_list() {
     look_at(&mut harness);
     let connection = harness.state().model.current().expect("a process");
     let find = |method: u32| connection.table().catalogue.full_name(MethodIx(method)).text;
-    let clear =
-        (0..connection.table().catalogue.len() as u32).map(MethodIx).find(|method| find(method.0).contains("Clear"));
+    let clear = (0..connection.table().catalogue.len() as u32)
+        .map(MethodIx)
+        .find(|method| find(method.0).contains("Clear"));
     let clear = clear.expect("a method");
     let (name, copy) = (find(clear.0), connection.table().catalogue.copy_of(clear).expect("a copy"));
     let (module, method) = name.trim_end_matches("()").split_once('!').expect("a module");
-    let who = CallOrigin::Method { copy, module: module.into(), method: method.into(), signature: "()".into() };
+    let who =
+        CallOrigin::Method { copy, module: module.into(), method: method.into(), signature: "()".into() };
     deliver(&mut harness, vec![callers_update(vec![Caller { origin: who, sites: 1, calls: 1_000 }], 0)]);
     harness.get_by_role_and_label(Role::Link, &name).click();
     harness.run_steps(3);
     let connection = harness.state().model.current().expect("a process");
-    assert_eq!((connection.table().list.filter().text.as_str(), connection.table().list.matches()), (name.as_str(), 1));
+    assert_eq!(
+        (connection.table().list.filter().text.as_str(), connection.table().list.matches()),
+        (name.as_str(), 1)
+    );
     assert_eq!(connection.table().selection.focus(), Some(Node::Method(clear)));
 }
 
@@ -130,12 +141,17 @@ fn missing_callers_are_explained() {
 #[test]
 fn one_tick_counts_callers_of_a_counted_method() {
     let mut harness = with_shop(Theme::Dark);
-    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
+    if let Some(facts) =
+        harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
+    {
         facts.levels.push(Level::Time);
     }
     deliver(
         &mut harness,
-        vec![ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![row(0, CopyState::Live, Level::Count, 9, None)] })],
+        vec![ConnectionUpdate::Event(Event::Rows {
+            id: None,
+            rows: vec![row(0, CopyState::Live, Level::Count, 9, None)],
+        })],
     );
     look_at(&mut harness);
     harness.get_by_label("Count callers").click();

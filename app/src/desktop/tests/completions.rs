@@ -1,7 +1,7 @@
 //! Tests of async methods in the details panel: their completions, and the button that times them.
 
+use super::fixture::{deliver, row, with_shop};
 use super::fleet::{ADD, value};
-use super::fixture::{row, deliver, with_shop};
 use crate::desktop::App;
 use crate::model::dials::tests::times;
 use crate::model::update::ConnectionUpdate;
@@ -35,7 +35,9 @@ fn times_update(times: Times) -> ConnectionUpdate {
 #[test]
 fn async_completions_appear_once_timed() {
     let mut harness = with_shop(Theme::Dark);
-    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
+    if let Some(facts) =
+        harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
+    {
         facts.levels.push(Level::Time);
     }
     let add = Times { move_next: Some(BODY), ..times(0) };
@@ -53,7 +55,9 @@ fn async_completions_appear_once_timed() {
     let add = Times { completions: Some(completions), ..add };
     deliver(&mut harness, vec![rows(&[(0, Level::Time), (6, Level::Time)]), times_update(add)]);
     assert!(
-        shows(&harness, "Mean to completion") && shows(&harness, "2.00 ms") && shows(&harness, "Not completed")
+        shows(&harness, "Mean to completion")
+            && shows(&harness, "2.00 ms")
+            && shows(&harness, "Not completed")
     );
     assert!(!shows(&harness, BUTTON), "MoveNext is timed, too");
     // The method is only counted, so there are no completions to time.

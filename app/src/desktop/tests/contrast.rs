@@ -1,7 +1,7 @@
 //! Checks legibility: compares the colour of every glyph in a frame with what is painted beneath it (WCAG
 //! 2.2, 1.4.3: at least 4.5:1), including disabled, selected, hovered and highlighted text.
 
-use super::fixture::{minute, rows, deliver, window, with_shop};
+use super::fixture::{deliver, minute, rows, window, with_shop};
 use crate::desktop::App;
 use crate::ui::theme::tests::contrast;
 use crate::ui::theme::{DARK, LIGHT, Palette};

@@ -1,6 +1,6 @@
 //! Tests of a knob's cost estimates.
 
-use super::fixture::{minute, rows, status, deliver, with_shop};
+use super::fixture::{deliver, minute, rows, status, with_shop};
 use super::notifications::colours;
 use crate::desktop::App;
 use crate::model::update::ConnectionUpdate;
@@ -16,7 +16,9 @@ const ADD: &str = "Shop!Shop.Cart.Add(int)";
 /// `Add` is counted, with 43,643 calls per second.
 fn counting(costs: Vec<Cost>) -> Harness<'static, App> {
     let mut harness = with_shop(Theme::Dark);
-    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
+    if let Some(facts) =
+        harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
+    {
         facts.levels.push(Level::Time);
     }
     let mut agent = status();

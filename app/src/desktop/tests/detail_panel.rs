@@ -1,12 +1,12 @@
 //! Tests of the details panel: no cut numbers, no gaps, and the longest lists last.
 
+use super::fixture::{deliver, execute, look_at_shop, look_at_shops, row, second, window_of};
 use super::fleet::ADD;
-use super::fixture::{act, look_at_shop, look_at_shops, row, second, deliver, window_of};
 use super::times::painted;
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
-use crate::model::list::{SortKey, Sort};
+use crate::model::list::{Sort, SortKey};
 use crate::model::process_choice::Arrangement;
 use crate::model::update::ConnectionUpdate;
 use crate::text::times::TimeColumn;
@@ -16,12 +16,12 @@ use eframe::egui::{
 };
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_protocol::callers::{Caller, RowCallers, CallOrigin};
-use redial_protocol::slowest_calls::{SlowCall, RowSlowestCalls};
+use redial_protocol::callers::{CallOrigin, Caller, RowCallers};
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
 use redial_protocol::order::TimeOptions;
+use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 
@@ -34,7 +34,9 @@ fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
 /// Times `Add` and selects it.
 fn looked_at(theme: Theme, size: [f32; 2], options: TimeOptions, exceptions: u64) -> Harness<'static, App> {
     let mut harness = look_at_shop(window_of(theme, size));
-    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
+    if let Some(facts) =
+        harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
+    {
         facts.levels.push(Level::Time);
     }
     let mut add = row(0, CopyState::Live, Level::Time, 1_000, None);
@@ -42,7 +44,13 @@ fn looked_at(theme: Theme, size: [f32; 2], options: TimeOptions, exceptions: u64
     let now = histogram(0, &[(210, 1_000)]);
     let times = Times { exceptions, ..now.times };
     let rows = Event::Rows { id: None, rows: vec![add] };
-    deliver(&mut harness, vec![ConnectionUpdate::Event(rows), ConnectionUpdate::Event(Event::Times { id: None, times: vec![times] })]);
+    deliver(
+        &mut harness,
+        vec![
+            ConnectionUpdate::Event(rows),
+            ConnectionUpdate::Event(Event::Times { id: None, times: vec![times] }),
+        ],
+    );
     deliver(&mut harness, vec![second(1, [0, 0])]);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
@@ -53,7 +61,8 @@ fn looked_at(theme: Theme, size: [f32; 2], options: TimeOptions, exceptions: u64
 fn caller(method: &str, calls: u64) -> Caller {
     let module = ModuleKey { module_id: 1, generation: 1 };
     let copy = CopyKey { module, token: MethodToken(0x0600_0001) };
-    let who = CallOrigin::Method { copy, module: "Shop".into(), method: method.into(), signature: "()".into() };
+    let who =
+        CallOrigin::Method { copy, module: "Shop".into(), method: method.into(), signature: "()".into() };
     Caller { origin: who, sites: 1, calls }
 }
 
@@ -72,14 +81,9 @@ fn callers_are_right_below_their_checkbox() {
         let options = TimeOptions { callers: true, ..TimeOptions::default() };
         let mut harness = looked_at(Theme::Dark, [1_280.0, height], options, 0);
         called_by(&mut harness, vec![caller("Shop.Till.Ring", 700), caller("Shop.Till.Open", 300)]);
-        let tops = [
-            "Count callers",
-            "Called by",
-            "Shop!Shop.Till.Ring()",
-            "700  70 %",
-            "Shop!Shop.Till.Open()",
-        ]
-        .map(|label| place(&harness, label).top());
+        let tops =
+            ["Count callers", "Called by", "Shop!Shop.Till.Ring()", "700  70 %", "Shop!Shop.Till.Open()"]
+                .map(|label| place(&harness, label).top());
         for two in tops.windows(2) {
             assert!(two[1] > two[0] && two[1] - two[0] < 40.0, "{tops:?} in {height}");
         }
@@ -115,7 +119,10 @@ fn kept(number: u64, exception: Option<&str>) -> ConnectionUpdate {
         exception: exception.map(str::to_owned),
     };
     let calls: Vec<SlowCall> = (0..number).map(call).collect();
-    ConnectionUpdate::KeptCalls(RowId(0), Some(Box::new(RowSlowestCalls { row: RowId(0), calls, met: number, missed: 0 })))
+    ConnectionUpdate::SlowestCalls(
+        RowId(0),
+        Some(Box::new(RowSlowestCalls { row: RowId(0), calls, met: number, missed: 0 })),
+    )
 }
 
 #[test]
@@ -175,7 +182,7 @@ fn a_number_in_the_panel_is_never_cut() {
             harness.get_by_label("Exceptions").hover();
             harness.run_steps(40);
             let exact = crate::text::words::grouped(exceptions);
-            assert!(shows(&harness, &format!("{exact}: Calls that ended by an exception")), "{exact}");
+            assert!(shows(&harness, &format!("{exact}: Calls that ended with an exception")), "{exact}");
         }
     }
 }
@@ -266,18 +273,25 @@ fn side_by_side_tables_share_columns() {
     for id in 1..=3 {
         let level = if id == 3 { Level::Count } else { Level::Time };
         let rows = vec![row(0, CopyState::Live, level, 10, None)];
-        super::fleet::deliver_to(&mut harness, id, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })]);
+        super::fleet::deliver_to(
+            &mut harness,
+            id,
+            vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })],
+        );
     }
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     for from in [0, 1] {
-        act(&mut harness, UiCommand::BesideFrom(from));
+        execute(&mut harness, UiCommand::SideBySideFrom(from));
         assert_eq!(heads(&harness), [["calls", "per second"]; 2], "from {from}");
-        act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Time(TimeColumn::Total), descending: true }));
+        execute(
+            &mut harness,
+            UiCommand::Sort(Sort { key: SortKey::Time(TimeColumn::Total), descending: true }),
+        );
         assert_eq!(heads(&harness), [["calls", "total"]; 2], "from {from}");
-        act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Name, descending: false }));
+        execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Name, descending: false }));
     }
     let mut wide = look_at_shops(window_of(Theme::Dark, [1_920.0, 800.0]));
-    act(&mut wide, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut wide, UiCommand::Arrange(Arrangement::SideBySide));
     assert!(
         heads(&wide).iter().all(|table| table[..] == ["state", "calls", "per second"]),
         "{:?}",

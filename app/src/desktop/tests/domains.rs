@@ -1,6 +1,6 @@
 //! Tests of AppDomains and copies: targets of knobs, confirmations, merged rows.
 
-use super::fixture::{act, copy_row, crowd, look_at_domains, status, deliver, window, window_of, with_shop};
+use super::fixture::{execute, copy_row, crowd, look_at_domains, status, deliver, window, window_of, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::log::LogKind;
@@ -21,7 +21,7 @@ const IIS: &str = "/LM/W3SVC/1/ROOT/Shop-2-133012345678901234";
 
 fn tree() -> Harness<'static, App> {
     let mut harness = look_at_domains(window(Theme::Dark));
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness
 }
 
@@ -57,18 +57,18 @@ fn domains_are_the_first_level_and_each_has_a_knob() {
 #[test]
 fn dial_of_shared_method_asks_first() {
     let mut harness = look_at_domains(window(Theme::Dark));
-    act(&mut harness, UiCommand::HideFramework);
-    act(&mut harness, UiCommand::Filter("Concat".into()));
+    execute(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::Filter("Concat".into()));
     let dial = format!("Dial of {CONCAT}");
     click(&mut harness, &dial);
     assert!(shows(&harness, "serves 3 AppDomains, so the change affects all of them"), "no question");
     assert!(shows(&harness, "First, Second and site 1, /Shop"));
-    assert!(!shows(&harness, UiCommand::LeaveShared.name()), "it has no other methods");
+    assert!(!shows(&harness, UiCommand::ExcludeShared.name()), "it has no other methods");
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(!shows(&harness, "serves 3") && requests(&harness).is_empty());
     click(&mut harness, &dial);
-    click(&mut harness, UiCommand::ShareTurn.name());
+    click(&mut harness, UiCommand::ConfirmSharing.name());
     assert_eq!(requests(&harness), [format!("count on {CONCAT}")]);
     // Turning it off affects nobody, so it needs no confirmation.
     click(&mut harness, &dial);
@@ -78,13 +78,13 @@ fn dial_of_shared_method_asks_first() {
 #[test]
 fn domain_dial_offers_to_skip_shared_methods() {
     let mut harness = tree();
-    act(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::HideFramework);
     click(&mut harness, "Dial of AppDomain First");
     assert!(shows(&harness, "System.Private.CoreLib serves 3"));
-    click(&mut harness, UiCommand::LeaveShared.name());
+    click(&mut harness, UiCommand::ExcludeShared.name());
     assert_eq!(requests(&harness), ["count on 10 methods in First"]);
     click(&mut harness, "Dial of AppDomain Second");
-    click(&mut harness, UiCommand::ShareTurn.name());
+    click(&mut harness, UiCommand::ConfirmSharing.name());
     assert_eq!(requests(&harness)[1..], ["count on 13 methods in Second"]);
 }
 
@@ -101,15 +101,15 @@ fn merged_copies_are_one_row_and_its_dial_is_for_all() {
             rows: vec![copy_row(2, CopyState::Live, 30), copy_row(3, CopyState::Live, 4)],
         })],
     );
-    act(&mut harness, UiCommand::MergeCopies);
+    execute(&mut harness, UiCommand::MergeCopies);
     assert!(harness.query_by_label(&dial(" in First")).is_none());
     let row = |harness: &Harness<'static, App>| harness.get_by_label(ADD).accesskit_node().value();
     assert_eq!(row(&harness).as_deref(), Some("2 of 2 live, 34 calls"));
     click(&mut harness, &dial(""));
     assert_eq!(requests(&harness), [format!("count on {ADD} (3 copies)")]);
-    act(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::OnlyDialled);
     assert!(harness.query_by_label(ADD).is_some(), "a copy of it is dialled");
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     assert!(shows(&harness, "AppDomain all AppDomains"));
 }
 
@@ -117,15 +117,15 @@ fn merged_copies_are_one_row_and_its_dial_is_for_all() {
 fn single_domain_hides_copies() {
     let mut harness = with_shop(Theme::Dark);
     assert!(harness.query_by_label("Merge copies").is_none());
-    act(&mut harness, UiCommand::MergeCopies);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::MergeCopies);
+    execute(&mut harness, UiCommand::Tree);
     assert!(shows(&harness, "AppDomain clrhost") && !shows(&harness, "copies"));
 }
 
 #[test]
 fn every_copy_has_its_own_dial() {
     let mut harness = look_at_domains(window_of(Theme::Dark, [1180.0, 1000.0]));
-    act(&mut harness, UiCommand::MergeCopies);
+    execute(&mut harness, UiCommand::MergeCopies);
     click(&mut harness, ADD);
     assert!(shows(&harness, "3 copies"));
     click(&mut harness, &format!("Dial of copy #2 in Second of {ADD}"));
@@ -143,11 +143,11 @@ fn every_copy_has_its_own_dial() {
 fn the_agents_plan_replaces_what_was_known() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 2_000);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     harness.key_press(Key::Space);
     harness.run_steps(3);
     assert!(shows(&harness, "Waiting for the agent's plan"));
-    let bulk = harness.state().confirm.as_ref().expect("a question");
+    let bulk = harness.state().dialogs.confirm.as_ref().expect("a question");
     let (_, ticket) = *bulk.plan.asked.first().expect("it was asked");
     let plan = PlanReport {
         matched: 2_009,
@@ -172,7 +172,7 @@ fn the_agents_plan_replaces_what_was_known() {
     let ticket = harness.state().model.current().expect("there").table().changes.pending()[0].ticket;
     deliver(&mut harness, vec![ConnectionUpdate::Progress(ticket, 500, 1_990)]);
     assert_eq!(harness.get_by_label("Progress of the change").value().as_deref(), Some("500 of 1,990"));
-    assert!(harness.query_by_label(UiCommand::CancelTurn(ticket).name()).is_some());
+    assert!(harness.query_by_label(UiCommand::CancelChange(ticket).name()).is_some());
     deliver(&mut harness, vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))]);
     assert!(harness.query_by_label("Progress of the change").is_none());
 }
@@ -234,7 +234,7 @@ fn shows_orders_and_history() {
     let mut harness = with_shop(Theme::Dark);
     tell_orders(&mut harness);
     assert!(shows(&harness, "6 kept"), "in the status bar");
-    act(&mut harness, UiCommand::Agent);
+    execute(&mut harness, UiCommand::Agent);
     for part in [
         "This window has control",
         "domain=Second",

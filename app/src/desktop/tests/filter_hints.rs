@@ -1,6 +1,6 @@
 //! Tests of the hints when a filter has no matches: hidden methods and similar names.
 
-use super::fixture::{act, row, rows, deliver, with_shop};
+use super::fixture::{deliver, execute, row, rows, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::catalogue::builder::tests::module;
@@ -26,17 +26,17 @@ fn shown(harness: &Harness<'static, App>) -> usize {
 fn hidden_matches_are_reported_and_shown_on_click() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![rows()]);
-    act(&mut harness, UiCommand::Filter("Concat".into()));
+    execute(&mut harness, UiCommand::Filter("Concat".into()));
     harness.get_by_label("1 method of the framework would match, but framework methods are hidden.");
     click(&mut harness, "Search framework methods");
     assert_eq!(shown(&harness), 1);
-    act(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::OnlyDialled);
     harness.get_by_label("1 method would match, but only dialled methods are shown.");
-    act(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::HideFramework);
     click(&mut harness, "Search all methods");
     assert_eq!(shown(&harness), 1, "without both filters");
-    act(&mut harness, UiCommand::OnlyDialled);
-    act(&mut harness, UiCommand::Filter("Find".into()));
+    execute(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::Filter("Find".into()));
     harness.get_by_label("1 method matches but is off again.");
     click(&mut harness, "Show methods now off");
     assert_eq!(shown(&harness), 1);
@@ -53,19 +53,16 @@ fn concat(state: CopyState, wanted: Level) -> ConnectionUpdate {
 fn hidden_framework_dial_is_reported_and_offers_work() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![concat(CopyState::Live, Level::Count)]);
-    act(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::OnlyDialled);
     harness.get_by_label("1 method of the framework is dialled, but framework methods are hidden.");
     assert!(harness.query_by_label("No dials are on").is_none());
     click(&mut harness, "Show framework methods");
     assert_eq!(shown(&harness), 1);
-    act(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::HideFramework);
     deliver(&mut harness, vec![concat(CopyState::Off, Level::Off)]);
     harness.get_by_label("No dials are on");
-    act(&mut harness, UiCommand::Filter("Concat".into()));
-    assert!(
-        harness.query_by_label("Search framework methods").is_none(),
-        "methods now off stay hidden"
-    );
+    execute(&mut harness, UiCommand::Filter("Concat".into()));
+    assert!(harness.query_by_label("Search framework methods").is_none(), "methods now off stay hidden");
     click(&mut harness, "Search all methods");
     assert_eq!(shown(&harness), 1);
 }
@@ -73,7 +70,7 @@ fn hidden_framework_dial_is_reported_and_offers_work() {
 #[test]
 fn the_nearest_name_is_one_click_away() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Filter("Disocunt".into()));
+    execute(&mut harness, UiCommand::Filter("Disocunt".into()));
     click(&mut harness, "Discount");
     assert_eq!((shown(&harness), harness.state().methods.text.as_str()), (1, "Discount"));
 }

@@ -6,7 +6,7 @@ use crate::model::catalogue::builder::tests::{module, page, without_body};
 use crate::model::connection::tests::facts;
 use crate::model::ids::ConnectionId;
 use crate::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use crate::model::update::{CataloguePart, Now, ConnectionUpdate, Update};
+use crate::model::update::{CataloguePart, ConnectionUpdate, Now, Update};
 use crate::settings::ThemeChoice;
 use eframe::egui::{self, Theme};
 use egui_kittest::Harness;
@@ -81,13 +81,16 @@ pub fn with_shop(theme: Theme) -> Harness<'static, App> {
 /// Makes a window show Shop.
 pub fn look_at_shop(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     feed(&mut harness, vec![Update::Processes(processes())]);
-    act(&mut harness, crate::commands::UiCommand::Select(SHOP));
+    execute(&mut harness, crate::commands::UiCommand::Select(SHOP));
     deliver(&mut harness, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     deliver(&mut harness, catalogue());
     deliver(&mut harness, vec![nothing_counted()]);
     deliver(
         &mut harness,
-        vec![ConnectionUpdate::Latency(Duration::from_micros(230)), ConnectionUpdate::AgentStatus(Box::new(status()))],
+        vec![
+            ConnectionUpdate::Latency(Duration::from_micros(230)),
+            ConnectionUpdate::AgentStatus(Box::new(status())),
+        ],
     );
     harness
 }
@@ -111,7 +114,10 @@ pub fn crowd_of(methods: u32) -> Vec<ConnectionUpdate> {
     builder.set_modules(std::slice::from_ref(&row));
     let mut batches = builder.push(&page(row.key, &columns)).expect("whole");
     batches.extend(builder.finish());
-    batches.into_iter().map(|batch| ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch)))).collect()
+    batches
+        .into_iter()
+        .map(|batch| ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch))))
+        .collect()
 }
 
 /// Sends updates to the window and lets it draw.
@@ -129,16 +135,16 @@ pub fn deliver(harness: &mut Harness<'static, App>, updates: Vec<ConnectionUpdat
 }
 
 /// Executes a command.
-pub fn act(harness: &mut Harness<'static, App>, command: crate::commands::UiCommand) {
+pub fn execute(harness: &mut Harness<'static, App>, command: crate::commands::UiCommand) {
     let context: egui::Context = harness.ctx.clone();
-    harness.state_mut().act(&context, command);
+    harness.state_mut().execute(&context, command);
     harness.run_steps(3);
 }
 
 /// Makes a window show a program with three AppDomains: a copy of Shop in each, and a shared core library.
 pub fn look_at_domains(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     feed(&mut harness, vec![Update::Processes(processes())]);
-    act(&mut harness, crate::commands::UiCommand::Select(SHOP));
+    execute(&mut harness, crate::commands::UiCommand::Select(SHOP));
     deliver(&mut harness, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     let own = |index: u64| {
         let mut row = module(index, "Shop", "/opt/shop/Shop.dll");
@@ -171,7 +177,8 @@ pub fn processes() -> ProcessChanges {
         runtime: Some(RuntimeRow { kind: "coreclr".into(), version: Some("8.0.31".into()), tested: true }),
         agent,
     };
-    let sentence = "its runtime (2.1.30) loads the agent only when the program starts; attaching needs .NET Core 3.0";
+    let sentence =
+        "its runtime (2.1.30) loads the agent only when the program starts; attaching needs .NET Core 3.0";
     ProcessChanges {
         changed: vec![
             row(SHOP.pid, SHOP.start, "dotnet", AgentState::Loaded(Box::new(facts()))),
@@ -205,7 +212,9 @@ fn loaded(domains: Vec<DomainRow>, modules: &[ModuleRow]) -> Vec<ConnectionUpdat
     }
     batches.extend(builder.finish());
     let mut updates = vec![ConnectionUpdate::Catalogue(CataloguePart::Domains { domains, methods: 13 })];
-    updates.extend(batches.into_iter().map(|batch| ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch)))));
+    updates.extend(
+        batches.into_iter().map(|batch| ConnectionUpdate::Catalogue(CataloguePart::Batch(Box::new(batch)))),
+    );
     updates.push(ConnectionUpdate::Catalogue(CataloguePart::Complete(builder.name_order())));
     updates
 }
@@ -251,10 +260,10 @@ pub fn look_at_shops(mut harness: Harness<'static, App>) -> Harness<'static, App
 /// Selects the three Shops with the agent, without further updates.
 pub fn choose_shops(harness: &mut Harness<'static, App>) {
     feed(harness, vec![Update::Processes(shops())]);
-    act(harness, crate::commands::UiCommand::Select(SHOP));
+    execute(harness, crate::commands::UiCommand::Select(SHOP));
     for pid in [4243, 4244] {
         let toggle = crate::model::selection::SelectionMode::Toggle;
-        act(harness, crate::commands::UiCommand::Choose(shop(pid), toggle));
+        execute(harness, crate::commands::UiCommand::Choose(shop(pid), toggle));
     }
 }
 

@@ -1,17 +1,17 @@
 //! Tests of several processes: selection, merged and side-by-side views, changes, and their results.
 
-use super::fixture::{SHOP, act, catalogue, choose_shops, feed, look_at_shops, row, shop, shops, window};
+use super::fixture::{SHOP, catalogue, choose_shops, execute, feed, look_at_shops, row, shop, shops, window};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::connection::tests::{facts, transition};
-use crate::model::method_table::{MethodTable, Targets};
 use crate::model::ids::{ConnectionId, MethodIx, Ticket};
 use crate::model::list::Filter;
 use crate::model::log::LogKind;
 use crate::model::method_set::MethodSet;
-use crate::model::processes::AgentState;
+use crate::model::method_table::{MethodTable, Targets};
 use crate::model::process_choice::Arrangement;
-use crate::model::update::{Now, RefusedRequest, Retry, ConnectionUpdate, Update};
+use crate::model::processes::AgentState;
+use crate::model::update::{ConnectionUpdate, Now, RefusedRequest, Retry, Update};
 use eframe::egui::{Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -182,7 +182,7 @@ fn partial_refusal_names_process_and_reason() {
     let answer = logged(&harness, LogKind::Answer);
     assert_eq!(answer, [format!("count on {ADD} in 3 processes: done in 2 of 3, 2 of 2 copies accepted")]);
     // Control is taken only where it was missing.
-    act(&mut harness, UiCommand::TakeControl);
+    execute(&mut harness, UiCommand::TakeControl);
     assert_eq!(parts(&harness).iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [3]);
     assert_eq!(value(&harness, ADD), "requesting…, 2 calls");
 }
@@ -192,7 +192,7 @@ fn undo_and_all_off_go_to_all() {
     let mut harness = look_at_shops(window(Theme::Dark));
     turn_add(&mut harness);
     let sent = parts(&harness);
-    act(&mut harness, UiCommand::Undo);
+    execute(&mut harness, UiCommand::Undo);
     assert_eq!(parts(&harness).len(), 3, "although it is not answered yet");
     accept(&mut harness, &sent);
     let undo = parts(&harness);
@@ -200,11 +200,11 @@ fn undo_and_all_off_go_to_all() {
     let undone = logged(&harness, LogKind::Undone);
     assert!(undone[0].starts_with("undo count on "), "{undone:?}");
     assert!(harness.query_by_label("Close").is_some(), "the notification is visible");
-    act(&mut harness, UiCommand::Redo);
+    execute(&mut harness, UiCommand::Redo);
     let redo = parts(&harness);
     assert_eq!(redo.len(), 3);
     accept(&mut harness, &redo);
-    act(&mut harness, UiCommand::AllOff);
+    execute(&mut harness, UiCommand::AllOff);
     assert_eq!(
         logged(&harness, LogKind::Request).last().map(String::as_str),
         Some("all dials off in 3 processes")
@@ -220,7 +220,7 @@ fn undo_and_all_off_go_to_all() {
 fn all_off_without_dials_leaves_nothing_to_undo() {
     let mut harness = look_at_shops(window(Theme::Dark));
     let off = |harness: &mut Harness<'static, App>, reverted: u64| {
-        act(harness, UiCommand::AllOff);
+        execute(harness, UiCommand::AllOff);
         for ((id, ticket), of_it) in parts(harness).into_iter().zip([reverted, 0, 0]) {
             deliver_to(harness, id.0, vec![ConnectionUpdate::AllOff(ticket, Ok((of_it, 0)))]);
         }
@@ -228,8 +228,12 @@ fn all_off_without_dials_leaves_nothing_to_undo() {
     };
     assert_eq!(off(&mut harness, 0), None);
     assert_eq!(off(&mut harness, 1).as_deref(), Some("all dials off"));
-    act(&mut harness, UiCommand::Undo);
-    assert_eq!(parts(&harness).iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1], "only where something was on");
+    execute(&mut harness, UiCommand::Undo);
+    assert_eq!(
+        parts(&harness).iter().map(|(id, _)| id.0).collect::<Vec<_>>(),
+        [1],
+        "only where something was on"
+    );
 }
 
 #[test]
@@ -238,21 +242,29 @@ fn ended_process_keeps_its_numbers_in_sums() {
     for id in 1..=3 {
         rows(&mut harness, id, CopyState::Live, 100);
     }
-    deliver_to(&mut harness, 1, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+    deliver_to(
+        &mut harness,
+        1,
+        vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+    );
     assert_eq!(value(&harness, ADD), "2 of 2 live, 300 calls", "its last numbers count");
     harness.get_by_label("1 ended");
     turn_add(&mut harness);
     assert_eq!(parts(&harness).iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [2, 3]);
     harness.get_by_label(ADD).click();
     harness.run_steps(2);
-    act(&mut harness, UiCommand::DropEnded);
+    execute(&mut harness, UiCommand::DropEnded);
     assert_eq!(value(&harness, ADD), "requesting…, 200 calls");
     let all = merged(&harness);
     assert_eq!(all.catalogue.domains().len(), 2);
     assert_eq!(all.selection.len(), 1, "the selection stays in the remaining processes");
     // The remaining process is shown alone.
-    deliver_to(&mut harness, 2, vec![ConnectionUpdate::Lost { why: "process 4243 has ended".into(), retry: Retry::Never }]);
-    act(&mut harness, UiCommand::DropEnded);
+    deliver_to(
+        &mut harness,
+        2,
+        vec![ConnectionUpdate::Lost { why: "process 4243 has ended".into(), retry: Retry::Never }],
+    );
+    execute(&mut harness, UiCommand::DropEnded);
     assert_eq!(harness.state().model.current, Some(ConnectionId(3).into()));
     assert!(harness.state().model.fleet().is_none());
 }
@@ -264,12 +276,20 @@ fn a_lost_connection_is_shown_and_comes_back() {
         rows(&mut harness, id, CopyState::Live, 100);
     }
     let retry = Retry::After(std::time::Duration::from_secs(2));
-    deliver_to(&mut harness, 2, vec![ConnectionUpdate::Lost { why: "the connection was reset".into(), retry }]);
+    deliver_to(
+        &mut harness,
+        2,
+        vec![ConnectionUpdate::Lost { why: "the connection was reset".into(), retry }],
+    );
     assert_eq!(value(&harness, ADD), "2 of 2 live, 300 calls");
     harness.get_by_label("1 not connected");
     let lines = harness.query_all_by_label_contains("Shop.dll (4243): the connection was reset");
     assert_eq!(lines.count(), 2, "above the list and in the log");
-    deliver_to(&mut harness, 2, vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))]);
+    deliver_to(
+        &mut harness,
+        2,
+        vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))],
+    );
     let again = row(0, CopyState::Off, Level::Off, 100, None);
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![again] })]);
     assert_eq!(value(&harness, ADD), "2 of 3 live, 300 calls");
@@ -281,7 +301,7 @@ fn a_lost_connection_is_shown_and_comes_back() {
 #[test]
 fn per_process_rows_turn_one_process() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::MergeCopies);
+    execute(&mut harness, UiCommand::MergeCopies);
     assert_eq!(merged(&harness).list.len(), 30);
     let second = format!("{DIAL} in Shop.dll (4243)");
     harness.get_by_label(&second).click();
@@ -327,7 +347,7 @@ fn selects_processes_by_box_key_and_name() {
 #[test]
 fn side_by_side_tables_share_one_filter() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     let shown = harness.query_all_by_label(ADD).count();
     assert_eq!(shown, 2, "as many as fit beside the details panel");
     let second = harness.get_all_by_label(DIAL).nth(1).expect("two dials");
@@ -338,7 +358,7 @@ fn side_by_side_tables_share_one_filter() {
     };
     assert_eq!((turned(&harness, 1), turned(&harness, 2)), (0, 1));
     assert_eq!(harness.state().model.current, Some(ConnectionId(2).into()), "keys go to it now");
-    act(&mut harness, UiCommand::Filter("clear".into()));
+    execute(&mut harness, UiCommand::Filter("clear".into()));
     assert_eq!(harness.query_all_by_label("Shop!Shop.Cart.Clear()").count(), 2);
     assert_eq!(harness.query_all_by_label(ADD).count(), 0);
     harness.get_by_label("Next ▶").click();
@@ -352,7 +372,7 @@ fn later_processes_join_and_get_the_dials() {
     turn_add(&mut harness);
     let sent = parts(&harness);
     accept(&mut harness, &sent);
-    act(&mut harness, UiCommand::Follow);
+    execute(&mut harness, UiCommand::Follow);
     let mut later = shops();
     later.changed.truncate(1);
     later.changed[0].key.pid = 5000;
@@ -369,11 +389,15 @@ fn later_processes_join_and_get_the_dials() {
         [format!("count on {ADD}")]
     );
     let text = format!("Shop.dll (5000) has started and joins; set there as in the others: count on {ADD}");
-    assert!(logged(&harness, LogKind::Connection).contains(&text), "{:?}", logged(&harness, LogKind::Connection));
+    assert!(
+        logged(&harness, LogKind::Connection).contains(&text),
+        "{:?}",
+        logged(&harness, LogKind::Connection)
+    );
     // Undo applies to it, too.
     let ticket = pending[0].ticket;
     accept(&mut harness, &[(joined, ticket)]);
-    act(&mut harness, UiCommand::Undo);
+    execute(&mut harness, UiCommand::Undo);
     assert_eq!(parts(&harness).len(), 4);
 }
 
@@ -393,13 +417,21 @@ fn change_reaches_processes_still_loading() {
     deliver_to(&mut harness, 3, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     let pending = harness.state().model.connections[&ConnectionId(3)].table.changes.pending();
     assert_eq!(pending.len(), 1, "it was selected before the change");
-    act(&mut harness, UiCommand::Undo);
+    execute(&mut harness, UiCommand::Undo);
     assert_eq!(ids(&parts(&harness)), [1, 2, 3]);
     // A connection that was lost and comes back gets nothing automatically.
     let retry = Retry::After(std::time::Duration::from_secs(2));
-    deliver_to(&mut harness, 3, vec![ConnectionUpdate::Lost { why: "the connection was reset".into(), retry }]);
+    deliver_to(
+        &mut harness,
+        3,
+        vec![ConnectionUpdate::Lost { why: "the connection was reset".into(), retry }],
+    );
     turn_add(&mut harness);
-    deliver_to(&mut harness, 3, vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))]);
+    deliver_to(
+        &mut harness,
+        3,
+        vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))],
+    );
     assert!(harness.state().model.connections[&ConnectionId(3)].table.changes.pending().is_empty());
 }
 
@@ -407,10 +439,10 @@ fn change_reaches_processes_still_loading() {
 fn single_process_can_add_later_namesakes() {
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(shops())]);
-    act(&mut harness, UiCommand::Select(SHOP));
-    act(&mut harness, UiCommand::Follow);
+    execute(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Follow);
     assert!(harness.state().model.is_merged());
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     let model = &harness.state().model;
     assert_eq!((model.is_merged(), model.fleet().is_none()), (false, true), "a single one is shown");
 }

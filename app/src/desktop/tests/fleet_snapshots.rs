@@ -1,7 +1,7 @@
 //! Pictures of several processes together, and of the setup dialog.
 
 use super::snapshots::both;
-use super::fixture::{SHOP, act, crowd_of, feed, look_at_shops, row, second, shop, window, window_of};
+use super::fixture::{SHOP, execute, crowd_of, feed, look_at_shops, row, second, shop, window, window_of};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::ConnectionId;
@@ -41,9 +41,9 @@ fn counting(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
         deliver_to(&mut harness, id, minute.collect());
     }
     // Selected again, so that the last minute is taken over, too.
-    act(&mut harness, UiCommand::Select(SHOP));
-    act(&mut harness, UiCommand::Choose(shop(4243), SelectionMode::Toggle));
-    act(&mut harness, UiCommand::Choose(shop(4244), SelectionMode::Toggle));
+    execute(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Choose(shop(4243), SelectionMode::Toggle));
+    execute(&mut harness, UiCommand::Choose(shop(4244), SelectionMode::Toggle));
     harness
 }
 
@@ -63,7 +63,7 @@ fn merged() {
 fn merged_with_troubles() {
     both("merged_troubles", |theme| {
         let mut harness = counting(theme, WIDE);
-        act(&mut harness, UiCommand::Follow);
+        execute(&mut harness, UiCommand::Follow);
         deliver_to(&mut harness, 1, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
         harness.get_by_label("Dial of Shop!Shop.Pricing.Discount(Shop.Money, int)").click();
         harness.run_steps(2);
@@ -87,7 +87,7 @@ fn merged_with_troubles() {
 fn merged_tree() {
     both("merged_tree", |theme| {
         let mut harness = counting(theme, WIDE);
-        act(&mut harness, UiCommand::Tree);
+        execute(&mut harness, UiCommand::Tree);
         harness.run_steps(3);
         harness.get_by_label("module Shop").click();
         harness.run_steps(3);
@@ -101,7 +101,7 @@ fn side_by_side() {
         let mut harness = counting(theme, WIDE);
         // The first lacks a method that the second has.
         deliver_to(&mut harness, 2, crowd_of(2));
-        act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+        execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
         harness.get_all_by_label("Shop!Shop.Cart.Add(int)").nth(1).expect("two").click();
         harness.run_steps(3);
         harness
@@ -112,7 +112,7 @@ fn side_by_side() {
 fn row_per_process() {
     both("apart", |theme| {
         let mut harness = counting(theme, WIDE);
-        act(&mut harness, UiCommand::Arrange(Arrangement::Apart));
+        execute(&mut harness, UiCommand::Arrange(Arrangement::Separate));
         harness.get_by_label("Shop!Shop.Cart.Add(int) in Shop.dll (4243)").click();
         harness.run_steps(3);
         harness
@@ -133,8 +133,8 @@ fn little_room_for_several() {
 fn setup_dialog() {
     both("setup", |theme| {
         let mut harness = window(theme);
-        act(&mut harness, UiCommand::SetUp);
-        if let Some(state) = &mut harness.state_mut().set_up {
+        execute(&mut harness, UiCommand::SetUp);
+        if let Some(state) = &mut harness.state_mut().dialogs.set_up {
             // Lines that name no file of this machine.
             state.choose("iis:", "ShopPool");
         }

@@ -2,7 +2,7 @@
 
 use super::fleet::{ADD, copies_of_add, logged, merged, parts, rows, deliver_to, turn_add, value};
 use super::fixture::{
-    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, still, window,
+    SHOP, execute, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, still, window,
     window_of,
 };
 use crate::commands::UiCommand;
@@ -57,16 +57,16 @@ fn ended_processes_are_a_number_with_details() {
     assert!(shows(&harness, "All dials off in 2 processes"), "only running ones");
     assert_eq!(value(&harness, ADD), "2 of 2 live, 123 calls");
     assert!(!shows(&harness, "Shop.dll (4242): it has ended"), "it takes no line above the list");
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert_eq!(panes(&harness), ["Show Shop.dll (4243)", "Show Shop.dll (4244)"]);
     assert_eq!(harness.state().model.current, Some(ConnectionId(2).into()), "a visible one");
-    act(&mut harness, UiCommand::Arrange(Arrangement::Apart));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::Separate));
     assert_eq!(
         harness.query_all_by_label_contains(&format!("{ADD} in Shop.dll")).count(),
         2 * 2,
         "row, dial"
     );
-    act(&mut harness, UiCommand::Arrange(Arrangement::Merged));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::Merged));
     harness.get_by_label("1 ended").click();
     harness.run_steps(3);
     harness.get_by_label("Shop.dll (4242)");
@@ -74,13 +74,13 @@ fn ended_processes_are_a_number_with_details() {
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(!shows(&harness, "100 calls of"));
-    act(&mut harness, UiCommand::DropEnded);
+    execute(&mut harness, UiCommand::DropEnded);
     assert_eq!(value(&harness, ADD), "2 of 2 live, 23 calls");
     // If all have ended, their numbers are still visible.
     for (id, pid) in [(2, 4243), (3, 4244)] {
         ends(&mut harness, id, pid);
     }
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert_eq!(panes(&harness).len(), 2);
 }
 
@@ -91,7 +91,7 @@ fn ended_processes_are_counted_separately() {
     for id in 1..=3 {
         rows(&mut harness, id, CopyState::Live, 1_000);
     }
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     ends(&mut harness, 1, 4242);
     assert!(shows(&harness, "10 methods in 2 processes") && shows(&harness, "20 copies change together"));
     let labels =
@@ -135,8 +135,8 @@ fn keeps_few_ended_processes_and_logs_removed_ones() {
         row
     }));
     feed(&mut harness, vec![Update::Processes(found)]);
-    act(&mut harness, UiCommand::ChooseNamed("Shop.dll".into()));
-    act(&mut harness, UiCommand::Follow);
+    execute(&mut harness, UiCommand::ChooseNamed("Shop.dll".into()));
+    execute(&mut harness, UiCommand::Follow);
     for (id, pid) in (2..).zip(&pids) {
         ends(&mut harness, id, *pid);
     }
@@ -162,7 +162,7 @@ fn rows_of_one_method_are_adjacent_per_process() {
         ["Merged", "Per process", "Side by side"].into_iter().filter(is_on).collect::<Vec<_>>()
     };
     assert_eq!(chosen(&harness), ["Merged"]);
-    act(&mut harness, UiCommand::MergeCopies);
+    execute(&mut harness, UiCommand::MergeCopies);
     assert_eq!(chosen(&harness), ["Per process"]);
     let all = merged(&harness);
     let name = |method: MethodIx| all.catalogue.full_name(method).text;
@@ -192,9 +192,9 @@ fn rows_of_one_method_are_adjacent_per_process() {
 fn totals_name_their_scope() {
     let mut harness = look_at_shops(window(Theme::Dark));
     harness.get_by_label("10 of 13 methods in 3 processes");
-    act(&mut harness, UiCommand::Arrange(Arrangement::Apart));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::Separate));
     harness.get_by_label("30 of 39 methods in 3 processes");
-    act(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::HideFramework);
     harness.get_by_label("39 methods in 3 processes");
 }
 
@@ -218,16 +218,16 @@ fn log_lines_name_their_process() {
     assert!(lines.iter().any(|line| line.starts_with("connected to Shop.dll (pid 4243), ")), "{lines:?}");
     assert_eq!(logged(&harness, LogKind::Notice), ["Shop.dll (4243): mind the gap"]);
     // Side by side, a dial and its log lines belong to one process.
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
-    act(&mut harness, UiCommand::Focus(ConnectionId(2)));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
+    execute(&mut harness, UiCommand::Focus(ConnectionId(2)));
     let node = harness.state().model.list().expect("rows").row_at(0).expect("a row");
-    act(&mut harness, UiCommand::Pick(node, SelectionMode::Replace));
-    act(&mut harness, UiCommand::TurnUp);
+    execute(&mut harness, UiCommand::Pick(node, SelectionMode::Replace));
+    execute(&mut harness, UiCommand::TurnUp);
     let requests = logged(&harness, LogKind::Request);
     let [request] = requests.as_slice() else { panic!("{requests:?}") };
     assert!(request.starts_with("Shop.dll (4243): count on Shop!"), "{request}");
     // A single process needs no name.
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::Notice("mind it too".into())]);
     assert_eq!(logged(&harness, LogKind::Notice).last().map(String::as_str), Some("mind it too"));
 }
@@ -237,9 +237,9 @@ fn side_by_side_order_matches_the_process_list() {
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(shops())]);
     for pid in [4244, 4242, 4243] {
-        act(&mut harness, UiCommand::Choose(shop(pid), SelectionMode::Toggle));
+        execute(&mut harness, UiCommand::Choose(shop(pid), SelectionMode::Toggle));
     }
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert_eq!(panes(&harness), ["Show Shop.dll (4242)", "Show Shop.dll (4243)"]);
     let current = |harness: &Harness<'static, App>| harness.state().model.current_process().expect("one").process.pid;
     assert_eq!(current(&harness), 4242, "4244 was selected first, but is not visible");
@@ -270,10 +270,10 @@ fn nothing_moves_when_namesakes_are_offered() {
 fn large_change_does_not_wait_for_ended_processes() {
     let mut harness = look_at_shops(window_of(Theme::Dark, [1180.0, 900.0]));
     crowd(&mut harness, 2_000);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     harness.key_press(Key::Space);
     harness.run_steps(3);
-    let asked = harness.state().confirm.as_ref().expect("a question").plan.asked.clone();
+    let asked = harness.state().dialogs.confirm.as_ref().expect("a question").plan.asked.clone();
     for (id, ticket) in &asked[..2] {
         let plan = PlanReport { matched: 10, to_request: 8, ..PlanReport::default() };
         deliver_to(&mut harness, id.0, vec![ConnectionUpdate::Plan(*ticket, Ok(Box::new(plan)))]);
@@ -288,11 +288,11 @@ fn large_change_does_not_wait_for_ended_processes() {
 fn large_change_asks_every_agent() {
     let mut harness = look_at_shops(window_of(Theme::Dark, [1180.0, 900.0]));
     crowd(&mut harness, 2_000);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     harness.key_press(Key::Space);
     harness.run_steps(3);
     assert!(shows(&harness, "Waiting for the plans of 3 agents: 0 have answered"));
-    let asked = harness.state().confirm.as_ref().expect("a question").plan.asked.clone();
+    let asked = harness.state().dialogs.confirm.as_ref().expect("a question").plan.asked.clone();
     assert_eq!(asked.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 2, 3]);
     let plan =
         |matched, to_request| PlanReport { matched, to_request, expected_us: 1_000, ..PlanReport::default() };
@@ -318,7 +318,7 @@ fn large_change_asks_every_agent() {
 fn processes_without_agent_are_reported_once() {
     let mut harness = look_at_shops(window(Theme::Dark));
     turn_add(&mut harness);
-    act(&mut harness, UiCommand::Follow);
+    execute(&mut harness, UiCommand::Follow);
     let mut later = shops();
     later.changed.truncate(1);
     later.changed[0].key.pid = 5000;
@@ -341,7 +341,7 @@ fn processes_without_agent_are_reported_once() {
     assert!(shown_text.len() == 1 && shown_text[0].contains("Load the agent into them"), "{shown_text:?}");
     assert!(shows(&harness, "Shop.dll (5000): started without the agent"));
     // Its own checkbox, or the one for all, makes it join.
-    act(&mut harness, UiCommand::FollowAttach);
+    execute(&mut harness, UiCommand::FollowAttach);
     assert!(!shows(&harness, "Shop.dll (5000): started without the agent"));
     assert!(harness.state().model.chosen().iter().any(|key| key.pid == 5000));
 }
@@ -368,14 +368,14 @@ fn selection_and_expansion_survive_joining_processes() {
     feed(&mut harness, vec![Update::Processes(shops())]);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     let alone = &mut harness.state_mut().model.current_process_mut().expect("a current process").table;
     let type_of = TypeIx(1);
     alone
         .tree
         .reveal(Node::Method(MethodIx(alone.catalogue.methods_of_type(type_of).start)), &alone.catalogue);
     let named = alone.catalogue.type_text(type_of).to_owned();
-    act(&mut harness, UiCommand::Choose(shop(4243), SelectionMode::Toggle));
+    execute(&mut harness, UiCommand::Choose(shop(4243), SelectionMode::Toggle));
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     deliver_to(&mut harness, 2, catalogue());
     harness.run_steps(8);
@@ -387,10 +387,10 @@ fn selection_and_expansion_survive_joining_processes() {
         _ => false,
     };
     assert!(all.tree.rows().iter().any(is_type), "{:?}", all.tree.rows());
-    act(&mut harness, UiCommand::Choose(shop(4244), SelectionMode::Toggle));
+    execute(&mut harness, UiCommand::Choose(shop(4244), SelectionMode::Toggle));
     harness.run_steps(8);
     assert_eq!(merged(&harness).selection.len(), 1, "also when a third one does");
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     let alone = harness.state().model.current_process().expect("a current process");
     let Some(Node::Method(picked)) = alone.table.selection.focus() else { panic!("nothing is picked") };
     assert_eq!((alone.process.pid, alone.table.catalogue.full_name(picked).text.as_str()), (4243, ADD));
@@ -411,7 +411,7 @@ fn each_process_offers_its_agents_levels() {
     assert!(fleet.offered().contains(&Level::Time), "one of them does");
     let of = |copy: &MethodIx| fleet.offered_to(*copy).contains(&Level::Time);
     assert_eq!(copies_of_add(fleet.table()).iter().filter(of).count(), 1);
-    act(&mut harness, UiCommand::Arrange(Arrangement::Apart));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::Separate));
     let fleet = Subject::Fleet(harness.state().model.fleet().expect("several"));
     let all = fleet.table();
     let rows = (0..all.list.len()).filter_map(|place| all.list.at(place));
@@ -425,9 +425,9 @@ fn each_process_offers_its_agents_levels() {
 fn methods_stay_visible_after_all_off() {
     let mut harness = look_at_shops(window(Theme::Dark));
     (1..=3).for_each(|id| rows(&mut harness, id, CopyState::Live, 10));
-    act(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::OnlyDialled);
     assert!(!merged(&harness).list.filter().off_again);
-    act(&mut harness, UiCommand::AllOff);
+    execute(&mut harness, UiCommand::AllOff);
     let filter = merged(&harness).list.filter().clone();
     assert!(filter.only_dialled && filter.off_again);
 }
@@ -436,7 +436,7 @@ fn methods_stay_visible_after_all_off() {
 #[test]
 fn long_merge_redraws_only_for_updates() {
     let (sender, updates) = std::sync::mpsc::channel();
-    let mut app = App::fed(&egui::Context::default(), still(), updates);
+    let mut app = App::with_updates(&egui::Context::default(), still(), updates);
     let mut after_a_long_one = || {
         app.pace = FrameBudget::default();
         app.pace.begin();

@@ -1,6 +1,6 @@
 //! Tests of user actions and their effect before an agent answers.
 
-use super::fixture::{CONNECTION, act, crowd, feed, minute, row, rows, second, status, deliver, with_shop};
+use super::fixture::{CONNECTION, execute, crowd, feed, minute, row, rows, second, status, deliver, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::visible_rows::VisibleRows;
@@ -146,7 +146,7 @@ fn selected_row_survives_reordering() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![rows()]);
     deliver(&mut harness, minute());
-    act(
+    execute(
         &mut harness,
         UiCommand::Sort(crate::model::list::Sort { key: crate::model::list::SortKey::Rate, descending: true }),
     );
@@ -183,8 +183,8 @@ fn large_change_asks_first() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 1_500);
     harness.state_mut().methods.text = "crowd".into();
-    act(&mut harness, UiCommand::Filter("crowd".into()));
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::Filter("crowd".into()));
+    execute(&mut harness, UiCommand::SelectAll);
     let question = "Turn 1,500 dials to count?";
     let space = |harness: &mut Harness<'static, App>| {
         harness.key_press(Key::Space);
@@ -226,13 +226,13 @@ fn large_change_asks_first() {
 fn small_changes_and_off_need_no_confirmation() {
     let mut harness = with_shop(Theme::Dark);
     crowd(&mut harness, 1_500);
-    act(&mut harness, UiCommand::Tree);
-    act(&mut harness, UiCommand::Filter("type0".into()));
+    execute(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Filter("type0".into()));
     harness.get_by_label("Dial of type Type0").click();
     harness.run_steps(3);
     assert_eq!(harness.state().model.current().expect("Shop").table().changes.pending().len(), 1, "a hundred at once");
     // A search does not expand so many groups.
-    act(&mut harness, UiCommand::Filter("crowd".into()));
+    execute(&mut harness, UiCommand::Filter("crowd".into()));
     let module = "Dial of AppDomain clrhost";
     harness.get_by_label(module).set_value_accesskit(1.0);
     harness.run_steps(3);
@@ -285,7 +285,7 @@ fn menu_applies_to_all_selected_rows() {
 #[test]
 fn group_menu_shows_its_number_of_methods() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.run_steps(6);
     harness.get_by_label("Dial of type Cart").click_secondary();
     harness.run_steps(3);
@@ -351,26 +351,26 @@ fn one_click_jumps_to_the_end_of_the_log() {
 fn failed_launch_shows_its_reason_in_the_dialog() {
     let mut harness = crate::desktop::tests::fixture::window(Theme::Dark);
     harness.state_mut().settings.launch.program = "no-such-program".into();
-    act(&mut harness, UiCommand::Launch);
+    execute(&mut harness, UiCommand::Launch);
     harness.run_steps(3);
     harness.get_by_role_and_label(Role::Button, "Launch").click();
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("Starting…").is_some());
-    let ticket = harness.state().launching.expect("asked for");
+    let ticket = harness.state().pending.launch.expect("asked for");
     let failed = LaunchUpdate::Failed("no-such-program: program not found".into());
     feed(&mut harness, vec![Update::Launch(ticket, failed)]);
     harness.run_steps(3);
-    assert!(harness.state().launch, "it stays open");
+    assert!(harness.state().dialogs.launch, "it stays open");
     assert_eq!(
         harness.query_all_by_label_contains("program not found").count(),
         3,
         "the notification, the log, the dialog"
     );
 
-    act(&mut harness, UiCommand::StartLaunch);
-    let ticket = harness.state().launching.expect("asked for");
+    execute(&mut harness, UiCommand::StartLaunch);
+    let ticket = harness.state().pending.launch.expect("asked for");
     feed(&mut harness, vec![Update::Launch(ticket, LaunchUpdate::Started { pid: 77 })]);
-    assert!(!harness.state().launch, "the program runs");
+    assert!(!harness.state().dialogs.launch, "the program runs");
 }
 
 /// In a multi-line field plain Enter starts a new line.
@@ -379,12 +379,12 @@ fn ctrl_enter_launches_from_every_field() {
     for (role, field) in [(Role::TextInput, "Program"), (Role::MultilineTextInput, "Dials")] {
         let mut harness = crate::desktop::tests::fixture::window(Theme::Dark);
         harness.state_mut().settings.launch.program = "no-such-program".into();
-        act(&mut harness, UiCommand::Launch);
+        execute(&mut harness, UiCommand::Launch);
         harness.get_by_role_and_label(role, field).focus();
         harness.run_steps(3);
         harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
         harness.run_steps(3);
-        assert!(harness.state().launching.is_some(), "{field}");
+        assert!(harness.state().pending.launch.is_some(), "{field}");
         assert_eq!(harness.state().settings.launch.dials, "", "the key types nothing");
     }
 }
@@ -393,7 +393,7 @@ fn ctrl_enter_launches_from_every_field() {
 fn ended_program_shows_its_end_and_output() {
     let mut harness = crate::desktop::tests::fixture::window(Theme::Dark);
     let ticket = harness.state_mut().model.begin_launch("shop --exact", Default::default());
-    harness.state_mut().launching = Some(ticket);
+    harness.state_mut().pending.launch = Some(ticket);
     let lines = vec![ProgramLine { error: true, text: "cannot use --exact".into() }];
     let launch = |launch| Update::Launch(ticket, launch);
     feed(
@@ -427,7 +427,7 @@ fn keys_of_one_frame_are_executed_in_order() {
         let mut harness = with_shop(Theme::Dark);
         harness.input_mut().events.extend(keys);
         harness.run_steps(3);
-        assert_eq!(harness.state().palette.is_some(), open);
+        assert_eq!(harness.state().dialogs.palette.is_some(), open);
     }
 }
 
@@ -435,7 +435,7 @@ fn keys_of_one_frame_are_executed_in_order() {
 fn escape_closes_a_menu_and_nothing_else() {
     let mut harness = with_shop(Theme::Dark);
     harness.state_mut().methods.text = "cart".into();
-    act(&mut harness, UiCommand::Filter("cart".into()));
+    execute(&mut harness, UiCommand::Filter("cart".into()));
     harness.get_by_label("Methods").click();
     harness.run_steps(3);
     let entry = harness.get_by_role_and_label(Role::CheckBox, "Hide framework methods");
@@ -456,7 +456,7 @@ fn escape_closes_a_menu_and_nothing_else() {
 #[test]
 fn tree_expands_single_groups() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.run_steps(6);
     for shown in ["AppDomain clrhost", "module Shop", "namespace Shop", "type Cart", "type Pricing"] {
         assert!(harness.query_by_label(shown).is_some(), "{shown}");
@@ -470,11 +470,11 @@ fn tree_expands_single_groups() {
 #[test]
 fn selected_group_selects_its_methods_in_the_table() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.run_steps(6);
     harness.get_by_label("type Cart").click();
     harness.run_steps(3);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     let selected = |harness: &Harness<'static, App>, label: &str| {
         harness.get_by_label(label).accesskit_node().toggled() == Some(accesskit::Toggled::True)
     };
@@ -490,7 +490,7 @@ fn selected_group_selects_its_methods_in_the_table() {
         })
     });
     let pick = UiCommand::Pick(add.expect("Add"), crate::model::selection::SelectionMode::Toggle);
-    harness.state_mut().act(&context, pick);
+    harness.state_mut().execute(&context, pick);
     harness.run_steps(3);
     assert!(!selected(&harness, ADD), "one of them is deselected");
     assert!(cart.iter().filter(|method| *method != ADD).all(|method| selected(&harness, method)));

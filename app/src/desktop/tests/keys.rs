@@ -1,6 +1,6 @@
 //! Tests of keys and the wheel: each press counts, and turning a dial scrolls nothing.
 
-use super::fixture::{act, crowd, look_at_shops, window, with_shop};
+use super::fixture::{crowd, execute, look_at_shops, window, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::Node;
@@ -263,7 +263,7 @@ fn wheel_over(harness: &mut Harness<'static, App>, method: &str) {
 #[test]
 fn right_and_left_open_and_close_go_in_and_out() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.get_by_label("namespace Shop").click();
     harness.run_steps(3);
     let shown = |harness: &Harness<'static, App>| harness.query_by_label("type Cart").is_some();
@@ -283,7 +283,7 @@ fn right_and_left_open_and_close_go_in_and_out() {
     assert!(matches!(inner, Some(Node::Type(_))), "{inner:?}");
     press(&mut harness, [arrow(false)]);
     assert_eq!(focus(&harness).as_deref(), Some("Shop"));
-    act(&mut harness, UiCommand::Keys);
+    execute(&mut harness, UiCommand::Keys);
     let sheet = "In the tree: expand or collapse a group, go in or out";
     assert!(harness.query_by_label(sheet).is_some());
 }

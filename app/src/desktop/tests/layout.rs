@@ -1,7 +1,7 @@
 //! Tests of the layout: room and overlaps.
 
+use super::fixture::{crowd, deliver, execute, look_at_shop, minute, rows, window_of, with_shop};
 use super::gestures::last_logged;
-use super::fixture::{act, crowd, look_at_shop, minute, rows, deliver, window_of, with_shop};
 use super::times::painted;
 use crate::commands::UiCommand;
 use crate::desktop::App;
@@ -70,15 +70,18 @@ fn notification_covers_neither_rows_nor_log() {
     };
     for open in [true, false] {
         if harness.state().settings.log_open != open {
-            act(&mut harness, UiCommand::Log);
+            execute(&mut harness, UiCommand::Log);
         }
         let first = harness.get_by_label("Crowd!Crowd.Type0.Method0()").rect();
         let end = rows_end(&harness);
-        act(&mut harness, UiCommand::NotOffered(Level::Trace));
+        execute(&mut harness, UiCommand::NotOffered(Level::Trace));
         assert!(last_logged(&harness, LogKind::Refusal).contains("trace"));
         let notification = harness.get_by_label("Close").rect();
         let below = harness.get_by_label(if open { "Log" } else { "Connected" }).rect();
-        assert!(notification.bottom() < below.top() && notification.bottom() > below.top() - 60.0, "{notification} {below}");
+        assert!(
+            notification.bottom() < below.top() && notification.bottom() > below.top() - 60.0,
+            "{notification} {below}"
+        );
         assert!(rows_end(&harness) <= notification.top(), "{} {notification}", rows_end(&harness));
         assert_eq!(rows_end(&harness) == end, open, "it takes room from the log while that is shown");
         assert_eq!(
@@ -99,7 +102,7 @@ fn log_line_stays_visible_below_notification() {
     harness.state_mut().settings.log_height = Some(60.0);
     harness.run_steps(3);
     for _ in 0..4 {
-        act(&mut harness, UiCommand::NotOffered(Level::Trace));
+        execute(&mut harness, UiCommand::NotOffered(Level::Trace));
         harness.run_steps(2);
         let notification = harness.get_by_label("Close").rect();
         let lines = harness.query_all_by_label_contains("trace").map(|line| line.rect());
@@ -139,8 +142,8 @@ fn hint_of_large_knob_covers_neither_knob_nor_names() {
     let listed = harness.query_all_by_label_contains("exact number of calls").count();
     assert_eq!(listed, 0, "names show the levels");
     crowd(&mut harness, 1_200);
-    act(&mut harness, UiCommand::SelectAll);
-    act(&mut harness, UiCommand::TurnTo(Level::Count));
+    execute(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::TurnTo(Level::Count));
     harness.run_steps(3);
     assert!(harness.query_by_label_contains("dials to count?").is_some(), "a confirmation");
     assert!(hint(&harness).is_none(), "it stays over the confirmation");

@@ -2,28 +2,28 @@
 
 pub mod fixture;
 
-mod side_by_side;
 mod bodyless_methods;
 mod budget;
 mod callers;
 mod completions;
 mod contrast;
 mod costs;
+mod detail_panel;
 mod domains;
-mod process_switching;
+mod filter_hints;
+mod fleet;
+mod fleet_snapshots;
+mod fleet_texts;
 mod gestures;
 mod keys;
-mod filter_hints;
-mod row_order;
-mod detail_panel;
-mod unavailable_processes;
 mod layout;
+mod notifications;
+mod process_switching;
+mod row_order;
 mod settings;
-mod fleet;
+mod side_by_side;
 mod snapshots;
-mod fleet_snapshots;
 mod stability;
 mod times;
-mod fleet_texts;
-mod notifications;
 mod tree;
+mod unavailable_processes;

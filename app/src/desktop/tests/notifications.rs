@@ -1,16 +1,16 @@
 //! Tests of notifications: loss of control, numbers of dials, and programs stopped on purpose.
 
-use super::fleet::{ADD, logged};
 use super::fixture::{
-    CONNECTION, SHOP, act, feed, processes, row, rows, second, status, deliver, window, with_shop,
+    CONNECTION, SHOP, deliver, execute, feed, processes, row, rows, second, status, window, with_shop,
 };
+use super::fleet::{ADD, logged};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::connection::PROGRAM;
 use crate::model::connection::tests::facts;
 use crate::model::ids::Ticket;
 use crate::model::log::LogKind;
-use crate::model::update::{LaunchUpdate, Now, RefusedRequest, Retry, ConnectionUpdate, Update};
+use crate::model::update::{ConnectionUpdate, LaunchUpdate, Now, RefusedRequest, Retry, Update};
 use crate::ui::theme::DARK;
 use eframe::egui::{Color32, Key, Modifiers, Shape, Theme};
 use egui_kittest::Harness;
@@ -39,10 +39,7 @@ fn lost_control_is_reported_despite_older_status() {
     control(&mut harness, mine());
     let free = AgentStatus { control: None, ..status() };
     deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(free))]);
-    assert!(
-        shows(&harness, "Control: this window"),
-        "the status is not newer than the control message"
-    );
+    assert!(shows(&harness, "Control: this window"), "the status is not newer than the control message");
     control(&mut harness, other());
     control(&mut harness, None);
     let notices = logged(&harness, LogKind::Control);
@@ -98,7 +95,8 @@ fn refusal_stays_until_the_next_request() {
 #[test]
 fn status_bar_counts_all_dials_on() {
     let mut harness = with_shop(Theme::Dark);
-    let account = |held, kept| vec![ConnectionUpdate::AgentStatus(Box::new(AgentStatus { held, kept, ..status() }))];
+    let account =
+        |held, kept| vec![ConnectionUpdate::AgentStatus(Box::new(AgentStatus { held, kept, ..status() }))];
     deliver(&mut harness, account(1, 4));
     assert!(shows(&harness, "5 on: 4 kept, 1 held"));
     deliver(&mut harness, account(0, 4));
@@ -118,7 +116,7 @@ fn undo_results_are_notified() {
         let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
         deliver(harness, vec![ConnectionUpdate::Dialled(ticket, Ok(report))]);
     };
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     harness.key_press(Key::Num1);
@@ -143,7 +141,7 @@ fn undo_results_are_notified() {
 #[test]
 fn unavailable_command_gets_a_hint() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::Filter("nothing is called so".to_owned()));
+    execute(&mut harness, UiCommand::Filter("nothing is called so".to_owned()));
     harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
     harness.run_steps(3);
     harness.key_press(Key::Num1);
@@ -165,9 +163,9 @@ fn all_methods_are_one_click_away_after_all_off() {
     for only_dialled in [false, true] {
         deliver(&mut harness, vec![rows()]);
         if only_dialled {
-            act(&mut harness, UiCommand::OnlyDialled);
+            execute(&mut harness, UiCommand::OnlyDialled);
         }
-        act(&mut harness, UiCommand::AllOff);
+        execute(&mut harness, UiCommand::AllOff);
         let pending = harness.state().model.current().map(|shop| shop.table().changes.pending().to_vec());
         let ticket = pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a change");
         let rows = [0, 1, 2, 7].map(|method| row(method, CopyState::Off, Level::Off, 9, None)).to_vec();
@@ -204,14 +202,17 @@ fn stopping_a_launched_program_is_no_failure() {
         let now = harness.state().now();
         let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll", now);
         let launch = |one| Update::Launch(ticket, one);
-        feed(&mut harness, vec![launch(LaunchUpdate::Started { pid: SHOP.pid }), launch(LaunchUpdate::Loaded(SHOP))]);
-        act(&mut harness, UiCommand::Select(SHOP));
+        feed(
+            &mut harness,
+            vec![launch(LaunchUpdate::Started { pid: SHOP.pid }), launch(LaunchUpdate::Loaded(SHOP))],
+        );
+        execute(&mut harness, UiCommand::Select(SHOP));
         assert_eq!(harness.state().model.current, Some(CONNECTION.into()));
         deliver(&mut harness, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
         deliver(&mut harness, super::fixture::catalogue());
         deliver(&mut harness, vec![rows(), second(1, [4, 3])]);
         if wanted {
-            act(&mut harness, UiCommand::Stop);
+            execute(&mut harness, UiCommand::Stop);
         }
         let gone = "process 4242 has ended";
         deliver(&mut harness, vec![ConnectionUpdate::Lost { why: gone.into(), retry: Retry::Never }]);
@@ -242,7 +243,7 @@ fn unmatched_launch_dial_is_reported_until_closed() {
         &["the dial 'A.B=count' matched nothing at startup but still applies to code that loads later"],
         false,
     );
-    assert!(shows(&harness, "'A.B=count' matched nothing at the start"));
+    assert!(shows(&harness, "'A.B=count' matched nothing at startup"));
     harness.get_by_label("Close");
     left(&mut harness, &[], true);
     assert!(harness.query_by_label("Close").is_none(), "it matched in the end");
@@ -259,7 +260,9 @@ fn unmatched_launch_dial_is_reported_until_closed() {
 #[test]
 fn notification_stays_under_the_pointer() {
     let mut harness = with_shop(Theme::Dark);
-    let refused = |why: &str| ConnectionUpdate::Undone(Ticket(99), Err(RefusedRequest { why: why.into(), holder: None }));
+    let refused = |why: &str| {
+        ConnectionUpdate::Undone(Ticket(99), Err(RefusedRequest { why: why.into(), holder: None }))
+    };
     let expire = |harness: &mut Harness<'static, App>| {
         harness.state_mut().toast.expire();
         harness.run_steps(3);
@@ -292,10 +295,10 @@ fn lost_control_can_be_taken_back() {
         harness.state_mut().toast.expire();
         harness.run_steps(3);
     };
-    assert!(UiCommand::TakeControl.enabled(&harness.state().situation()).is_err());
+    assert!(UiCommand::TakeControl.enabled(&harness.state().command_context()).is_err());
     taken(&mut harness);
     assert!(button(&harness) && shows(&harness, "took control from this window"), "it stays");
-    assert_eq!(UiCommand::TakeControl.enabled(&harness.state().situation()), Ok(()));
+    assert_eq!(UiCommand::TakeControl.enabled(&harness.state().command_context()), Ok(()));
     harness.get_by_label("Take control").click();
     harness.run_steps(3);
     assert!(!button(&harness), "done");
@@ -318,12 +321,12 @@ fn undoing_all_off_counts_dials_on_again() {
         pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a change")
     };
     deliver(&mut harness, vec![rows()]);
-    act(&mut harness, UiCommand::AllOff);
+    execute(&mut harness, UiCommand::AllOff);
     let off = [0, 1, 2].map(|method| row(method, CopyState::Off, Level::Off, 9, None)).to_vec();
     let off = ConnectionUpdate::Event(Event::Rows { id: None, rows: off });
     let answer = ConnectionUpdate::AllOff(ticket(&harness), Ok((3, 0)));
     deliver(&mut harness, vec![answer, off]);
-    act(&mut harness, UiCommand::Undo);
+    execute(&mut harness, UiCommand::Undo);
     let report = DialReport { matched: 5, accepted: 4, bodyless: 1, ..DialReport::default() };
     let answer = ConnectionUpdate::Dialled(ticket(&harness), Ok(report));
     deliver(&mut harness, vec![answer]);

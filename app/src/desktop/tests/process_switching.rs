@@ -2,7 +2,7 @@
 
 use super::fleet::{ADD, logged, merged, deliver_to};
 use super::fixture::{
-    SHOP, act, catalogue, choose_shops, crowd, feed, look_at_shops, nothing_counted, shop, shops, status,
+    SHOP, execute, catalogue, choose_shops, crowd, feed, look_at_shops, nothing_counted, shop, shops, status,
     window,
 };
 use crate::commands::UiCommand;
@@ -26,7 +26,7 @@ fn two() -> Harness<'static, App> {
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(shops())]);
     for (id, pid) in [(1, 4243), (2, 4242)] {
-        act(&mut harness, UiCommand::Select(shop(pid)));
+        execute(&mut harness, UiCommand::Select(shop(pid)));
         deliver_to(&mut harness, id, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
         deliver_to(&mut harness, id, catalogue());
     }
@@ -34,7 +34,7 @@ fn two() -> Harness<'static, App> {
 }
 
 fn tick(harness: &mut Harness<'static, App>, pid: u32) {
-    act(harness, UiCommand::Choose(shop(pid), SelectionMode::Toggle));
+    execute(harness, UiCommand::Choose(shop(pid), SelectionMode::Toggle));
 }
 
 fn look(harness: &Harness<'static, App>) -> (Filter, Sort) {
@@ -50,10 +50,10 @@ fn selected(harness: &Harness<'static, App>) -> usize {
 fn framework_filter_can_be_set_without_a_process() {
     let mut harness = two();
     let before = look(&harness).0.hide_framework;
-    act(&mut harness, UiCommand::Disconnect);
+    execute(&mut harness, UiCommand::Disconnect);
     assert!(harness.state().model.current().is_none());
-    act(&mut harness, UiCommand::HideFramework);
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::HideFramework);
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     assert_eq!(look(&harness).0.hide_framework, !before);
 }
 
@@ -61,7 +61,7 @@ fn framework_filter_can_be_set_without_a_process() {
 #[test]
 fn reopened_process_starts_without_selection() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     crowd(&mut harness, 1_500);
     let top =
         |harness: &Harness<'static, App>| harness.query_by_label("Crowd!Crowd.Type0.Method0()").is_some();
@@ -69,21 +69,21 @@ fn reopened_process_starts_without_selection() {
     harness.key_press(Key::End);
     harness.run_steps(3);
     assert!(!top(&harness) && selected(&harness) == 1);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     assert!(selected(&harness) > 1_500);
     for elsewhere in [UiCommand::Select(shop(4243)), UiCommand::Choose(shop(4243), SelectionMode::Toggle)] {
-        act(&mut harness, elsewhere);
+        execute(&mut harness, elsewhere);
         assert_eq!(selected(&harness), 0);
-        act(&mut harness, UiCommand::Select(SHOP));
+        execute(&mut harness, UiCommand::Select(SHOP));
         assert_eq!(selected(&harness), 0);
         assert!(top(&harness));
         harness.key_press(Key::Space);
         harness.run_steps(3);
         assert_eq!(logged(&harness, LogKind::Request), [] as [String; 0]);
-        act(&mut harness, UiCommand::SelectAll);
+        execute(&mut harness, UiCommand::SelectAll);
     }
     // The process is still current.
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     assert!(selected(&harness) > 1_500);
 }
 
@@ -92,7 +92,7 @@ fn reopened_process_starts_without_selection() {
 fn all_off_includes_dials_held_in_other_processes() {
     let off = |harness: &mut Harness<'static, App>| {
         let before = logged(harness, LogKind::Request).len();
-        act(harness, UiCommand::AllOff);
+        execute(harness, UiCommand::AllOff);
         logged(harness, LogKind::Request).len() - before
     };
     let mut harness = two();
@@ -131,7 +131,7 @@ fn waits_for_dials_still_being_read() {
     assert!(shows(&harness, "3 of 3 connected, 1 paused"));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     assert!(shows(&harness, "reading dials…"), "a new session sends its rows again");
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     assert!(shows(&harness, "Connected, reading dials…"));
     deliver_to(&mut harness, 1, vec![nothing_counted()]);
     assert!(!shows(&harness, "reading dials…"));
@@ -149,7 +149,7 @@ fn all_off_names_its_processes_before_and_after() {
     let control = ConnectionUpdate::Event(Event::Control(holder));
     deliver_to(&mut harness, 1, vec![control, ConnectionUpdate::AgentStatus(Box::new(account)), super::fixture::rows()]);
     assert!(shows(&harness, "All dials off in 2 processes (3)"), "including processes not shown");
-    act(&mut harness, UiCommand::AllOff);
+    execute(&mut harness, UiCommand::AllOff);
     let asked = |harness: &Harness<'static, App>, id| {
         let turns = &harness.state().model.connections[&ConnectionId(id)].table.changes;
         turns.pending().last().expect("all off").ticket
@@ -168,27 +168,27 @@ fn all_off_names_its_processes_before_and_after() {
 #[test]
 fn selection_survives_arrangement_changes() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::SelectAll);
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert_eq!(selected(&harness), 10, "the selection of the merged list");
     harness.get_all_by_label(ADD).nth(1).expect("two tables").click();
     harness.run_steps(3);
     assert_eq!((harness.state().model.current, selected(&harness)), (Some(ConnectionId(2).into()), 1));
-    act(&mut harness, UiCommand::Focus(ConnectionId(1)));
+    execute(&mut harness, UiCommand::Focus(ConnectionId(1)));
     assert_eq!(selected(&harness), 1);
     for (arrangement, rows) in [
-        (Arrangement::Apart, 1),
+        (Arrangement::Separate, 1),
         (Arrangement::Merged, 1),
-        (Arrangement::Apart, 3),
+        (Arrangement::Separate, 3),
         (Arrangement::Merged, 1),
-        (Arrangement::Beside, 1),
+        (Arrangement::SideBySide, 1),
     ] {
-        act(&mut harness, UiCommand::Arrange(arrangement));
+        execute(&mut harness, UiCommand::Arrange(arrangement));
         assert_eq!(selected(&harness), rows, "{arrangement:?}");
     }
     // A process shown all along keeps the selection; another starts without.
     for (pid, rows) in [(4242, 1), (4243, 0)] {
-        act(&mut harness, UiCommand::Select(shop(pid)));
+        execute(&mut harness, UiCommand::Select(shop(pid)));
         assert_eq!(selected(&harness), rows, "{pid}");
     }
 }
@@ -197,7 +197,7 @@ fn selection_survives_arrangement_changes() {
 #[test]
 fn side_by_side_keys_apply_to_the_latest_selection() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     harness.get_all_by_label(ADD).next().expect("two tables").click();
     harness.run_steps(3);
     let key = |key| eframe::egui::Event::Key {
@@ -215,16 +215,16 @@ fn side_by_side_keys_apply_to_the_latest_selection() {
 #[test]
 fn order_and_filter_survive_process_switches() {
     let mut harness = two();
-    act(&mut harness, UiCommand::Sort(BY_RATE));
-    act(&mut harness, UiCommand::Filter("cart".into()));
+    execute(&mut harness, UiCommand::Sort(BY_RATE));
+    execute(&mut harness, UiCommand::Filter("cart".into()));
     let mine = look(&harness);
     assert_eq!((mine.1, mine.0.text.as_str()), (BY_RATE, "cart"));
     tick(&mut harness, 4243);
     assert!(harness.state().model.is_merged());
     assert_eq!(look(&harness), mine, "for two as for one");
     assert_eq!(merged(&harness).list.len(), 5);
-    for arrangement in [Arrangement::Beside, Arrangement::Merged] {
-        act(&mut harness, UiCommand::Arrange(arrangement));
+    for arrangement in [Arrangement::SideBySide, Arrangement::Merged] {
+        execute(&mut harness, UiCommand::Arrange(arrangement));
         assert_eq!(look(&harness), mine, "{arrangement:?}");
     }
     tick(&mut harness, 4242);
@@ -232,22 +232,22 @@ fn order_and_filter_survive_process_switches() {
     assert_eq!(look(&harness), mine);
     assert_eq!(harness.state().methods.text, "cart", "the field shows it");
     // Another process has no filter of its own.
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine, "cart"));
-    act(&mut harness, UiCommand::ClearFilter);
-    act(&mut harness, UiCommand::OnlyDialled);
-    act(&mut harness, UiCommand::HoldOrder);
-    act(&mut harness, UiCommand::Sort(Sort::default()));
+    execute(&mut harness, UiCommand::ClearFilter);
+    execute(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::HoldOrder);
+    execute(&mut harness, UiCommand::Sort(Sort::default()));
     let mine = look(&harness);
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine.clone(), ""));
-    assert!(mine.0.only_dialled && harness.state().situation().switches.hold_order);
+    assert!(mine.0.only_dialled && harness.state().command_context().switches.hold_order);
     // The filter outlives a connection.
-    act(&mut harness, UiCommand::OnlyDialled);
-    act(&mut harness, UiCommand::Filter("cart".into()));
-    act(&mut harness, UiCommand::Disconnect);
+    execute(&mut harness, UiCommand::OnlyDialled);
+    execute(&mut harness, UiCommand::Filter("cart".into()));
+    execute(&mut harness, UiCommand::Disconnect);
     assert_eq!(harness.state().model.current, None);
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     assert_eq!((look(&harness).0.text.as_str(), harness.state().methods.text.as_str()), ("cart", "cart"));
 }
 
@@ -262,14 +262,14 @@ fn log_names_other_processes() {
     let (plain, named) =
         (format!("request: count on {ADD}"), format!("request: Shop.dll (4242): count on {ADD}"));
     assert!(line(&harness, &plain));
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     assert!(line(&harness, &named) && !line(&harness, &plain));
     tick(&mut harness, 4242);
     assert!(line(&harness, &named), "nor where both are merged");
-    act(&mut harness, UiCommand::Select(SHOP));
+    execute(&mut harness, UiCommand::Select(SHOP));
     assert!(line(&harness, &plain) && !line(&harness, &named));
     // The notification names it, too.
-    act(&mut harness, UiCommand::Select(shop(4243)));
+    execute(&mut harness, UiCommand::Select(shop(4243)));
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::NotAttached("no room".into())]);
     let shown_text = harness.query_all_by_label_contains("Shop.dll (4242): the agent was not loaded: no room");
     assert_eq!(shown_text.count(), 2, "in the log and in the notification");
@@ -280,7 +280,7 @@ fn a_launched_program_joins_several_and_replaces_one() {
     let launch = |harness: &mut Harness<'static, App>| {
         let now = harness.state().now();
         let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll", now);
-        harness.state_mut().launching = Some(ticket);
+        harness.state_mut().pending.launch = Some(ticket);
         let news = [LaunchUpdate::Started { pid: 4244 }, LaunchUpdate::Loaded(shop(4244))];
         feed(harness, news.map(|one| Update::Launch(ticket, one)).into());
         let chosen = harness.state().model.chosen();

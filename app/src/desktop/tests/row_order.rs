@@ -1,10 +1,10 @@
 //! Tests of the row order while numbers change, with and without the pointer over rows.
 
-use super::fixture::{act, crowd, minute, row, rows, second, deliver, with_shop};
+use super::fixture::{crowd, deliver, execute, minute, row, rows, second, with_shop};
 use super::times::painted;
 use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::list::{SortKey, Sort};
+use crate::model::list::{Sort, SortKey};
 use crate::model::update::ConnectionUpdate;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{
@@ -25,7 +25,7 @@ fn by_rate() -> Harness<'static, App> {
     crowd(&mut harness, 1_500);
     deliver(&mut harness, vec![rows()]);
     deliver(&mut harness, minute());
-    act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Rate, descending: true }));
+    execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Rate, descending: true }));
     assert!(top(&harness, ADD) < top(&harness, TOTAL));
     harness
 }
@@ -91,7 +91,7 @@ fn list_at_its_top_stays_at_its_top() {
     assert_eq!(top(&harness, TOTAL), first, "the selected row sinks, and the list stays");
     assert!(top(&harness, ADD) > first);
     for command in [UiCommand::Filter("cart".into()), UiCommand::ClearFilter, UiCommand::HideFramework] {
-        act(&mut harness, command.clone());
+        execute(&mut harness, command.clone());
         assert_eq!(top(&harness, TOTAL), first, "{command:?}");
     }
 }
@@ -222,10 +222,10 @@ fn row_turned_by_key_keeps_its_place() {
 fn held_order_sorts_once_on_request() {
     let mut harness = by_rate();
     let first = top(&harness, ADD);
-    act(&mut harness, UiCommand::HoldOrder);
+    execute(&mut harness, UiCommand::HoldOrder);
     deliver(&mut harness, add_is_off());
     assert_eq!(top(&harness, ADD), first);
-    act(&mut harness, UiCommand::SortAgain);
+    execute(&mut harness, UiCommand::SortAgain);
     assert_eq!(top(&harness, TOTAL), first);
     deliver(&mut harness, vec![second(63, [1, 90_000]), second(64, [90_000, 1])]);
     assert_eq!(top(&harness, TOTAL), first, "it is still held");
@@ -234,8 +234,8 @@ fn held_order_sorts_once_on_request() {
 #[test]
 fn in_the_tree_rows_keep_their_places_too() {
     let mut harness = by_rate();
-    act(&mut harness, UiCommand::Tree);
-    act(&mut harness, UiCommand::Filter("shop.cart".into()));
+    execute(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Filter("shop.cart".into()));
     let first = top(&harness, ADD);
     assert!(first < top(&harness, TOTAL));
     harness.hover_at(row_of_add(&harness));
@@ -243,7 +243,7 @@ fn in_the_tree_rows_keep_their_places_too() {
     deliver(&mut harness, vec![second(61, [1, 90_000])]);
     assert_eq!(top(&harness, ADD), first);
     assert!(harness.query_by_label("Sort again").is_some());
-    act(&mut harness, UiCommand::SortAgain);
+    execute(&mut harness, UiCommand::SortAgain);
     assert_eq!(top(&harness, TOTAL), first);
 }
 

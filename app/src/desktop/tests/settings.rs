@@ -1,6 +1,6 @@
 //! Tests that settings survive closing and opening the window.
 
-use super::fixture::{act, still};
+use super::fixture::{execute, still};
 use crate::commands::UiCommand;
 use crate::desktop::{App, Options};
 use crate::settings::ThemeChoice;
@@ -8,17 +8,17 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use std::path::{Path, PathBuf};
 
-struct Folder(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Folder {
-    fn new(name: &str) -> Folder {
+impl TempFolder {
+    fn new(name: &str) -> TempFolder {
         let folder = std::env::temp_dir().join(format!("redial-window-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        Folder(folder)
+        TempFolder(folder)
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -36,7 +36,7 @@ fn opened(file: &Path) -> Harness<'static, App> {
 
 #[test]
 fn settings_are_restored() {
-    let folder = Folder::new("again");
+    let folder = TempFolder::new("again");
     let file = folder.0.join("deep").join("window.json");
     let mut harness = opened(&file);
     for command in [
@@ -47,7 +47,7 @@ fn settings_are_restored() {
         UiCommand::ZoomIn,
         UiCommand::ZoomIn,
     ] {
-        act(&mut harness, command);
+        execute(&mut harness, command);
     }
     // Drags the edge between process list and methods by 70 points of the screen.
     let width = crate::desktop::layout::PROCESSES;
@@ -76,7 +76,7 @@ fn settings_are_restored() {
 
 #[test]
 fn sets_corrupt_settings_aside_and_reports_it() {
-    let folder = Folder::new("corrupt");
+    let folder = TempFolder::new("corrupt");
     let file = folder.0.join("window.json");
     std::fs::write(&file, "{\"zoom\": ").expect("written");
     let harness = opened(&file);
@@ -87,7 +87,7 @@ fn sets_corrupt_settings_aside_and_reports_it() {
 
 #[test]
 fn settings_file_that_cannot_be_renamed_stays() {
-    let folder = Folder::new("stuck");
+    let folder = TempFolder::new("stuck");
     let file = folder.0.join("window.json");
     std::fs::write(&file, "no settings").expect("written");
     for number in 1..1000 {
@@ -95,7 +95,7 @@ fn settings_file_that_cannot_be_renamed_stays() {
     }
     let mut harness = opened(&file);
     assert!(harness.query_by_label_contains("nothing is saved").is_some());
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     eframe::App::on_exit(harness.state_mut(), None);
     assert_eq!(std::fs::read_to_string(&file).expect("kept"), "no settings");
 }
@@ -106,7 +106,7 @@ fn reports_an_unwritable_folder_on_first_save() {
     // Even root cannot create a folder there.
     let mut harness = opened(Path::new("/proc/redial/window.json"));
     assert!(harness.query_by_label_contains("could not be saved").is_none());
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     assert!(harness.query_by_label_contains("The settings could not be saved to /proc/redial").is_some());
 }
 

@@ -1,16 +1,18 @@
 //! Tests of several processes: details side by side, the process list under the pointer, stopping launched
 //! programs, and processes that end meanwhile.
 
-use super::fleet::{ADD, merged, rows, deliver_to};
-use super::fixture::{SHOP, act, feed, look_at_shops, processes, row, shop, window, window_of, with_shop};
-use crate::commands::{UiCommand, CopyFormat};
+use super::fixture::{
+    SHOP, execute, feed, look_at_shops, processes, row, shop, window, window_of, with_shop,
+};
+use super::fleet::{ADD, deliver_to, merged, rows};
+use crate::commands::{CopyFormat, UiCommand};
 use crate::desktop::App;
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::list::{SortKey, Sort};
+use crate::model::list::{Sort, SortKey};
+use crate::model::process_choice::Arrangement;
 use crate::model::processes::{AgentState, ProcessChanges};
 use crate::model::selection::SelectionMode;
-use crate::model::process_choice::Arrangement;
-use crate::model::update::{LaunchUpdate, Retry, ConnectionUpdate, Update};
+use crate::model::update::{ConnectionUpdate, LaunchUpdate, Retry, Update};
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Modifiers, Rect, Theme};
 use egui_kittest::Harness;
@@ -38,7 +40,7 @@ fn side_by_side_details_follow_the_current_process() {
     for (id, calls) in [(1, 111), (2, 22_222), (3, 333)] {
         rows(&mut harness, id, CopyState::Live, calls);
     }
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert!(shows(&harness, "No method selected"));
     harness.get_all_by_label(ADD).next().expect("two").click();
     harness.run_steps(3);
@@ -54,8 +56,8 @@ fn side_by_side_details_follow_the_current_process() {
     assert!(number(&harness, "22,222") && !number(&harness, "111"), "the same method in another process");
     harness.get_by_label(knob).click();
     harness.run_steps(3);
-    let turned =
-        [1, 2, 3].map(|id| harness.state().model.connections[&ConnectionId(id)].table.changes.pending().len());
+    let turned = [1, 2, 3]
+        .map(|id| harness.state().model.connections[&ConnectionId(id)].table.changes.pending().len());
     assert_eq!(turned, [0, 1, 0]);
 }
 
@@ -63,28 +65,28 @@ fn side_by_side_details_follow_the_current_process() {
 fn side_by_side_details_report_a_missing_method() {
     let mut harness = look_at_shops(window(Theme::Dark));
     deliver_to(&mut harness, 2, super::fixture::crowd_of(3));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     harness.get_by_label("Crowd!Crowd.Type0.Method0()").click();
     harness.run_steps(3);
     assert_eq!(harness.state().model.current, Some(ConnectionId(2).into()));
     let lacks = "This process has not loaded the selection.";
     assert!(!shows(&harness, lacks));
-    act(&mut harness, UiCommand::Focus(ConnectionId(1)));
+    execute(&mut harness, UiCommand::Focus(ConnectionId(1)));
     assert!(shows(&harness, lacks));
 }
 
 #[test]
 fn side_by_side_names_hidden_processes() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     harness.get_by_label("Not visible: Shop.dll (4244)").hover();
     harness.run_steps(40);
     assert!(shows(&harness, "use the sums of all 3 processes"));
-    act(&mut harness, UiCommand::BesideFrom(1));
-    act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Calls, descending: true }));
+    execute(&mut harness, UiCommand::SideBySideFrom(1));
+    execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Calls, descending: true }));
     harness.get_by_label("Not visible: Shop.dll (4242); sorted by sums of all 3");
     let mut wide = look_at_shops(window_of(Theme::Dark, [1_900.0, 720.0]));
-    act(&mut wide, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut wide, UiCommand::Arrange(Arrangement::SideBySide));
     assert!(!shows(&wide, "Not visible"));
 }
 
@@ -92,8 +94,8 @@ fn side_by_side_names_hidden_processes() {
 #[test]
 fn side_by_side_tables_share_one_held_order() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
-    act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Calls, descending: true }));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
+    execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Calls, descending: true }));
     let clear = "Shop!Shop.Cart.Clear()";
     let calls = |harness: &mut Harness<'static, App>, id, of_add, of_clear| {
         let live = |index, calls| row(index, CopyState::Live, Level::Count, calls, None);
@@ -114,14 +116,14 @@ fn side_by_side_tables_share_one_held_order() {
     calls(&mut harness, 1, 10, 500);
     assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (first.clone(), second.clone()), "it is held");
     assert!(shows(&harness, "Sort again"));
-    act(&mut harness, UiCommand::SortAgain);
+    execute(&mut harness, UiCommand::SortAgain);
     assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (second, first), "by the sums of both");
 }
 
 #[test]
 fn narrow_window_hides_details_for_two_processes() {
     let mut harness = look_at_shops(window_of(Theme::Dark, [900.0, 600.0]));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     harness.get_all_by_label(ADD).next().expect("one").click();
     harness.run_steps(3);
     assert_eq!(harness.query_all_by_label(ADD).count(), 2);
@@ -161,7 +163,7 @@ fn process_list_is_still_under_the_pointer() {
     // An ended process cannot be selected, and a range skips it.
     harness.get_by_label(billing).click();
     harness.run_steps(3);
-    act(&mut harness, UiCommand::Choose(shop(4242), SelectionMode::Extend));
+    execute(&mut harness, UiCommand::Choose(shop(4242), SelectionMode::Extend));
     let chosen: Vec<u32> = harness.state().model.chosen().iter().map(|key| key.pid).collect();
     assert!(!chosen.contains(&4242), "{chosen:?}");
     harness.remove_cursor();
@@ -194,10 +196,10 @@ fn status_bar_stops_launched_programs_of_a_fleet() {
     feed(&mut harness, vec![Update::Launch(tickets[0], LaunchUpdate::Ended { how: "with code 0".into() })]);
     harness.get_by_label("Kill 1 launched here");
     // Side by side, the button is for the current one.
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
-    act(&mut harness, UiCommand::BesideFrom(1));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
+    execute(&mut harness, UiCommand::SideBySideFrom(1));
     assert!(harness.query_by_label("Kill").is_none());
-    act(&mut harness, UiCommand::Focus(ConnectionId(3)));
+    execute(&mut harness, UiCommand::Focus(ConnectionId(3)));
     harness.get_by_label("Kill");
 }
 
@@ -219,7 +221,7 @@ fn no_row_moves_when_a_process_ends() {
     }
     // Side by side, its table stays in place until it is removed.
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     let second = |harness: &Harness<'static, App>| {
         let adds = harness.query_all_by_label(ADD).map(|row| row.rect());
         adds.max_by(|one, other| one.left().total_cmp(&other.left()))
@@ -229,7 +231,7 @@ fn no_row_moves_when_a_process_ends() {
     feed(&mut harness, vec![Update::Processes(ProcessChanges { gone: vec![SHOP], ..Default::default() })]);
     assert_eq!(second(&harness), before);
     assert!(shows(&harness, "Show Shop.dll (4242)"));
-    act(&mut harness, UiCommand::DropEnded);
+    execute(&mut harness, UiCommand::DropEnded);
     assert!(!shows(&harness, "Show Shop.dll (4242)") && shows(&harness, "Show Shop.dll (4244)"));
     let mut harness = with_shop(Theme::Dark);
     let before = place(&harness, ADD);
@@ -243,14 +245,14 @@ fn no_row_moves_when_a_process_ends() {
 fn side_by_side_copies_nothing_of_missing_rows() {
     let mut harness = look_at_shops(window(Theme::Dark));
     deliver_to(&mut harness, 2, super::fixture::crowd_of(3));
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     harness.get_by_label("Crowd!Crowd.Type0.Method0()").click();
     harness.run_steps(3);
     harness.get_by_label("Crowd!Crowd.Type0.Method1()").click_modifiers(Modifiers::COMMAND);
     harness.run_steps(3);
     for (id, copied) in [(1, "Copied 0 methods"), (2, "Copied 2 methods")] {
-        act(&mut harness, UiCommand::Focus(ConnectionId(id)));
-        act(&mut harness, UiCommand::Copy(CopyFormat::Text));
+        execute(&mut harness, UiCommand::Focus(ConnectionId(id)));
+        execute(&mut harness, UiCommand::Copy(CopyFormat::Text));
         let entries = harness.state().model.log.entries();
         assert_eq!(entries.back().map(|entry| entry.text.as_str()), Some(copied));
     }

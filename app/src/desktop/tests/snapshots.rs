@@ -2,7 +2,7 @@
 //! look at each before committing it.
 
 use super::fixture::{
-    SHOP, act, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, deliver,
+    SHOP, execute, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, deliver,
     window, window_of, with_shop,
 };
 use crate::commands::UiCommand;
@@ -81,7 +81,7 @@ fn a_filter_with_its_matches() {
     both("filter", |theme| {
         let mut harness = counting(theme);
         harness.state_mut().methods.text = "cart t".into();
-        act(&mut harness, UiCommand::Filter("cart t".into()));
+        execute(&mut harness, UiCommand::Filter("cart t".into()));
         harness
     });
 }
@@ -91,7 +91,7 @@ fn nothing_matches() {
     both("no_match", |theme| {
         let mut harness = with_shop(theme);
         harness.state_mut().methods.text = "checkout".into();
-        act(&mut harness, UiCommand::Filter("checkout".into()));
+        execute(&mut harness, UiCommand::Filter("checkout".into()));
         harness
     });
 }
@@ -100,9 +100,9 @@ fn nothing_matches() {
 fn a_tree_with_mixed_groups() {
     both("tree", |theme| {
         let mut harness = counting(theme);
-        act(&mut harness, UiCommand::Tree);
+        execute(&mut harness, UiCommand::Tree);
         harness.state_mut().methods.text = "shop".into();
-        act(&mut harness, UiCommand::Filter("shop".into()));
+        execute(&mut harness, UiCommand::Filter("shop".into()));
         harness.get_by_label("type Cart").click();
         harness.run_steps(3);
         harness
@@ -123,7 +123,7 @@ fn a_launched_program_has_ended() {
     both("ended", |theme| {
         let mut harness = window(theme);
         let ticket = harness.state_mut().model.begin_launch("dotnet Shop.dll --exact", Default::default());
-        harness.state_mut().launching = Some(ticket);
+        harness.state_mut().pending.launch = Some(ticket);
         let written = |text: &str| ProgramLine { error: true, text: text.into() };
         let lines = vec![written("Shop cannot use --exact"), written("usage: Shop [--forever]")];
         let news = [
@@ -158,7 +158,7 @@ fn the_launch_dialog() {
         settings.launch.arguments = "Shop.dll".into();
         settings.launched();
         settings.launch.dials = "Shop!*=loud".into();
-        act(&mut harness, UiCommand::Launch);
+        execute(&mut harness, UiCommand::Launch);
         harness.run_steps(4);
         harness
     });
@@ -168,7 +168,7 @@ fn the_launch_dialog() {
 fn the_sheet_of_keys() {
     both("keys", |theme| {
         let mut harness = window(theme);
-        act(&mut harness, UiCommand::Keys);
+        execute(&mut harness, UiCommand::Keys);
         harness.run_steps(4);
         harness
     });
@@ -178,10 +178,10 @@ fn the_sheet_of_keys() {
 fn several_selected_sorted_by_rate() {
     both("several", |theme| {
         let mut harness = counting(theme);
-        act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Rate, descending: true }));
+        execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Rate, descending: true }));
         let filter = Filter { only_dialled: true, ..Filter::default() };
         harness.state_mut().model.current_process_mut().expect("Shop").table.set_filter(filter);
-        act(&mut harness, UiCommand::SelectAll);
+        execute(&mut harness, UiCommand::SelectAll);
         harness
     });
 }
@@ -219,7 +219,7 @@ fn little_room_in_a_small_window_when_zoomed() {
 fn little_room_for_the_keys() {
     both("smallest_keys", |theme| {
         let mut harness = window_of(theme, SMALLEST);
-        act(&mut harness, UiCommand::Keys);
+        execute(&mut harness, UiCommand::Keys);
         harness.run_steps(4);
         harness
     });
@@ -229,7 +229,7 @@ fn little_room_for_the_keys() {
 fn little_room_for_a_launch() {
     both("smallest_launch", |theme| {
         let mut harness = window_of(theme, SMALLEST);
-        act(&mut harness, UiCommand::Launch);
+        execute(&mut harness, UiCommand::Launch);
         harness.run_steps(4);
         harness
     });
@@ -284,7 +284,7 @@ fn large_change() {
     both("large_turn", |theme| {
         let mut harness = counting(theme);
         crowd(&mut harness, 40_000);
-        act(&mut harness, UiCommand::SelectAll);
+        execute(&mut harness, UiCommand::SelectAll);
         harness.key_press(Button::Space);
         harness.run_steps(4);
         harness
@@ -295,8 +295,8 @@ fn large_change() {
 fn domains_as_the_first_level() {
     both("domains", |theme| {
         let mut harness = look_at_domains(window_of(theme, [1280.0, 1000.0]));
-        act(&mut harness, UiCommand::Tree);
-        act(&mut harness, UiCommand::HideFramework);
+        execute(&mut harness, UiCommand::Tree);
+        execute(&mut harness, UiCommand::HideFramework);
         let event = Event::Rows {
             id: None,
             rows: vec![copy_row(2, CopyState::Live, 1_234), copy_row(3, CopyState::Asked, 0)],
@@ -313,7 +313,7 @@ fn domains_as_the_first_level() {
             let mut adds = all.filter(|method| shop.table().catalogue.method_name(*method) == "Add");
             adds.find(|method| place(*method).as_deref() == Some("in Second"))
         });
-        act(&mut harness, UiCommand::Pick(Node::Method(method.expect("there")), SelectionMode::Replace));
+        execute(&mut harness, UiCommand::Pick(Node::Method(method.expect("there")), SelectionMode::Replace));
         harness
     });
 }
@@ -322,8 +322,8 @@ fn domains_as_the_first_level() {
 fn shared_methods_question() {
     both("shared", |theme| {
         let mut harness = look_at_domains(window(theme));
-        act(&mut harness, UiCommand::Tree);
-        act(&mut harness, UiCommand::HideFramework);
+        execute(&mut harness, UiCommand::Tree);
+        execute(&mut harness, UiCommand::HideFramework);
         harness.get_by_label("Expand AppDomain EE Shared Assembly Repository").click();
         harness.run_steps(3);
         harness.get_by_label("Dial of AppDomain First").click();
@@ -337,7 +337,7 @@ fn control_orders_and_history() {
     both("orders", |theme| {
         let mut harness = counting(theme);
         super::domains::tell_orders(&mut harness);
-        act(&mut harness, UiCommand::Agent);
+        execute(&mut harness, UiCommand::Agent);
         harness
     });
 }

@@ -1,14 +1,16 @@
 //! Tests that nothing moves under the pointer, is cut off, or overlaps.
 
-use super::fleet::{ADD, logged, deliver_to};
-use super::fixture::{act, crowd_of, feed, look_at_shops, rows, shops, deliver, window, window_of, with_shop};
+use super::fixture::{
+    crowd_of, deliver, execute, feed, look_at_shops, rows, shops, window, window_of, with_shop,
+};
+use super::fleet::{ADD, deliver_to, logged};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::{ConnectionId, Node};
 use crate::model::log::LogKind;
-use crate::model::processes::AgentState;
 use crate::model::process_choice::Arrangement;
-use crate::model::update::{Now, Retry, ConnectionUpdate, Update};
+use crate::model::processes::AgentState;
+use crate::model::update::{ConnectionUpdate, Now, Retry, Update};
 use crate::ui::theme::ROW;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Rect, Theme, TouchPhase, vec2};
@@ -40,7 +42,7 @@ pub(super) fn scroll(harness: &mut Harness<'static, App>, at: Rect, rows: f32) {
 #[test]
 fn process_without_agent_moves_no_row() {
     let mut harness = look_at_shops(window(Theme::Dark));
-    act(&mut harness, UiCommand::Follow);
+    execute(&mut harness, UiCommand::Follow);
     let before = row(&harness, ADD, 0).expect("it is shown");
     let mut later = shops();
     later.changed.truncate(1);
@@ -74,7 +76,7 @@ fn side_by_side_rows_are_aligned() {
         crowd_in(&mut harness, id, 1_500);
         assert_eq!(harness.state().model.connections[&ConnectionId(id)].table.catalogue.len(), all + 1_500);
     }
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     let crowd = |number: usize| format!("Crowd!Crowd.Type0.Method{number}()");
     let both = |harness: &Harness<'static, App>, name: &str| (row(harness, name, 0), row(harness, name, 1));
     let (left, right) = both(&harness, &crowd(0));
@@ -110,7 +112,7 @@ fn left_click(harness: &mut Harness<'static, App>, at: Rect) {
 fn side_by_side_a_process_has_a_blank_where_it_lacks_a_method() {
     let mut harness = look_at_shops(window(Theme::Dark));
     crowd_in(&mut harness, 2, 1_500);
-    act(&mut harness, UiCommand::Arrange(Arrangement::Beside));
+    execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     let crowd = |number: usize| format!("Crowd!Crowd.Type0.Method{number}()");
     let there = row(&harness, &crowd(0), 0).expect("the second has it");
     assert!(row(&harness, &crowd(0), 1).is_none() && there.left() > 580.0, "only the second");
@@ -119,7 +121,7 @@ fn side_by_side_a_process_has_a_blank_where_it_lacks_a_method() {
     let blank = format!("Shop.dll (4242) has not loaded {}", crowd(0));
     assert!(harness.query_by_label(&blank).is_some(), "the hint explains it");
     // Keys skip methods it lacks, and stop at the end of the list of all.
-    act(&mut harness, UiCommand::Focus(ConnectionId(1)));
+    execute(&mut harness, UiCommand::Focus(ConnectionId(1)));
     harness.remove_cursor();
     harness.key_press(Key::End);
     harness.run_steps(3);
@@ -146,9 +148,9 @@ fn crowd_in(harness: &mut Harness<'static, App>, id: u32, methods: u32) {
 fn totals_never_overlap_the_filter() {
     for size in [[1180.0, 720.0], [853.0, 533.0], [600.0, 400.0]] {
         let mut harness = look_at_shops(window_of(Theme::Dark, size));
-        act(&mut harness, UiCommand::Arrange(Arrangement::Apart));
-        act(&mut harness, UiCommand::HideFramework);
-        act(&mut harness, UiCommand::Filter("shop".into()));
+        execute(&mut harness, UiCommand::Arrange(Arrangement::Separate));
+        execute(&mut harness, UiCommand::HideFramework);
+        execute(&mut harness, UiCommand::Filter("shop".into()));
         let filter = harness.get_by_label("Method filter").rect();
         let totals = harness.get_by_label("30 of 39 methods in 3 processes").rect();
         assert!(filter.right() <= totals.left(), "{size:?}: {filter} {totals}");
@@ -160,7 +162,7 @@ fn totals_never_overlap_the_filter() {
 fn mixed_knob_explains_a_click() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![rows()]);
-    act(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Tree);
     harness.run_steps(6);
     let knob = "Dial of module Shop";
     harness.get_by_label(knob).hover();

@@ -1,16 +1,16 @@
 //! Tests of times: their columns, and the histogram of the current method.
 
+use super::fixture::{
+    deliver, execute, look_at_shop, look_at_shops, minute, row, second, status, window, window_of, with_shop,
+};
 use super::fleet::{ADD, deliver_to, value};
 use super::snapshots::both;
-use super::fixture::{
-    act, look_at_shop, look_at_shops, minute, row, second, status, deliver, window, window_of, with_shop,
-};
-use crate::commands::{UiCommand, CopyFormat};
+use crate::commands::{CopyFormat, UiCommand};
 use crate::desktop::App;
 use crate::model::histograms::tests::histogram;
+use crate::model::list::{Filter, Sort, SortKey};
+use crate::model::update::{ConnectionUpdate, Retry};
 use crate::model::visible_rows::VisibleRows;
-use crate::model::list::{Filter, SortKey, Sort};
-use crate::model::update::{Retry, ConnectionUpdate};
 use crate::text::times::TimeColumn;
 use crate::ui::theme::DARK;
 use eframe::egui::accesskit::Role;
@@ -54,7 +54,9 @@ fn times(all: &[Times]) -> ConnectionUpdate {
 
 /// Times `Add`, `get_Total` and `Clear`, the last without calls; other methods only count.
 fn timed_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
-    if let Some(facts) = harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut()) {
+    if let Some(facts) =
+        harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
+    {
         facts.levels.push(Level::Time);
     }
     let rows = vec![
@@ -149,7 +151,7 @@ fn held_order_is_shown_beside_times() {
         harness.run_steps(12);
         let held = |harness: &Harness<'static, App>| harness.query_by_label("Sort again").is_some();
         assert!(!held(&harness), "nothing is held");
-        act(&mut harness, UiCommand::HoldOrder);
+        execute(&mut harness, UiCommand::HoldOrder);
         let longer = Times { total_ns: u64::MAX / 2, ..times_of(&histogram(2, &[(210, 9_000)])) };
         deliver(&mut harness, vec![times(&[longer]), second(61, [41_000, 310])]);
         assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is held");
@@ -231,7 +233,8 @@ fn copied_table_includes_times() {
     let shop = harness.state().model.current().expect("Shop");
     let copied = |form| crate::desktop::clipboard::table(VisibleRows::of(shop), form).0;
     assert!(
-        copied(CopyFormat::Csv).contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,")
+        copied(CopyFormat::Csv)
+            .contains(",p50 ns,p90 ns,p99 ns,max ns,total ns,self ns,exceptions,in flight,")
     );
     assert!(copied(CopyFormat::Text).contains("124 µs"), "{}", copied(CopyFormat::Text));
 }
@@ -244,7 +247,10 @@ fn histogram_describes_all_bars_and_the_hovered_one() {
     let shown_text = value(&harness, HISTOGRAM);
     let calls = crate::text::words::grouped(now.times.exits);
     assert!(shown_text.starts_with(&format!("{calls} calls: p50 124 µs, p90 ")), "{shown_text}");
-    assert!(shown_text.lines().count() > 3 && shown_text.lines().skip(1).all(|line| line.contains(" took ")), "{shown_text}");
+    assert!(
+        shown_text.lines().count() > 3 && shown_text.lines().skip(1).all(|line| line.contains(" took ")),
+        "{shown_text}"
+    );
     let rect = harness.get_by_label(HISTOGRAM).rect();
     // The first hump is left of the centre of the axis.
     harness.hover_at(rect.center_bottom() - vec2(rect.width() * 0.2, 24.0));
@@ -253,9 +259,9 @@ fn histogram_describes_all_bars_and_the_hovered_one() {
     let hint = |harness: &Harness<'static, App>| painted_by(harness, |text| text.contains(" calls took "));
     let covers = hint(&harness).is_none_or(|hint| hint.intersects(rect));
     assert!(!covers, "{:?} covers the histogram's text: {rect}", hint(&harness));
-    act(&mut harness, UiCommand::Keys);
+    execute(&mut harness, UiCommand::Keys);
     assert_eq!(hint(&harness), None, "not while a dialog is open");
-    act(&mut harness, UiCommand::Escape);
+    execute(&mut harness, UiCommand::Escape);
     harness.remove_cursor();
     harness.run_steps(20);
     assert_eq!(hint(&harness), None, "the pointer is elsewhere");
@@ -357,7 +363,10 @@ fn merged_times_add_up_without_percentiles() {
     }
     let row_value = value(&harness, ADD);
     let (_, shown_text) = row_value.split_once(" calls, ").expect("times");
-    assert!(shown_text.starts_with("max 967 µs, total 7.55 ms"), "the longest of all, and a sum: {shown_text}");
+    assert!(
+        shown_text.starts_with("max 967 µs, total 7.55 ms"),
+        "the longest of all, and a sum: {shown_text}"
+    );
     assert!(shown_text.ends_with("exceptions 21, in flight 6"), "{shown_text}");
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
@@ -372,7 +381,7 @@ fn a_table_with_times() {
         let filter = Filter { only_dialled: true, ..Filter::default() };
         harness.state_mut().model.current_process_mut().expect("Shop").table.set_filter(filter);
         let sort = Sort { key: SortKey::Time(TimeColumn::Max), descending: true };
-        act(&mut harness, UiCommand::Sort(sort));
+        execute(&mut harness, UiCommand::Sort(sort));
         looked_at(&mut harness, &two_humps(0, 900.0, 12.0));
         harness
     });
@@ -395,9 +404,9 @@ fn a_histogram_with_a_mark() {
 fn explains_how_to_find_the_slowest_methods() {
     let mut harness = timed(Theme::Dark);
     assert!(shows(&harness, "Press Ctrl+A and 2 to time all methods shown"));
-    act(&mut harness, UiCommand::Filter(ADD.to_owned()));
+    execute(&mut harness, UiCommand::Filter(ADD.to_owned()));
     assert!(shows(&harness, "These methods are timed. Sort by “Self”."));
-    act(&mut harness, UiCommand::Sort(Sort { key: SortKey::Time(TimeColumn::Own), descending: true }));
+    execute(&mut harness, UiCommand::Sort(Sort { key: SortKey::Time(TimeColumn::Own), descending: true }));
     assert!(shows(&harness, "sorted by “Self”: the top row took most."));
 }
 
@@ -406,7 +415,10 @@ fn explains_how_to_find_the_slowest_methods() {
 fn ended_process_explains_missing_histogram() {
     let mut harness = timed(Theme::Dark);
     assert!(shows(&harness, "Which methods are called most?"));
-    deliver(&mut harness, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+    );
     assert!(shows(&harness, "No method selected") && !shows(&harness, "Which methods are called most?"));
     harness.get_by_label(ADD).click();
     harness.run_steps(3);

@@ -1,10 +1,10 @@
 //! Tests of the method tree: sorting within groups, and the notes on collapsed groups.
 
-use super::fixture::{act, minute, rows, second, deliver, with_shop};
+use super::fixture::{deliver, execute, minute, rows, second, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::method_table::Shape;
 use crate::model::ids::Node;
+use crate::model::method_table::Shape;
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -17,8 +17,8 @@ fn tree() -> Harness<'static, App> {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![rows()]);
     deliver(&mut harness, minute());
-    act(&mut harness, UiCommand::Tree);
-    act(&mut harness, UiCommand::Filter("shop".into()));
+    execute(&mut harness, UiCommand::Tree);
+    execute(&mut harness, UiCommand::Filter("shop".into()));
     harness
 }
 
@@ -48,7 +48,11 @@ fn click_on_header_sorts_within_groups() {
     let (by_name, _) = order(&harness);
     assert_eq!(by_name, ["Box<T>", "Cart", "Catalog", "Catalog+Shelf", "ICart", "Pricing"]);
     sort_by(&mut harness, "calls");
-    assert_eq!(harness.state().model.current().map(|shop| shop.table().shape), Some(Shape::Tree), "it stays a tree");
+    assert_eq!(
+        harness.state().model.current().map(|shop| shop.table().shape),
+        Some(Shape::Tree),
+        "it stays a tree"
+    );
     let (types, methods) = order(&harness);
     assert_eq!(
         types,

@@ -1,13 +1,13 @@
 //! Tests of texts and actions for processes that have ended, have no agent, or have nothing to turn off.
 
-use super::fixture::{act, feed, processes, row, rows, second, deliver, window, with_shop};
+use super::fixture::{deliver, execute, feed, processes, row, rows, second, window, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::connection::Status;
 use crate::model::connection::tests::facts;
 use crate::model::ids::ConnectionId;
 use crate::model::processes::{AgentState, ProcessChanges};
-use crate::model::update::{Retry, ConnectionUpdate, Update};
+use crate::model::update::{ConnectionUpdate, Retry, Update};
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -31,13 +31,19 @@ fn ended_process_offers_no_reconnection() {
     assert!(shows(&harness, "Reconnect"));
     deliver(&mut harness, lost(Retry::Never));
     assert!(!shows(&harness, "Reconnect"));
-    assert_eq!(UiCommand::Reconnect.enabled(&harness.state().situation()), Err("the process has ended"));
+    assert_eq!(
+        UiCommand::Reconnect.enabled(&harness.state().command_context()),
+        Err("the process has ended")
+    );
 
     // Ended before its methods were loaded.
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(processes())]);
-    act(&mut harness, UiCommand::Select(super::fixture::SHOP));
-    deliver(&mut harness, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+    execute(&mut harness, UiCommand::Select(super::fixture::SHOP));
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+    );
     assert!(shows(&harness, "process 4242 has ended") && !shows(&harness, "Reconnect"));
 }
 
@@ -57,9 +63,14 @@ fn stopped_process_is_shown_as_paused() {
     assert!(shows(&harness, &format!("(pid 4242) says nothing now: {why}")), "the log has it, too");
     deliver(&mut harness, vec![ConnectionUpdate::Paused(None), second(6, [8, 5])]);
     assert_eq!(rate(&harness), Some(2.0), "over all four seconds");
-    assert!(!shows(&harness, "Paused") && shows(&harness, "Connected") && shows(&harness, "(pid 4242) goes on"));
+    assert!(
+        !shows(&harness, "Paused") && shows(&harness, "Connected") && shows(&harness, "(pid 4242) goes on")
+    );
     // The pause cost the connection, which was then made again.
-    for again in [ConnectionUpdate::Lost { why: why.into(), retry: Retry::Asked }, ConnectionUpdate::Connected(Box::new(facts()))] {
+    for again in [
+        ConnectionUpdate::Lost { why: why.into(), retry: Retry::Asked },
+        ConnectionUpdate::Connected(Box::new(facts())),
+    ] {
         deliver(&mut harness, vec![ConnectionUpdate::Paused(Some(why.to_owned())), again]);
         assert!(!shows(&harness, "Paused"));
     }
@@ -69,7 +80,7 @@ fn stopped_process_is_shown_as_paused() {
 fn process_without_agent_connects_once_it_has_one() {
     let mut harness = window(Theme::Dark);
     feed(&mut harness, vec![Update::Processes(processes())]);
-    act(&mut harness, UiCommand::Select(BILLING));
+    execute(&mut harness, UiCommand::Select(BILLING));
     let why = "process 977 (billing) runs without the agent; start it with `redial run -- COMMAND`";
     let lost = ConnectionUpdate::Lost { why: why.into(), retry: Retry::WithAgent };
     deliver(&mut harness, vec![ConnectionUpdate::Connecting, lost]);
@@ -91,7 +102,7 @@ fn process_without_agent_connects_once_it_has_one() {
 #[test]
 fn method_off_before_is_not_never_dialled() {
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     let ends = |harness: &mut Harness<'static, App>| {
         let why = "process 4242 has ended".to_owned();
         deliver(harness, vec![ConnectionUpdate::Lost { why, retry: Retry::Never }]);
@@ -101,7 +112,7 @@ fn method_off_before_is_not_never_dialled() {
     ends(&mut harness);
     assert!(shows(&harness, "Was off") && !shows(&harness, "Never dialled"));
     let mut harness = with_shop(Theme::Dark);
-    act(&mut harness, UiCommand::SelectAll);
+    execute(&mut harness, UiCommand::SelectAll);
     ends(&mut harness);
     assert!(shows(&harness, "Never dialled") && !shows(&harness, "Was off"));
 }

@@ -113,9 +113,7 @@ pub enum AttachError {
         code: u32,
     },
     /// The agent was loaded but stopped before a controller could connect.
-    #[error(
-        "the agent was loaded into process {pid} ({name}) but could not start; it stays inactive there"
-    )]
+    #[error("the agent was loaded into process {pid} ({name}) but could not start; it stays inactive there")]
     GaveUp {
         /// Process id.
         pid: u32,

@@ -49,9 +49,11 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
         Err(LinkError::NoAgent { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    let process = discover::one(pid).ok_or(LinkError::NoProcess(pid))?;
+    let process = discover::find(pid).ok_or(LinkError::NoProcess(pid))?;
     let name = program_name(&process.name, process.command.as_deref());
-    let RuntimeSearch::Runtime(runtime) = process.runtime else { return Err(LinkError::NoProcess(pid).into()) };
+    let RuntimeSearch::Runtime(runtime) = process.runtime else {
+        return Err(LinkError::NoProcess(pid).into());
+    };
     match obstacle(pid, &runtime) {
         Some(Obstacle::Start(why)) => return Err(AttachError::Unsuitable { pid, name, why }),
         Some(Obstacle::Profiler(which)) => {
@@ -64,7 +66,10 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
     let library = library::find_here()?;
     library::check(&library).map_err(AttachError::BadLibrary)?;
     let path = library.to_str().ok_or_else(|| {
-        AttachError::BadLibrary(format!("the path {} is not valid Unicode, which the runtime requires", library.display()))
+        AttachError::BadLibrary(format!(
+            "the path {} is not valid Unicode, which the runtime requires",
+            library.display()
+        ))
     })?;
     let milliseconds = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
     let request =

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use crate::link::discover;
-use crate::link::discover::runtime::{RuntimeKind, Runtime};
+use crate::link::discover::runtime::{Runtime, RuntimeKind};
 use crate::link::library;
 use redial_protocol::AGENT_CLSID;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
     }
     // If there is no library here, attaching reports that.
     let library = library::find_here().ok()?;
-    lacks_file(pid, &library).then_some(Obstacle::Hidden(library))
+    is_file_missing(pid, &library).then_some(Obstacle::Hidden(library))
 }
 
 fn by_runtime(runtime: &Runtime) -> Option<String> {
@@ -131,7 +131,7 @@ pub fn named_profiler(pid: u32) -> Option<String> {
 }
 
 /// Returns whether the process's own root lacks the file; `false` if that cannot be checked.
-fn lacks_file(pid: u32, library: &Path) -> bool {
+fn is_file_missing(pid: u32, library: &Path) -> bool {
     if !cfg!(unix) {
         return false;
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn sees_files_of_own_file_system() {
         let own = std::env::current_exe().expect("path");
-        assert!(!lacks_file(std::process::id(), &own));
-        assert_eq!(lacks_file(std::process::id(), Path::new("/no/such/library.so")), cfg!(unix));
+        assert!(!is_file_missing(std::process::id(), &own));
+        assert_eq!(is_file_missing(std::process::id(), Path::new("/no/such/library.so")), cfg!(unix));
     }
 }

@@ -39,7 +39,9 @@ pub fn ask(pid: u32, command: IpcCommand, payload: Vec<u8>, wait: Duration) -> P
         Ok(Err(error)) if is_timeout(&error) => PortReply::Silence,
         Ok(Err(error)) => PortReply::Failed(error),
         Err(RecvTimeoutError::Timeout) => PortReply::Silence,
-        Err(RecvTimeoutError::Disconnected) => PortReply::Failed(io::Error::other("the question was not sent")),
+        Err(RecvTimeoutError::Disconnected) => {
+            PortReply::Failed(io::Error::other("the question was not sent"))
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Keeps a list of all processes and re-inspects a process only when something may have changed.
 #![forbid(unsafe_code)]
 
-use super::system::{self, ProcessInspector};
 use super::process::{Process, ProcessSummary};
+use super::system::{self, ProcessInspector};
+use crate::parallel;
 use redial_protocol::ids::ProcessKey;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 /// The maximum number of inspecting threads, and how many processes justify one more. Most of the work is in
@@ -92,34 +93,26 @@ impl Census {
 
     fn inspect_all(&self, due: Vec<ProcessSummary>) -> Vec<(ProcessSummary, Option<Process>)> {
         let inspector = ProcessInspector::new(due.iter().map(|summary| summary.key.pid));
-        let inspect = |summary: ProcessSummary| {
+        let inspect = |summary: &ProcessSummary| {
             let before = self.known.get(&summary.key).and_then(|known| known.process.as_ref());
-            (summary, inspector.inspect(summary, before))
+            (*summary, inspector.inspect(*summary, before))
         };
         // More threads would mostly wait for each other.
         let threads = due.len().div_ceil(PROCESSES_PER_THREAD).min(MAX_THREADS);
-        if threads <= 1 {
-            return due.into_iter().map(inspect).collect();
-        }
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut inspected = Vec::new();
-            while let Some(summary) = due.get(next.fetch_add(1, Ordering::Relaxed)) {
-                inspected.push(inspect(*summary));
-            }
-            inspected
-        };
-        std::thread::scope(|scope| {
-            let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            // If a thread panics, the next refresh inspects its processes.
-            running.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
-        })
+        // If an inspection panics, the next refresh repeats it.
+        let inspect = |summary: &ProcessSummary| catch_unwind(AssertUnwindSafe(|| inspect(summary))).ok();
+        parallel::map(&due, threads, inspect).into_iter().flatten().collect()
     }
 
     /// Records an inspection and returns the process if it is new or changed.
     fn record(&mut self, summary: ProcessSummary, process: Option<Process>, now: Instant) -> Option<Process> {
         let key = summary.key;
-        let known = self.known.entry(key).or_insert(CensusEntry { process: None, summary, inspections: 0, next: now });
+        let known = self.known.entry(key).or_insert(CensusEntry {
+            process: None,
+            summary,
+            inspections: 0,
+            next: now,
+        });
         known.summary = summary;
         let later = match &process {
             Some(process) if process.may_be_dotnet() => WITH_RUNTIME,

@@ -1,8 +1,8 @@
 //! Inspects Linux processes through /proc.
 
 use super::proc_files::{ProcFolder, ProcStat, file_name};
-use super::runtime::{self, RuntimeKind, Runtime};
 use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
+use super::runtime::{self, Runtime, RuntimeKind};
 use super::{diagnostics, elf, group, users};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
@@ -146,9 +146,11 @@ fn runtime(files: &ProcFolder, process: &Process, maps: &str, before: Option<&Pr
     runtime.foreign = elf::foreign_processor(&file);
     if let Runtime { kind: RuntimeKind::CoreClr, version: version @ None, .. } = &mut runtime {
         let known = match before.map(|before| &before.runtime) {
-            Some(RuntimeSearch::Runtime(Runtime { kind: RuntimeKind::CoreClr, version: Some(version), .. })) => {
-                Some(version.clone())
-            }
+            Some(RuntimeSearch::Runtime(Runtime {
+                kind: RuntimeKind::CoreClr,
+                version: Some(version),
+                ..
+            })) => Some(version.clone()),
             _ => None,
         };
         // A stopped process does not answer.
@@ -206,7 +208,7 @@ fn is_in_other_pid_namespace(files: &ProcFolder) -> bool {
     files.path("ns/pid").read_link().ok() != *ours
 }
 
-pub(super) fn one(pid: u32) -> Option<Process> {
+pub(super) fn find(pid: u32) -> Option<Process> {
     let files = ProcFolder::of(pid);
     let summary = summary(pid, &files.stat()?);
     inspect_files(&files, summary, None).filter(|process| !process.ended)

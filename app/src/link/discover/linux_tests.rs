@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 #[test]
 fn finds_this_process_without_a_runtime() {
     let me = std::process::id();
-    let found = one(me).expect("it runs");
+    let found = find(me).expect("it runs");
     let exe = std::env::current_exe().expect("path");
     assert_eq!(Some(found.name.as_str()), exe.file_name().and_then(|name| name.to_str()));
     assert_eq!((&found.runtime, &found.halted, found.ended), (&RuntimeSearch::None, &None, false));
@@ -71,7 +71,7 @@ fn a_zombie_has_ended() {
     let alive = inspect(pid).expect("it runs");
     child.signal(libc::SIGKILL);
     child.wait(libc::WEXITED);
-    assert!(!runs(pid) && one(pid).is_none());
+    assert!(!runs(pid) && find(pid).is_none());
     let dead = inspect(pid).expect("it is still there");
     assert!(dead.ended && dead.key == alive.key && dead.runtime == RuntimeSearch::None);
     assert_eq!((dead.name.as_str(), dead.halted), ("cat", None));
@@ -131,7 +131,12 @@ impl FakeProc {
     /// Inspects the fake process; if its stat file is gone, with the key it had before.
     fn inspect(&self, before: Option<&Process>) -> Option<Process> {
         let stat = self.files().stat();
-        let gone = ProcessSummary { key: ProcessKey { pid: 7, start: 777 }, mark: None, halted: false, ended: false };
+        let gone = ProcessSummary {
+            key: ProcessKey { pid: 7, start: 777 },
+            mark: None,
+            halted: false,
+            ended: false,
+        };
         inspect_files(&self.files(), stat.map_or(gone, |stat| summary(7, &stat)), before)
     }
 }
@@ -159,7 +164,8 @@ fn skips_a_process_that_ends_during_inspection() {
     assert_eq!((kernel.name.as_str(), kernel.runtime, kernel.key.start), ("shop", RuntimeSearch::None, 777));
     fake.file("maps", "1-2 r-xp 0 0:0 1 /opt/shop/libcoreclr.so\n");
     assert!(fake.inspect(None).is_some_and(|process| process.may_be_dotnet()));
-    let other = ProcessSummary { key: ProcessKey { pid: 7, start: 1 }, mark: None, halted: false, ended: false };
+    let other =
+        ProcessSummary { key: ProcessKey { pid: 7, start: 1 }, mark: None, halted: false, ended: false };
     assert!(inspect_files(&fake.files(), other, None).is_none(), "another process has that pid now");
 }
 

@@ -53,8 +53,8 @@ pub fn all() -> std::io::Result<Vec<Process>> {
 }
 
 /// Returns one process; `None` if there is no such process or it has ended.
-pub fn one(pid: u32) -> Option<Process> {
-    system::one(pid)
+pub fn find(pid: u32) -> Option<Process> {
+    system::find(pid)
 }
 
 /// Returns why a process is halted; `None` if it runs or nothing is known.

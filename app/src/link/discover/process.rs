@@ -28,6 +28,21 @@ pub struct Process {
 }
 
 impl Process {
+    /// A running process for tests, without user, group and command line.
+    #[cfg(test)]
+    pub fn for_test(pid: u32, name: &str, runtime: RuntimeSearch) -> Process {
+        Process {
+            key: ProcessKey { pid, start: 1 },
+            name: name.into(),
+            user: None,
+            group: None,
+            command: None,
+            runtime,
+            halted: None,
+            ended: false,
+        }
+    }
+
     /// Returns whether it has, or probably has, a .NET runtime.
     pub fn may_be_dotnet(&self) -> bool {
         match &self.runtime {

@@ -30,7 +30,9 @@ impl RuntimeKind {
     fn obstacle(self) -> Option<&'static str> {
         match self {
             RuntimeKind::CoreClr | RuntimeKind::Framework => None,
-            RuntimeKind::NativeAot => Some("it was compiled ahead of time and has no JIT to recompile methods"),
+            RuntimeKind::NativeAot => {
+                Some("it was compiled ahead of time and has no JIT to recompile methods")
+            }
             RuntimeKind::Mono => Some("it runs on Mono, which has no ICorProfiler interface"),
         }
     }

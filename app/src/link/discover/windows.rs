@@ -1,8 +1,8 @@
 //! Inspects Windows processes: sysinfo lists them, the Tool Help functions list their modules.
 
-use super::runtime::{self, Runtime};
-use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
 use super::group;
+use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
+use super::runtime::{self, Runtime};
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
 use std::io;
@@ -40,7 +40,7 @@ pub(super) fn pids() -> io::Result<Vec<u32>> {
     Ok(system.processes().keys().map(|pid| pid.as_u32()).collect())
 }
 
-pub(super) fn one(pid: u32) -> Option<Process> {
+pub(super) fn find(pid: u32) -> Option<Process> {
     let summary = ProcessSummary { key: key(pid)?, mark: None, halted: false, ended: false };
     ProcessInspector::new(std::iter::once(pid)).inspect(summary, None)
 }

@@ -2,13 +2,13 @@
 //! numbers, so that they can be taken back. A change happens completely or not at all: if it is cancelled or
 //! refused midway, its finished parts are taken back.
 
-use super::{request_chunks, error_text};
+use super::{error_text, request_chunks};
 use crate::link::error::LinkError;
 use crate::link::session::Session;
-use crate::model::ids::Ticket;
 use crate::model::changes::DialChange;
+use crate::model::ids::Ticket;
 use crate::model::update::{ConnectionUpdate, RefusedRequest};
-use redial_protocol::message::{WireCommand, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::report::DialReport;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -187,7 +187,11 @@ impl ActiveChanges {
     }
 
     /// Takes back the changes that waited for this answer.
-    fn resume(&mut self, of: Ticket, session: &mut impl CommandSink) -> Result<Vec<ConnectionUpdate>, LinkError> {
+    fn resume(
+        &mut self,
+        of: Ticket,
+        session: &mut impl CommandSink,
+    ) -> Result<Vec<ConnectionUpdate>, LinkError> {
         let mut updates = Vec::new();
         for (ticket, of) in self.awaited.extract_if(.., |(_, one)| *one == of).collect::<Vec<_>>() {
             updates.extend(self.take_back(ticket, of, session)?);

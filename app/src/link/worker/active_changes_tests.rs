@@ -8,11 +8,11 @@ use redial_protocol::order::Order;
 
 /// A fake agent that records commands; tests give its answers.
 #[derive(Default)]
-struct Agent {
+struct FakeAgent {
     sent: Vec<WireCommand>,
 }
 
-impl CommandSink for Agent {
+impl CommandSink for FakeAgent {
     fn send(&mut self, command: WireCommand) -> Result<u32, LinkError> {
         self.sent.push(command);
         Ok(self.sent.len() as u32)
@@ -21,12 +21,12 @@ impl CommandSink for Agent {
 
 struct Case {
     turns: ActiveChanges,
-    agent: Agent,
+    agent: FakeAgent,
 }
 
 impl Case {
     fn new() -> Case {
-        Case { turns: ActiveChanges::default(), agent: Agent::default() }
+        Case { turns: ActiveChanges::default(), agent: FakeAgent::default() }
     }
 
     /// Begins a change of `parts` requests that alternate between on and off.

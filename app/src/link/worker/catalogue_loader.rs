@@ -11,7 +11,7 @@ use crate::model::ids::ConnectionId;
 use crate::model::update::{CataloguePart, ConnectionUpdate};
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
-use redial_protocol::message::{WireCommand, Reply};
+use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::pattern::Pattern;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,7 +67,12 @@ pub struct Loader {
 
 impl Loader {
     /// Starts loading from the agent in process `pid`.
-    pub fn start(pid: u32, connection: ConnectionId, loaded: Arc<Mutex<LoadedCatalogue>>, sender: UpdateSender) -> Loader {
+    pub fn start(
+        pid: u32,
+        connection: ConnectionId,
+        loaded: Arc<Mutex<LoadedCatalogue>>,
+        sender: UpdateSender,
+    ) -> Loader {
         let loader = Loader { reload: Arc::default(), interrupt: Arc::default(), stop: Arc::default() };
         let loading = LoadingThread {
             pid,
@@ -175,7 +180,12 @@ impl LoadingThread {
     }
 
     /// Requests the list of modules, and the methods of new ones.
-    fn refresh(&self, session: &mut Session, loaded: &mut LoadedCatalogue, first: bool) -> Result<(), LoadEnd> {
+    fn refresh(
+        &self,
+        session: &mut Session,
+        loaded: &mut LoadedCatalogue,
+        first: bool,
+    ) -> Result<(), LoadEnd> {
         let Reply::Modules { domains, modules } = session.ask(WireCommand::Modules, &mut |_| {})? else {
             return Err(session.wrong_reply().into());
         };
@@ -204,7 +214,8 @@ impl LoadingThread {
         }
         loaded.seen = there;
         let order = loaded.builder.name_order();
-        self.sender.report(self.connection, vec![ConnectionUpdate::Catalogue(CataloguePart::Complete(order))])?;
+        self.sender
+            .report(self.connection, vec![ConnectionUpdate::Catalogue(CataloguePart::Complete(order))])?;
         Ok(())
     }
 

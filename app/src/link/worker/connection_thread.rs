@@ -1,19 +1,19 @@
 //! The thread of one connection: its session that holds dials, commands and events, and reconnection.
 
 use super::catalogue_loader::{LoadedCatalogue, Loader};
-use super::update_sender::{ReceiverGone, UpdateSender};
 use super::session_state::SessionState;
 use super::update_batches::ROWS;
+use super::update_sender::{ReceiverGone, UpdateSender};
 use super::{error_text, update_batches};
 use crate::link::attach::attach;
 use crate::link::backoff::Backoff;
 use crate::link::connect;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
+use crate::model::changes::DialChange;
 use crate::model::connection::PROGRAM;
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::changes::DialChange;
-use crate::model::update::{RefusedRequest, Retry, ConnectionUpdate};
+use crate::model::update::{ConnectionUpdate, RefusedRequest, Retry};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::message::Event;
@@ -31,7 +31,7 @@ const ATTACHING: Duration = Duration::from_secs(10);
 /// A request to the thread.
 pub enum ConnectionRequest {
     /// Make a change.
-    Turn(DialChange),
+    Change(DialChange),
     /// Turn everything off.
     AllOff(Ticket),
     /// Ask for a plan of a change.
@@ -39,7 +39,7 @@ pub enum ConnectionRequest {
     /// Cancel a change.
     Cancel(Ticket),
     /// Take back a change of this connection.
-    TakeBack(Ticket, Ticket),
+    UndoChange(Ticket, Ticket),
     /// Undo the change with that number, or the last one, whoever made it.
     UndoOfAnyone(Ticket, Option<u64>),
     /// Set the overhead budget.
@@ -255,7 +255,10 @@ impl AgentLink {
                     Ok(false) => {}
                     Err(ReceiverGone) => return false,
                 },
-                ConnectionRequest::Reload | ConnectionRequest::Cancel(_) | ConnectionRequest::Histogram(_) | ConnectionRequest::Callers(_) => {}
+                ConnectionRequest::Reload
+                | ConnectionRequest::Cancel(_)
+                | ConnectionRequest::Histogram(_)
+                | ConnectionRequest::Callers(_) => {}
                 // The lost session's holder is unknown by now.
                 ConnectionRequest::TakeControl => {}
                 ConnectionRequest::AllOff(ticket) => self.all_off(ticket),
@@ -265,14 +268,16 @@ impl AgentLink {
                         return false;
                     }
                 }
-                ConnectionRequest::Turn(DialChange { ticket, .. })
-                | ConnectionRequest::TakeBack(ticket, _)
+                ConnectionRequest::Change(DialChange { ticket, .. })
+                | ConnectionRequest::UndoChange(ticket, _)
                 | ConnectionRequest::Plan(ticket, _)
                 | ConnectionRequest::UndoOfAnyone(ticket, _) => {
                     let why = why.to_owned();
                     let update = match request {
                         ConnectionRequest::Plan(..) => ConnectionUpdate::Plan(ticket, Err(why)),
-                        ConnectionRequest::UndoOfAnyone(..) => ConnectionUpdate::Undone(ticket, Err(RefusedRequest { why, holder: None })),
+                        ConnectionRequest::UndoOfAnyone(..) => {
+                            ConnectionUpdate::Undone(ticket, Err(RefusedRequest { why, holder: None }))
+                        }
                         _ => ConnectionUpdate::Unanswered(ticket, why),
                     };
                     if self.report(vec![update]).is_err() {
@@ -365,7 +370,12 @@ impl AgentLink {
     }
 
     /// Processes the events that are there, waiting for the first one.
-    fn listen(&self, session: &mut Session, state: &mut SessionState, updates: &mut Vec<ConnectionUpdate>) -> Result<(), LinkError> {
+    fn listen(
+        &self,
+        session: &mut Session,
+        state: &mut SessionState,
+        updates: &mut Vec<ConnectionUpdate>,
+    ) -> Result<(), LinkError> {
         let mut deadline = state.next_due(Instant::now());
         if !updates.is_empty() {
             deadline = Some(Instant::now());
@@ -382,7 +392,9 @@ impl AgentLink {
                 Event::Methods { .. }
                 | Event::Rows { id: Some(_), .. }
                 | Event::Times { id: Some(_), .. } => {}
-                Event::Progress { id, done, total } => updates.extend(state.changes.progress(id, done, total)),
+                Event::Progress { id, done, total } => {
+                    updates.extend(state.changes.progress(id, done, total))
+                }
                 Event::Catalogue { .. } => self.loader.iter().for_each(Loader::reload),
                 event => {
                     rows += match &event {
@@ -413,8 +425,10 @@ impl AgentLink {
                 state.changes.expect_off(ticket);
                 self.all_off(ticket);
             }
-            ConnectionRequest::Turn(turn) => state.turn(turn, session)?,
-            ConnectionRequest::TakeBack(ticket, of) => updates.extend(state.take_back(ticket, of, session)?),
+            ConnectionRequest::Change(turn) => state.turn(turn, session)?,
+            ConnectionRequest::UndoChange(ticket, of) => {
+                updates.extend(state.take_back(ticket, of, session)?)
+            }
             ConnectionRequest::Plan(ticket, orders) => state.plan(ticket, orders, session)?,
             ConnectionRequest::Cancel(ticket) => state.changes.cancel(ticket, session)?,
             ConnectionRequest::UndoOfAnyone(ticket, change) => state.undo(ticket, change, session)?,

@@ -1,16 +1,16 @@
 //! Starts a program with the agent and follows it until its end.
 
-use super::update_sender::UpdateSender;
 use super::output_reader::OutputTail;
+use super::update_sender::UpdateSender;
 use crate::link::checkout;
-use crate::link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
-use crate::link::launch::{self, LaunchFiles, MarkEntry, LaunchOptions};
+use crate::link::launch::{self, LaunchFiles, LaunchOptions, MarkEntry};
 use crate::link::library;
 use crate::link::unmatched::unmatched;
+use crate::link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
 use crate::model::ids::Ticket;
 use crate::model::update::{LaunchUpdate, Update};
-use crate::text::words;
 use crate::signals::{self, Remainder};
+use crate::text::words;
 use redial_protocol::dialset::print_order;
 use redial_protocol::order::Order;
 use redial_protocol::process;
@@ -85,29 +85,38 @@ pub fn start(ticket: Ticket, spec: LaunchSpec, sender: UpdateSender) -> RunningP
     let (stop, stops) = channel();
     let report = move |launch| drop(sender.send(Update::Launch(ticket, launch)));
     let failed = report.clone();
-    let thread = std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &report) {
-        Ok((child, files, tail)) => {
-            let texts: Vec<String> = spec.orders.iter().map(print_order).collect();
-            let dials =
-                LaunchDials { texts: texts.clone(), orders: spec.orders, what: DIAL, children: spec.children };
-            let say = report.clone();
-            let early = UnmatchedMonitor::begin(dials, files.mark().to_owned(), move |text| {
-                say(LaunchUpdate::Unmatched { sentences: vec![text], ended: false });
-            });
-            let name = spec.program.to_string_lossy();
-            follow((&name, child), (&files, &texts, early), &tail, &stops, &report);
-        }
-        Err(why) => report(LaunchUpdate::Failed(why)),
-    });
+    let thread =
+        std::thread::Builder::new().name("launch".into()).spawn(move || match begin(&spec, &report) {
+            Ok((child, files, tail)) => {
+                let texts: Vec<String> = spec.orders.iter().map(print_order).collect();
+                let dials = LaunchDials {
+                    texts: texts.clone(),
+                    orders: spec.orders,
+                    what: DIAL,
+                    children: spec.children,
+                };
+                let say = report.clone();
+                let early = UnmatchedMonitor::begin(dials, files.mark().to_owned(), move |text| {
+                    say(LaunchUpdate::Unmatched { sentences: vec![text], ended: false });
+                });
+                let name = spec.program.to_string_lossy();
+                follow((&name, child), (&files, &texts, early), &tail, &stops, &report);
+            }
+            Err(why) => report(LaunchUpdate::Failed(why)),
+        });
     let thread =
         thread.map_err(|error| failed(LaunchUpdate::Failed(format!("cannot start a thread: {error}")))).ok();
     RunningProgram { stop, thread }
 }
 
-fn begin(spec: &LaunchSpec, report: &impl Fn(LaunchUpdate)) -> Result<(Child, LaunchFiles, OutputTail), String> {
+fn begin(
+    spec: &LaunchSpec,
+    report: &impl Fn(LaunchUpdate),
+) -> Result<(Child, LaunchFiles, OutputTail), String> {
     let agent = library::find_here().map_err(|error| error.to_string())?;
     library::check(&agent)?;
-    let wishes = LaunchOptions { orders: spec.orders.clone(), children: spec.children, ..LaunchOptions::default() };
+    let wishes =
+        LaunchOptions { orders: spec.orders.clone(), children: spec.children, ..LaunchOptions::default() };
     let files = LaunchFiles::create(&wishes)
         .map_err(|error| format!("the dial set cannot be written for the agent: {error}"))?;
     let launcher = process::own_key().map_err(|error| error.to_string())?;
@@ -124,7 +133,7 @@ fn begin(spec: &LaunchSpec, report: &impl Fn(LaunchUpdate)) -> Result<(Child, La
     if let Some(folder) = &spec.folder {
         command.current_dir(folder);
     }
-    signals::make_askable(&mut command);
+    signals::lead_process_group(&mut command);
     launch::prepare(&mut command, &agent, &wishes, launcher, &files);
     command.envs(spec.environment.iter().map(|(variable, value)| (variable, value)));
     let mut child = command.spawn().map_err(|error| match error.kind() {
@@ -159,7 +168,7 @@ fn follow(
     let mut reported_others = false;
     loop {
         // Check for the end first: then all earlier marks are certain to be read below.
-        let ended = match signals::left_of(&mut child) {
+        let ended = match signals::remainder_of(&mut child) {
             Ok(Remainder::Child) => Ok(None),
             Ok(Remainder::Nobody(status)) => Ok(Some(status)),
             // The stop request was also meant for its child processes; follow those from now on.
@@ -178,7 +187,9 @@ fn follow(
         for mark in marks.iter().skip(seen_marks) {
             report(match mark {
                 MarkEntry::Loaded(key) => LaunchUpdate::Loaded(*key),
-                MarkEntry::Inert(why) => LaunchUpdate::Notice(format!("the agent was loaded but is inactive: {why}")),
+                MarkEntry::Inert(why) => {
+                    LaunchUpdate::Notice(format!("the agent was loaded but is inactive: {why}"))
+                }
             });
         }
         seen_marks = seen_marks.max(marks.len());
@@ -186,7 +197,7 @@ fn follow(
         if has_ended {
             drop(early.take());
             if !dials.is_empty() {
-                let left = unmatched(dials, &marks, &launch::noted(&text));
+                let left = unmatched(dials, &marks, &launch::parse_notes(&text));
                 let sentences = left.iter().map(|one| one.sentence(DIAL)).collect();
                 report(LaunchUpdate::Unmatched { sentences, ended: true });
             }
@@ -197,7 +208,8 @@ fn follow(
         tail.take().into_iter().for_each(report);
         match ended {
             Ok(None) => {
-                let pause = if seen_marks == 0 && outlived.is_none() { CHECK_INTERVAL } else { SLOW_CHECK_INTERVAL };
+                let pause =
+                    if seen_marks == 0 && outlived.is_none() { CHECK_INTERVAL } else { SLOW_CHECK_INTERVAL };
                 match stops.recv_timeout(pause) {
                     Ok(stop) => {
                         asked = true;
@@ -210,8 +222,7 @@ fn follow(
             }
             Ok(Some(status)) => {
                 if seen_marks == 0 {
-                    let text =
-                        "the program never loaded the agent: it is not a .NET program, or its runtime ignores profilers";
+                    let text = "the program never loaded the agent: it is not a .NET program, or its runtime ignores profilers";
                     report(LaunchUpdate::Notice(text.to_owned()));
                 }
                 report(LaunchUpdate::Ended { how: how(status) });
@@ -241,7 +252,7 @@ fn by_signal(code: i32) -> &'static str {
 /// Stops a child that has not been seen to end; returns the update to send.
 fn stopped(name: &str, child: &mut Child, stop: StopSignal) -> LaunchUpdate {
     let done = match stop {
-        StopSignal::Ask => signals::ask_to_end(child),
+        StopSignal::Ask => signals::terminate(child),
         StopSignal::Kill => signals::kill(child),
     };
     match done {

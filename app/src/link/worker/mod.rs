@@ -14,34 +14,34 @@
 //! This module must not know the display, nor keep its reports.
 #![forbid(unsafe_code)]
 
-mod status_filter;
+mod active_changes;
+mod catalogue_loader;
 mod connection_thread;
-mod request_chunks;
 mod error_text;
 mod launcher;
-mod catalogue_loader;
-mod update_sender;
-mod update_batches;
-mod process_scanner;
-mod silence_monitor;
 mod output_reader;
+mod process_scanner;
+mod request_chunks;
 mod session_state;
-mod active_changes;
+mod silence_monitor;
+mod status_filter;
+mod update_batches;
+mod update_sender;
 
-use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::changes::DialChange;
+use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::update::Update;
 use connection_thread::ConnectionRequest;
-pub use request_chunks::fit_one as fit_one_request;
 pub use launcher::{LaunchSpec, StopSignal};
-use update_sender::UpdateSender;
-pub use update_batches::of as in_parts;
-pub use update_sender::Wake;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
+pub use request_chunks::fit_one as fit_one_request;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Receiver;
+pub use update_batches::of as in_parts;
+use update_sender::UpdateSender;
+pub use update_sender::Wake;
 
 /// A request to the worker.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub enum WorkerCommand {
     /// Retry a lost connection now.
     Retry(ConnectionId),
     /// Make a change; its dials are held.
-    Turn(DialChange),
+    Change(DialChange),
     /// Turn off every dial of a process, whoever set it.
     AllOff(ConnectionId, Ticket),
     /// Ask for a plan of these orders.
@@ -69,7 +69,7 @@ pub enum WorkerCommand {
     Cancel(ConnectionId, Ticket),
     /// Take back an earlier change of this program, whatever followed it: the new ticket, and the earlier
     /// change's ticket.
-    TakeBack(ConnectionId, Ticket, Ticket),
+    UndoChange(ConnectionId, Ticket, Ticket),
     /// Undo the change with that number, or the last one, whoever made it.
     UndoOfAnyone(ConnectionId, Ticket, Option<u64>),
     /// Set the overhead budget.
@@ -114,28 +114,41 @@ impl Worker {
     pub fn send(&mut self, command: WorkerCommand) {
         match command {
             WorkerCommand::Connect { connection, process } => {
-                let agent = connection_thread::ConnectionThread::start(connection, process, self.sender.clone());
+                let agent =
+                    connection_thread::ConnectionThread::start(connection, process, self.sender.clone());
                 self.agents.insert(connection, agent);
             }
             WorkerCommand::Disconnect(connection) => drop(self.agents.remove(&connection)),
             WorkerCommand::Attach(connection) => self.request(connection, ConnectionRequest::Attach),
             WorkerCommand::Retry(connection) => self.request(connection, ConnectionRequest::Retry),
-            WorkerCommand::Turn(turn) => self.request(turn.connection, ConnectionRequest::Turn(turn)),
-            WorkerCommand::AllOff(connection, ticket) => self.request(connection, ConnectionRequest::AllOff(ticket)),
+            WorkerCommand::Change(turn) => self.request(turn.connection, ConnectionRequest::Change(turn)),
+            WorkerCommand::AllOff(connection, ticket) => {
+                self.request(connection, ConnectionRequest::AllOff(ticket))
+            }
             WorkerCommand::Plan(connection, ticket, orders) => {
                 self.request(connection, ConnectionRequest::Plan(ticket, orders))
             }
-            WorkerCommand::Cancel(connection, ticket) => self.request(connection, ConnectionRequest::Cancel(ticket)),
-            WorkerCommand::TakeBack(connection, ticket, of) => {
-                self.request(connection, ConnectionRequest::TakeBack(ticket, of))
+            WorkerCommand::Cancel(connection, ticket) => {
+                self.request(connection, ConnectionRequest::Cancel(ticket))
+            }
+            WorkerCommand::UndoChange(connection, ticket, of) => {
+                self.request(connection, ConnectionRequest::UndoChange(ticket, of))
             }
             WorkerCommand::UndoOfAnyone(connection, ticket, change) => {
                 self.request(connection, ConnectionRequest::UndoOfAnyone(ticket, change))
             }
-            WorkerCommand::SetBudget(connection, limit) => self.request(connection, ConnectionRequest::SetBudget(limit)),
-            WorkerCommand::TakeControl(connection) => self.request(connection, ConnectionRequest::TakeControl),
-            WorkerCommand::Histogram(connection, row) => self.request(connection, ConnectionRequest::Histogram(row)),
-            WorkerCommand::Callers(connection, row) => self.request(connection, ConnectionRequest::Callers(row)),
+            WorkerCommand::SetBudget(connection, limit) => {
+                self.request(connection, ConnectionRequest::SetBudget(limit))
+            }
+            WorkerCommand::TakeControl(connection) => {
+                self.request(connection, ConnectionRequest::TakeControl)
+            }
+            WorkerCommand::Histogram(connection, row) => {
+                self.request(connection, ConnectionRequest::Histogram(row))
+            }
+            WorkerCommand::Callers(connection, row) => {
+                self.request(connection, ConnectionRequest::Callers(row))
+            }
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),
             WorkerCommand::Launch(ticket, spec) => {

@@ -3,7 +3,7 @@
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_ORDERS};
 use redial_protocol::message::WireCommand;
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::report::DialReport;
 use std::collections::VecDeque;
 
@@ -123,7 +123,8 @@ mod tests {
     fn off_in_one_domain_is_limited_and_kept() {
         let off = Order { domain: Some("Second".into()), ..order("Shop!*".into(), Level::Off) };
         let mut requests = requests(vec![order("Shop!*".into(), Level::Off), off], false, false);
-        let Some(WireCommand::RequestReJit { orders, lifetime: Lifetime::Kept, .. }) = requests.pop_front() else {
+        let Some(WireCommand::RequestReJit { orders, lifetime: Lifetime::Kept, .. }) = requests.pop_front()
+        else {
             panic!("an order for a domain needs more than its pattern");
         };
         assert!(requests.is_empty());

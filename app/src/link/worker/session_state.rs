@@ -1,19 +1,19 @@
 //! The state of a session: outstanding requests by id, the meaning of their answers, and reports to withhold.
 
-use super::status_filter::StatusFilter;
+use super::active_changes::{ActiveChanges, REPLY_PATIENCE};
 use super::error_text;
 use super::silence_monitor::{self, SilenceMonitor};
-use super::active_changes::{REPLY_PATIENCE, ActiveChanges};
+use super::status_filter::StatusFilter;
 use crate::link::discover::user_name;
 use crate::link::error::LinkError;
 use crate::link::session::Session;
-use crate::model::ids::Ticket;
 use crate::model::changes::DialChange;
+use crate::model::ids::Ticket;
 use crate::model::update::{ConnectionUpdate, UndoneChange};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{AuditEntry, WireCommand, Event, Reply};
-use redial_protocol::order::{Order, Lifetime};
+use redial_protocol::message::{AuditEntry, Event, Reply, WireCommand};
+use redial_protocol::order::{Lifetime, Order};
 use std::time::{Duration, Instant};
 
 /// Milliseconds between counter snapshots.
@@ -43,7 +43,7 @@ pub struct SessionState {
 /// A request about a visible row.
 enum RowRequest {
     Histogram(RowId),
-    KeptCalls(RowId),
+    SlowestCalls(RowId),
     Callers(RowId),
 }
 
@@ -55,15 +55,21 @@ impl RowRequest {
             (RowRequest::Histogram(row), Reply::Histogram(histogram)) if histogram.times.row == row => {
                 ConnectionUpdate::Histogram(row, Ok(Box::new(histogram)))
             }
-            (RowRequest::KeptCalls(row), Reply::SlowestCalls(mut kept)) if kept.iter().all(|one| one.row == row) => {
-                ConnectionUpdate::KeptCalls(row, kept.pop().map(Box::new))
+            (RowRequest::SlowestCalls(row), Reply::SlowestCalls(mut kept))
+                if kept.iter().all(|one| one.row == row) =>
+            {
+                ConnectionUpdate::SlowestCalls(row, kept.pop().map(Box::new))
             }
-            (RowRequest::KeptCalls(row), Reply::Refused(_)) => ConnectionUpdate::KeptCalls(row, None),
+            (RowRequest::SlowestCalls(row), Reply::Refused(_)) => ConnectionUpdate::SlowestCalls(row, None),
             (RowRequest::Callers(row), Reply::Callers(callers)) if callers.row == row => {
                 ConnectionUpdate::Callers(row, Ok(Box::new(callers)))
             }
-            (RowRequest::Histogram(row), Reply::Refused(refusal)) => ConnectionUpdate::Histogram(row, Err(why(refusal))),
-            (RowRequest::Callers(row), Reply::Refused(refusal)) => ConnectionUpdate::Callers(row, Err(why(refusal))),
+            (RowRequest::Histogram(row), Reply::Refused(refusal)) => {
+                ConnectionUpdate::Histogram(row, Err(why(refusal)))
+            }
+            (RowRequest::Callers(row), Reply::Refused(refusal)) => {
+                ConnectionUpdate::Callers(row, Err(why(refusal)))
+            }
             _ => return None,
         })
     }
@@ -118,8 +124,13 @@ impl SessionState {
     /// Returns an error if the agent has been silent for too long. It gets more time while its ReJIT thread
     /// has work to do, because that may hold locks.
     pub fn silent(&self, pid: u32, now: Instant) -> Result<(), LinkError> {
-        let only_lists = self.changes.is_empty() && self.asked.iter().all(|(_, it)| *it == PendingRequest::Orders);
-        silence_monitor::end(pid, self.silent_for(now), if only_lists { silence_monitor::PATIENCE } else { REPLY_PATIENCE })
+        let only_lists =
+            self.changes.is_empty() && self.asked.iter().all(|(_, it)| *it == PendingRequest::Orders);
+        silence_monitor::end(
+            pid,
+            self.silent_for(now),
+            if only_lists { silence_monitor::PATIENCE } else { REPLY_PATIENCE },
+        )
     }
 
     /// Reports once that a silent process is stopped, and once that it runs again.
@@ -166,7 +177,10 @@ impl SessionState {
         orders: Vec<Order>,
         session: &mut Session,
     ) -> Result<(), LinkError> {
-        self.asked.push((session.send(WireCommand::Plan { orders, lifetime: Lifetime::Held })?, PendingRequest::Plan(ticket)));
+        self.asked.push((
+            session.send(WireCommand::Plan { orders, lifetime: Lifetime::Held })?,
+            PendingRequest::Plan(ticket),
+        ));
         Ok(())
     }
 
@@ -186,7 +200,8 @@ impl SessionState {
 
     /// Sets the overhead budget. The agent sends the new budget to all subscribers.
     pub fn set_budget(&mut self, limit: Option<Share>, session: &mut Session) -> Result<(), LinkError> {
-        self.asked.push((session.send(WireCommand::SetBudget { limit, take: false })?, PendingRequest::Budget));
+        self.asked
+            .push((session.send(WireCommand::SetBudget { limit, take: false })?, PendingRequest::Budget));
         Ok(())
     }
 
@@ -204,7 +219,8 @@ impl SessionState {
         self.row_requests.push((session.send(WireCommand::Histogram { row })?, RowRequest::Histogram(row)));
         // The kept calls change only when calls end, and then the histogram changes too.
         let rows = vec![row];
-        self.row_requests.push((session.send(WireCommand::SlowestCalls { rows })?, RowRequest::KeptCalls(row)));
+        self.row_requests
+            .push((session.send(WireCommand::SlowestCalls { rows })?, RowRequest::SlowestCalls(row)));
         Ok(())
     }
 
@@ -214,17 +230,26 @@ impl SessionState {
         Ok(())
     }
 
-    fn answered(&mut self, asked: PendingRequest, reply: Reply, session: &Session) -> Result<Option<ConnectionUpdate>, LinkError> {
+    fn answered(
+        &mut self,
+        asked: PendingRequest,
+        reply: Reply,
+        session: &Session,
+    ) -> Result<Option<ConnectionUpdate>, LinkError> {
         if matches!(asked, PendingRequest::Undo(_) | PendingRequest::Control) {
             self.want_status(Instant::now());
         }
         Ok(Some(match (asked, reply) {
-            (PendingRequest::Plan(ticket), Reply::Plan(plan)) => ConnectionUpdate::Plan(ticket, Ok(Box::new(plan))),
+            (PendingRequest::Plan(ticket), Reply::Plan(plan)) => {
+                ConnectionUpdate::Plan(ticket, Ok(Box::new(plan)))
+            }
             (PendingRequest::Undo(ticket), Reply::Undone { entry, report }) => {
                 let entry = AuditEntry { user: user_name(&entry.user), ..entry };
                 ConnectionUpdate::Undone(ticket, Ok(Box::new(UndoneChange { what: entry, report })))
             }
-            (PendingRequest::Control, Reply::Dialled(_)) => ConnectionUpdate::Notice("this window took control".to_owned()),
+            (PendingRequest::Control, Reply::Dialled(_)) => {
+                ConnectionUpdate::Notice("this window took control".to_owned())
+            }
             (PendingRequest::Budget, Reply::Budget(budget)) => ConnectionUpdate::Event(Event::Budget(budget)),
             (PendingRequest::Orders, Reply::Orders { orders, undoable }) => {
                 return Ok(self.filter.orders(error_text::orders(orders), undoable));
@@ -235,10 +260,13 @@ impl SessionState {
                     PendingRequest::Plan(ticket) => ConnectionUpdate::Plan(ticket, Err(refused.why)),
                     PendingRequest::Undo(ticket) => ConnectionUpdate::Undone(ticket, Err(refused)),
                     PendingRequest::Budget => ConnectionUpdate::BudgetRefused(refused),
-                    PendingRequest::Control => ConnectionUpdate::Notice(format!("control was not taken: {}", refused.why)),
-                    PendingRequest::Orders => {
-                        ConnectionUpdate::Notice(format!("the standing orders cannot be listed: {}", refused.why))
+                    PendingRequest::Control => {
+                        ConnectionUpdate::Notice(format!("control was not taken: {}", refused.why))
                     }
+                    PendingRequest::Orders => ConnectionUpdate::Notice(format!(
+                        "the standing orders cannot be listed: {}",
+                        refused.why
+                    )),
                 }
             }
             _ => return Err(session.wrong_reply()),
@@ -274,7 +302,8 @@ impl SessionState {
                 updates.extend(update);
             }
         } else if let Some(at) = self.row_requests.iter().position(|(of, _)| *of == id) {
-            updates.push(self.row_requests.remove(at).1.answered(reply).ok_or_else(|| session.wrong_reply())?);
+            updates
+                .push(self.row_requests.remove(at).1.answered(reply).ok_or_else(|| session.wrong_reply())?);
         } else if let Some(at) = self.asked.iter().position(|(of, _)| *of == id) {
             let (_, asked) = self.asked.remove(at);
             updates.extend(self.answered(asked, reply, session)?);
@@ -324,7 +353,8 @@ mod tests {
         assert!(state.silent(7, at(16)).is_ok(), "a plan may take long");
         state.asked.clear();
         let orders = vec![Order::new("A.B", redial_protocol::level::Level::Count)];
-        let turn = DialChange { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
+        let turn =
+            DialChange { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
         state.changes.change(turn, &mut Nobody).expect("sent");
         assert!(state.silent(7, at(16)).is_ok(), "a change may take long");
         assert!(state.silent(7, at(46)).is_err(), "not for ever");

@@ -102,7 +102,10 @@ mod tests {
 
     fn counters(t_ms: u64, calls: &[u64]) -> ConnectionUpdate {
         let rows = (0..calls.len() as u32).map(RowId).collect();
-        ConnectionUpdate::Event(Event::Counters { delta: CounterDelta { t_ms, rows, calls: calls.to_vec() }, dropped: 0 })
+        ConnectionUpdate::Event(Event::Counters {
+            delta: CounterDelta { t_ms, rows, calls: calls.to_vec() },
+            dropped: 0,
+        })
     }
 
     fn times(updates: &[ConnectionUpdate]) -> Vec<u64> {

@@ -100,7 +100,8 @@ mod tests {
     #[test]
     fn requests_orders_twice_and_reports_them_once() {
         let mut filter = StatusFilter::default();
-        let wanted = [true, false, false, true, true, false].map(|has_changed| filter.wants_orders(has_changed));
+        let wanted =
+            [true, false, false, true, true, false].map(|has_changed| filter.wants_orders(has_changed));
         assert_eq!(wanted, [true, true, false, true, true, true]);
         assert!(filter.orders(Vec::new(), 0).is_some(), "an empty list is reported once");
         assert!(filter.orders(Vec::new(), 0).is_none());

@@ -42,7 +42,11 @@ impl UpdateSender {
     }
 
     /// Sends a connection's updates, if there are any.
-    pub fn report(&self, connection: ConnectionId, updates: Vec<ConnectionUpdate>) -> Result<(), ReceiverGone> {
+    pub fn report(
+        &self,
+        connection: ConnectionId,
+        updates: Vec<ConnectionUpdate>,
+    ) -> Result<(), ReceiverGone> {
         if updates.is_empty() { Ok(()) } else { self.send(Update::Connection(connection, updates)) }
     }
 }

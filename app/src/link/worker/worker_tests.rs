@@ -1,7 +1,6 @@
 //! Tests connections against a scripted agent: lost, restored, refused, too late.
 
 use super::*;
-use std::sync::Arc;
 use crate::link::test_agent::{AgentEnd, facts, serve_many};
 use crate::model::catalogue::builder::tests::{module, page};
 use crate::model::connection::Status;
@@ -10,10 +9,11 @@ use crate::model::log::LogKind;
 use crate::model::update::{Now, Retry};
 use crate::model::{Model, method_set::MethodSet};
 use redial_protocol::level::Level;
-use redial_protocol::message::{AgentStatus, WireCommand as Wire, Event, Holder, Refusal, Reply};
+use redial_protocol::message::{AgentStatus, Event, Holder, Refusal, Reply, WireCommand as Wire};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::process;
 use redial_protocol::report::DialReport;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -99,21 +99,21 @@ fn status() -> AgentStatus {
     }
 }
 
-struct Window {
+struct FakeWindow {
     model: Model,
     updates: Receiver<Update>,
     agent: Option<connection_thread::ConnectionThread>,
     began: Instant,
 }
 
-impl Window {
-    fn open(pid: u32) -> Window {
+impl FakeWindow {
+    fn open(pid: u32) -> FakeWindow {
         let (sender, updates) = UpdateSender::new(Arc::new(|| {}));
         let mut model = Model::default();
         let process = ProcessKey { pid, start: process::own_key().expect("own key").start };
         let (id, _) = model.open(process, "test");
         let agent = Some(connection_thread::ConnectionThread::start(id, process, sender));
-        Window { model, updates, agent, began: Instant::now() }
+        FakeWindow { model, updates, agent, began: Instant::now() }
     }
 
     fn now(&self) -> Now {
@@ -137,7 +137,8 @@ impl Window {
     fn until_live(&mut self) {
         self.until("the catalogue", |model| {
             let connection = model.current_process()?;
-            (connection.session.status == Status::Live && connection.table.catalogue.is_complete()).then_some(())
+            (connection.session.status == Status::Live && connection.table.catalogue.is_complete())
+                .then_some(())
         });
     }
 
@@ -146,8 +147,8 @@ impl Window {
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
         let turn =
-            connection.turn(&connection.table.reaching(set), Level::Count, take, log, now).expect("possible");
-        self.request(ConnectionRequest::Turn(turn));
+            connection.turn(&connection.table.targets_for(set), Level::Count, take, log, now).expect("possible");
+        self.request(ConnectionRequest::Change(turn));
     }
 
     fn request(&self, request: ConnectionRequest) {
@@ -167,7 +168,7 @@ fn reconnects_without_loading_the_catalogue_again() {
         // Closes the connection at the first change.
         |_, end| answer(end, &seen, |command| turns(command) && count(&seen, turns) == 1),
         |pid| {
-            let mut window = Window::open(pid);
+            let mut window = FakeWindow::open(pid);
             window.until_live();
             let loaded = |command: &Wire| matches!(command, Wire::Methods { .. });
             assert_eq!(count(&seen, loaded), 1);
@@ -187,10 +188,15 @@ fn reconnects_without_loading_the_catalogue_again() {
                     .newest(LogKind::NoAnswer)
                     .is_some_and(|entry| entry.text.contains("not answered"))
             );
-            window.until("the reconnection", |model| (model.current_process()?.session.status == Status::Live).then_some(()));
+            window.until("the reconnection", |model| {
+                (model.current_process()?.session.status == Status::Live).then_some(())
+            });
             window.turn(&MethodSet::one(MethodIx(1)), true);
             window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
-            assert_eq!(window.model.current_process().map(|connection| connection.table.catalogue.len()), Some(2));
+            assert_eq!(
+                window.model.current_process().map(|connection| connection.table.catalogue.len()),
+                Some(2)
+            );
             window.agent = None;
         },
     );
@@ -202,10 +208,11 @@ fn a_turn_is_refused_until_control_is_taken() {
     serve_many(
         |_, end| answer(end, &seen, |_| false),
         |pid| {
-            let mut window = Window::open(pid);
+            let mut window = FakeWindow::open(pid);
             window.until_live();
             window.turn(&MethodSet::one(MethodIx(0)), false);
-            let holder = window.until("a refusal", |model| model.current_process()?.last_refusal()?.1.holder.clone());
+            let holder =
+                window.until("a refusal", |model| model.current_process()?.last_refusal()?.1.holder.clone());
             assert_eq!((holder.pid, holder.program.as_str()), (9, "redial dial"));
             window.turn(&MethodSet::one(MethodIx(0)), true);
             window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
@@ -245,15 +252,15 @@ fn all_off_works_while_the_session_hangs() {
             _ => answer(end, &seen, |_| false),
         },
         |pid| {
-            let mut window = Window::open(pid);
+            let mut window = FakeWindow::open(pid);
             window.until_live();
             window.turn(&MethodSet::one(MethodIx(0)), true);
             let now = window.now();
             let Model { connections, log, .. } = &mut window.model;
             let ticket = connections.values_mut().next().expect("one connection").all_off(log, now);
             window.request(ConnectionRequest::AllOff(ticket));
-            let said =
-                window.until("the end of all off", |model| Some(model.log.newest(LogKind::AllOff)?.text.clone()));
+            let said = window
+                .until("the end of all off", |model| Some(model.log.newest(LogKind::AllOff)?.text.clone()));
             assert!(said.starts_with("all off: every dial is off in "), "{said}");
             assert!(said.ends_with("), 2 reverted to the original IL"), "{said}");
             drop(release);
@@ -272,7 +279,9 @@ fn another_process_with_that_pid_has_ended() {
     while !matches!(model.current_process().map(|one| &one.session.status), Some(Status::Lost { .. })) {
         model.apply(updates.recv_timeout(PATIENCE).expect("an update"), Now::default());
     }
-    let Some(Status::Lost { why, retry: Retry::Never, .. }) = model.current_process().map(|one| &one.session.status) else {
+    let Some(Status::Lost { why, retry: Retry::Never, .. }) =
+        model.current_process().map(|one| &one.session.status)
+    else {
         panic!("{:?}", model.current_process().map(|one| &one.session.status))
     };
     assert!(why.contains("has ended"), "{why}");
@@ -285,7 +294,7 @@ fn releases_control_when_all_is_off() {
     serve_many(
         |_, end| answer_with_dials(end, &seen, Some(&held), |_| false),
         |pid| {
-            let mut window = Window::open(pid);
+            let mut window = FakeWindow::open(pid);
             window.until_live();
             window.turn(&MethodSet::one(MethodIx(0)), true);
             window.until("a status with one held dial", |model| {

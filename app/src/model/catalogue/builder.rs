@@ -100,7 +100,8 @@ impl Builder {
         let mut without = page.bodyless().ok_or(TornPage)?.into_iter().peekable();
         for index in 0..page.token.len() {
             let bodyless = without.next_if(|(of, _)| *of as usize == index).map(|(_, reason)| reason);
-            let key = *page.module.get(index).and_then(|at| page.modules.get(*at as usize)).ok_or(TornPage)?;
+            let key =
+                *page.module.get(index).and_then(|at| page.modules.get(*at as usize)).ok_or(TornPage)?;
             let token = *page.token.get(index).ok_or(TornPage)?;
             let type_index = *page.type_index.get(index).ok_or(TornPage)?;
             let type_name = page.type_names.get(type_index as usize).ok_or(TornPage)?;

@@ -2,23 +2,23 @@
 //! range of the next, so that a group is two numbers. All text is in arenas. Unloaded modules are only marked
 //! until there are many of them; then `forget` removes them.
 
-mod module_import;
 pub mod arena;
 pub mod bit_set;
 mod bodies;
 mod bodyless;
 pub mod builder;
+mod compaction;
 pub mod copies;
-mod substring_search;
-pub mod module_removal;
 pub mod framework;
 mod full_name;
-mod type_order;
+mod module_import;
+pub mod module_removal;
 pub mod search;
-mod compaction;
+mod substring_search;
 pub mod synthetic;
 mod text_ranges;
 mod texts;
+mod type_order;
 pub mod union;
 
 use super::ids::{EVERY_DOMAIN, MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};

@@ -161,7 +161,10 @@ mod tests {
         built.module.mvid = "another".to_owned();
         assert!(one.append(modules[0].clone()) && other.append(built));
         let key = |module_id| ModuleKey { module_id, generation: 1 };
-        assert!(all.import_module(&one, ModuleIx(0), key(1), 1) && all.import_module(&other, ModuleIx(0), key(2), 2));
+        assert!(
+            all.import_module(&one, ModuleIx(0), key(1), 1)
+                && all.import_module(&other, ModuleIx(0), key(2), 2)
+        );
         assert_eq!(all.names.len(), 2 * one.names.len());
         let name = |of: &Catalogue, method| of.full_name(MethodIx(method)).text;
         let count = one.len() as u32;

@@ -143,7 +143,10 @@ impl Catalogue {
     }
 
     /// Compacts every column.
-    fn compact(&mut self, Compactions { namespaces, types, methods, type_texts, names, signatures }: &Compactions) {
+    fn compact(
+        &mut self,
+        Compactions { namespaces, types, methods, type_texts, names, signatures }: &Compactions,
+    ) {
         namespaces.compact_each(&mut self.namespaces);
         types.compact_each(&mut self.types);
         self.type_text.compact(type_texts);
@@ -154,7 +157,7 @@ impl Catalogue {
         }
         self.bodyless.compact(methods);
         let order = types.renumbered(&self.order);
-        self.put_in_order(order);
+        self.order_types(order);
     }
 
     /// Adjusts the references in a module's columns after it moved from `was` to `is`.

@@ -9,11 +9,11 @@ impl Catalogue {
     pub fn complete(&mut self, order: NameOrder) {
         self.complete = true;
         self.modules_changed();
-        self.put_in_order(order.types);
+        self.order_types(order.types);
     }
 
     /// Sets the order of types; missing ones follow at the end.
-    pub(super) fn put_in_order(&mut self, mut types: Vec<u32>) {
+    pub(super) fn order_types(&mut self, mut types: Vec<u32>) {
         let mut places = vec![u32::MAX; self.types.len()];
         for (place, index) in types.iter().enumerate() {
             match places.get_mut(*index as usize) {

@@ -1,10 +1,10 @@
 //! The cost budget: its last step, the log lines about it, and its undo.
 
 use super::Connection;
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::update::Now;
 use crate::text::budget;
-use redial_protocol::cost::{CostBudget, BudgetStep};
+use redial_protocol::cost::{BudgetStep, CostBudget};
 
 impl Connection {
     /// Takes in that the budget was set or acted. Steps from before this connection are in the audit only.

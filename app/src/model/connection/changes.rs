@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::model::changes::{DialChange, UndoRequest};
 use crate::model::ids::Ticket;
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::method_table::Targets;
 use crate::model::orders;
 use crate::model::update::Now;
@@ -12,16 +12,16 @@ use redial_protocol::order::Order;
 
 /// The request of an undo or a redo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum UndoStep {
     /// Undoes a change.
-    TakeBack {
+    UndoChange {
         /// The ticket of the answer.
         ticket: Ticket,
         /// The change.
         of: Ticket,
     },
     /// Makes a change again.
-    Turn(DialChange),
+    Change(DialChange),
     /// Turns everything off again.
     AllOff(Ticket),
 }
@@ -58,7 +58,7 @@ impl Connection {
         self.table.check(&targets.methods, level, self.obstacle(), self.offered())?;
         let wish = (level, targets.methods.clone());
         let bodyless = self.table.off_and_bodyless();
-        let orders = orders::orders(&self.table.catalogue, &[wish], targets.reach, bodyless)?;
+        let orders = orders::orders(&self.table.catalogue, &[wish], targets.scope, bodyless)?;
         Ok(orders::with_options(orders, targets.options_at(level)))
     }
 
@@ -79,7 +79,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence; it is in the log already.
-    pub fn undo(&mut self, redo: bool, log: &mut Log, now: Now) -> Result<Step, String> {
+    pub fn undo(&mut self, redo: bool, log: &mut Log, now: Now) -> Result<UndoStep, String> {
         let verb = if redo { "redo" } else { "undo" };
         let Some(made) = self.table.changes.last_made(redo) else {
             let why = self.obstacle().map_or(format!("there is nothing to {verb}"), str::to_owned);
@@ -92,7 +92,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence; it is in the log already.
-    pub fn undo_of(&mut self, made: Ticket, redo: bool, log: &mut Log, now: Now) -> Result<Step, String> {
+    pub fn undo_of(&mut self, made: Ticket, redo: bool, log: &mut Log, now: Now) -> Result<UndoStep, String> {
         let verb = if redo { "redo" } else { "undo" };
         if let Some(obstacle) = self.obstacle().map(str::to_owned) {
             return self.log_refusal(verb, Err(obstacle), log, now);
@@ -101,18 +101,18 @@ impl Connection {
         let Some(undo) = self.table.changes.begin_undo_of(made, ticket, redo, now) else {
             return self.log_refusal(verb, Err(format!("there is nothing to {verb}")), log, now);
         };
-        let UndoRequest { words, wishes, reach, made, all_off, options } = undo;
+        let UndoRequest { words, wishes, scope, made, all_off, options } = undo;
         let step = match (redo, all_off) {
             // The agent knows which orders stood before, with their lifetimes, deadlines and owners.
-            (false, _) => Ok(Step::TakeBack { ticket, of: made }),
-            (true, true) => Ok(Step::AllOff(ticket)),
+            (false, _) => Ok(UndoStep::UndoChange { ticket, of: made }),
+            (true, true) => Ok(UndoStep::AllOff(ticket)),
             (true, false) => {
                 let bodyless = self.table.off_and_bodyless();
-                let orders = orders::orders(&self.table.catalogue, &wishes, reach, bodyless);
+                let orders = orders::orders(&self.table.catalogue, &wishes, scope, bodyless);
                 let (connection, take, later) = (self.id, false, false);
                 orders.map(|orders| {
                     let orders = orders::with_options(orders, options);
-                    Step::Turn(DialChange { connection, ticket, orders, take, later })
+                    UndoStep::Change(DialChange { connection, ticket, orders, take, later })
                 })
             }
         };

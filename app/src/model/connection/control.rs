@@ -1,7 +1,7 @@
 //! Control over the agent's dials: its holder, and the log lines when it changes hands.
 
 use super::{Connection, Status};
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::update::Now;
 use redial_protocol::message::Holder;
 

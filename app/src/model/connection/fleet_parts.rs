@@ -1,6 +1,6 @@
 //! Changes that are parts of one change of a fleet. The fleet logs them, not each process.
 
-use super::{Connection, Step};
+use super::{Connection, UndoStep};
 use crate::model::changes::DialChange;
 use crate::model::ids::Ticket;
 use crate::model::log::Log;
@@ -45,13 +45,19 @@ impl Connection {
     pub fn turn_later(&mut self, orders: Vec<Order>, words: &str, now: Now) -> DialChange {
         let ticket = self.next_ticket();
         let table = &mut self.table;
-        table.changes.begin((ticket, words.to_owned()), Vec::new(), ChangeScope::Everywhere, &table.live, now);
+        table.changes.begin(
+            (ticket, words.to_owned()),
+            Vec::new(),
+            ChangeScope::Everywhere,
+            &table.live,
+            now,
+        );
         self.requests.fleet_parts.insert(ticket, Outcome::Waiting);
         DialChange { connection: self.id, ticket, orders, take: false, later: true }
     }
 
     /// Undoes a part, or makes it again. None if that has been done already in this process alone.
-    pub fn undo_part(&mut self, of: Ticket, redo: bool, now: Now) -> Option<Result<(Ticket, Step), String>> {
+    pub fn undo_part(&mut self, of: Ticket, redo: bool, now: Now) -> Option<Result<(Ticket, UndoStep), String>> {
         let changes = &self.table.changes;
         let is_possible = if redo { changes.can_redo(of) } else { changes.can_undo(of) };
         if !is_possible {
@@ -60,8 +66,8 @@ impl Connection {
         let step = self.undo_of(of, redo, &mut Log::default(), now);
         Some(step.map(|step| {
             let ticket = match &step {
-                Step::TakeBack { ticket, .. } | Step::AllOff(ticket) => *ticket,
-                Step::Turn(turn) => turn.ticket,
+                UndoStep::UndoChange { ticket, .. } | UndoStep::AllOff(ticket) => *ticket,
+                UndoStep::Change(turn) => turn.ticket,
             };
             self.requests.fleet_parts.insert(ticket, Outcome::Waiting);
             (ticket, step)

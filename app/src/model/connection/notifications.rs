@@ -4,8 +4,8 @@ use super::audit::entries_by_others;
 use super::transition_log::Transitions;
 use super::{Connection, Orders, Outcome, Status};
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::log::{LogKind, Log, ProcessName};
-use crate::model::update::{CataloguePart, Now, RefusedRequest, Retry, ConnectionUpdate, UndoneChange};
+use crate::model::log::{Log, LogKind, ProcessName};
+use crate::model::update::{CataloguePart, ConnectionUpdate, Now, RefusedRequest, Retry, UndoneChange};
 use crate::text::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
@@ -26,7 +26,8 @@ impl Connection {
             self.transitions.defer(transitions.keep_bad());
         }
         let (prefix, about) = (self.log_prefix(), self.about());
-        let line = |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
+        let line =
+            |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
         self.transitions.log(transitions, &self.table.live, now.mono, line);
         self.session.count_updates(self.table.live.updates() - updates, now);
     }
@@ -34,7 +35,8 @@ impl Connection {
     /// Logs a summary of the transitions that were too many to log singly, once a second.
     pub fn summarize_transitions(&mut self, log: &mut Log, now: Now) {
         let (prefix, about) = (self.log_prefix(), self.about());
-        let line = |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
+        let line =
+            |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
         self.transitions.summarize(&self.table.live, now.mono, line);
     }
 
@@ -64,12 +66,16 @@ impl Connection {
             ConnectionUpdate::Dialled(ticket, Err(refused)) => self.change_refused(ticket, refused, log, now),
             ConnectionUpdate::Unanswered(ticket, why) => self.change_unanswered(ticket, why, log, now),
             ConnectionUpdate::Forgotten(ticket) => self.change_forgotten(ticket, log, now),
-            ConnectionUpdate::Progress(ticket, done, total) => self.table.changes.progressed(ticket, done, total),
+            ConnectionUpdate::Progress(ticket, done, total) => {
+                self.table.changes.progressed(ticket, done, total)
+            }
             ConnectionUpdate::Plan(ticket, plan) => self.requests.plan = Some((ticket, plan)),
             ConnectionUpdate::Histogram(row, answer) => self.histograms.take(row, answer),
-            ConnectionUpdate::KeptCalls(row, kept) => self.histograms.take_calls(row, kept),
+            ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
-            ConnectionUpdate::Orders(standing, undoable) => self.orders = Some(Orders { standing, undoable, at: now }),
+            ConnectionUpdate::Orders(standing, undoable) => {
+                self.orders = Some(Orders { standing, undoable, at: now })
+            }
             ConnectionUpdate::Undone(_, Ok(undone)) => {
                 let UndoneChange { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };

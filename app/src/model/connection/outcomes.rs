@@ -2,10 +2,10 @@
 
 use super::{Connection, Outcome};
 use crate::model::changes::PendingChange;
-use crate::model::wanted_level::WantedLevel;
 use crate::model::ids::Ticket;
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::update::{Now, RefusedRequest};
+use crate::model::wanted_level::WantedLevel;
 use crate::text::words;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};

@@ -43,6 +43,11 @@ impl Transitions {
 /// The states before and after a transition.
 type States = (CopyState, CopyState);
 
+/// A transition in words: `pending → live`.
+fn in_words((before, after): States) -> String {
+    format!("{} → {}", words::state_word(before), words::state_word(after))
+}
+
 /// The lines logged within [`SPAN`].
 #[derive(Debug, Default)]
 struct Span {
@@ -114,7 +119,7 @@ impl TransitionLog {
                     span.lines += 1;
                     span.counted.push(states);
                     self.rest.retain(|row| !rows.contains(row));
-                    line(format!("{}: {before} → {after}", words::methods(rows.len() as u64)));
+                    line(format!("{}: {}", words::methods(rows.len() as u64), in_words(states)));
                 }
                 continue;
             }
@@ -126,7 +131,7 @@ impl TransitionLog {
             span.lines += 1;
             let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
             let notes = notes.map(|notes| format!(": {notes}")).unwrap_or_default();
-            line(format!("{}: {before} → {after}{notes}", row.name));
+            line(format!("{}: {}{notes}", row.name, in_words(states)));
         }
     }
 
@@ -142,7 +147,7 @@ impl TransitionLog {
         logged.for_each(|state| *numbers.entry(state).or_default() += 1);
         for (state, number) in numbers {
             let methods = words::count(number, "more method", "more methods");
-            line(format!("… and {methods}: {state} now"));
+            line(format!("… and {methods}: {} now", words::state_word(state)));
         }
     }
 

@@ -1,12 +1,12 @@
 //! Changes that a user asks several processes for: one change, made of a part in each process.
 
-use super::requests::{PartialRefusal, Sent};
+use super::requests::{PartialRefusal, SentChange};
 use super::{Fleet, Member, has_ended};
-use crate::model::connection::Connections;
 use crate::model::changes::DialChange;
-use crate::model::connection::{Connection, Status, Step};
+use crate::model::connection::Connections;
+use crate::model::connection::{Connection, Status, UndoStep};
 use crate::model::ids::{ConnectionId, Ticket};
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::method_set::MethodSet;
 use crate::model::method_table::Targets;
 use crate::model::orders::{ChangeScope, orders_for_later, with_options};
@@ -16,11 +16,11 @@ use redial_protocol::level::Level;
 
 /// A request to send to one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeRequest {
+pub struct MemberRequest {
     /// The process.
     pub connection: ConnectionId,
     /// The request.
-    pub step: Step,
+    pub step: UndoStep,
 }
 
 impl Fleet {
@@ -35,11 +35,11 @@ impl Fleet {
         (targets, level, take): (&Targets, Level, bool),
         log: &mut Log,
         now: Now,
-    ) -> Result<(Ticket, Vec<ChangeRequest>), String> {
+    ) -> Result<(Ticket, Vec<MemberRequest>), String> {
         let parts = self.parts_of(connections, targets, take);
         let change = format!("{} on {}", targets.words_at(level), self.name_of(&targets.methods));
         let wishes = vec![(level, targets.methods.clone())];
-        let everywhere = targets.reach == ChangeScope::Everywhere;
+        let everywhere = targets.scope == ChangeScope::Everywhere;
         let by_name = orders_for_later(&self.table.catalogue, &wishes, self.table.off_and_bodyless())
             .map(|orders| with_options(orders, targets.options_at(level)));
         let by_name = Some(by_name).filter(|_| everywhere && !take);
@@ -61,16 +61,16 @@ impl Fleet {
         }
         let ticket = self.requests.tickets.issue();
         Fleet::log_line(log, now, LogKind::Request, text.clone());
-        let reach = if everywhere { ChangeScope::Everywhere } else { ChangeScope::Copies };
+        let scope = if everywhere { ChangeScope::Everywhere } else { ChangeScope::Copies };
         let mut requests = Vec::new();
-        let mut sent = Sent::new(ticket, text.clone(), targets.methods.clone());
-        let mut send = |sent: &mut Sent, turn: DialChange| {
+        let mut sent = SentChange::new(ticket, text.clone(), targets.methods.clone());
+        let mut send = |sent: &mut SentChange, turn: DialChange| {
             sent.wait_for(turn.connection, turn.ticket);
-            requests.push(ChangeRequest { connection: turn.connection, step: Step::Turn(turn) });
+            requests.push(MemberRequest { connection: turn.connection, step: UndoStep::Change(turn) });
         };
         for (id, methods) in parts {
             let Some(theirs) = connections.get_mut(&id) else { continue };
-            match theirs.turn_part(&Targets { methods, reach, options: targets.options }, level, take, now) {
+            match theirs.turn_part(&Targets { methods, scope, options: targets.options }, level, take, now) {
                 Ok(turn) => send(&mut sent, turn),
                 Err(why) => sent.add_refusal(id, RefusedRequest { why, holder: None }),
             }
@@ -108,9 +108,8 @@ impl Fleet {
         let names: Vec<&str> =
             known.iter().filter_map(|(id, _)| Some(connections.get(id)?.name.as_str())).collect();
         let may_have = |id: ConnectionId| {
-            let has_none = |theirs: &Connection| {
-                theirs.table.catalogue.is_complete() && !names.contains(&&*theirs.name)
-            };
+            let has_none =
+                |theirs: &Connection| theirs.table.catalogue.is_complete() && !names.contains(&&*theirs.name);
             connections.get(&id).is_some_and(|theirs| !has_none(theirs))
         };
         let live = self.members.iter().filter(|member| member.is_live).map(|member| member.connection);
@@ -158,13 +157,13 @@ impl Fleet {
         redo: bool,
         log: &mut Log,
         now: Now,
-    ) -> Vec<ChangeRequest> {
+    ) -> Vec<MemberRequest> {
         let verb = if redo { "redo" } else { "undo" };
         let obstacle = self.status.obstacle();
         let made = self.table.changes.last_made(redo).filter(|_| obstacle.is_none());
         let ticket = self.requests.tickets.issue();
-        let undo = made
-            .and_then(|made| Some((made, self.table.changes.begin_undo_of(made, ticket, redo, now)?)));
+        let undo =
+            made.and_then(|made| Some((made, self.table.changes.begin_undo_of(made, ticket, redo, now)?)));
         let Some((made, undo)) = undo else {
             let why = obstacle.map_or(format!("there is nothing to {verb}"), str::to_owned);
             Fleet::log_line(log, now, LogKind::Refusal, format!("{verb} refused: {why}"));
@@ -179,7 +178,7 @@ impl Fleet {
             },
         );
         let on = self.table.on_by(&undo.wishes);
-        let mut sent = Sent::new(ticket, undo.words, methods);
+        let mut sent = SentChange::new(ticket, undo.words, methods);
         (sent.is_off, sent.done_kind) = (undo.all_off && redo, LogKind::Undone);
         sent.on_again = (undo.all_off && !redo).then_some(on);
         let mut requests = Vec::new();
@@ -189,7 +188,7 @@ impl Fleet {
             match theirs.undo_part(part, redo, now) {
                 Some(Ok((part, step))) => {
                     sent.wait_for(id, part);
-                    requests.push(ChangeRequest { connection: id, step });
+                    requests.push(MemberRequest { connection: id, step });
                 }
                 Some(Err(why)) => sent.add_refusal(id, RefusedRequest { why, holder: None }),
                 None => {}
@@ -204,24 +203,22 @@ impl Fleet {
     }
 
     /// Turns everything off in all processes that answer or may answer yet: returns the requests to send.
-    pub fn all_off(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Vec<ChangeRequest> {
+    pub fn all_off(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Vec<MemberRequest> {
         let ids = self.members.iter().map(|member| member.connection);
-        let runs = |id: &ConnectionId| {
-            connections.get(id).is_some_and(|one| !has_ended(&one.session.status))
-        };
+        let runs = |id: &ConnectionId| connections.get(id).is_some_and(|one| !has_ended(&one.session.status));
         let ids: Vec<ConnectionId> = ids.filter(runs).collect();
         let ticket = self.requests.tickets.issue();
         self.table.begin_all_off(ticket, now);
         let words = format!("all dials off in {}", words::processes(ids.len()));
         Fleet::log_line(log, now, LogKind::Request, words.clone());
-        let mut sent = Sent::new(ticket, words, MethodSet::default());
+        let mut sent = SentChange::new(ticket, words, MethodSet::default());
         sent.is_off = true;
         let mut requests = Vec::new();
         for id in ids {
             let Some(theirs) = connections.get_mut(&id) else { continue };
             let part = theirs.all_off_part(now);
             sent.wait_for(id, part);
-            requests.push(ChangeRequest { connection: id, step: Step::AllOff(part) });
+            requests.push(MemberRequest { connection: id, step: UndoStep::AllOff(part) });
         }
         self.auto_join.all_off(ticket);
         self.requests.made.insert(ticket, sent.waiting().collect());
@@ -232,7 +229,7 @@ impl Fleet {
     /// The unanswered parts of a change.
     pub fn parts(&self, ticket: Ticket) -> Vec<(ConnectionId, Ticket)> {
         let sent = self.requests.sent.iter().filter(|sent| sent.ticket == ticket);
-        sent.flat_map(Sent::waiting).collect()
+        sent.flat_map(SentChange::waiting).collect()
     }
 
     /// Names methods in a few words, each once however many processes have it.

@@ -25,7 +25,7 @@ impl Fleet {
     }
 
     /// Makes a process show and select the same rows as the fleet. A row stands for all copies that the process has.
-    pub fn line_up(&mut self, theirs: &mut Connection) {
+    pub fn align_rows(&mut self, theirs: &mut Connection) {
         let Some(member) = self.members.iter_mut().find(|member| member.connection == theirs.id) else {
             return;
         };

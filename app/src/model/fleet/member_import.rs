@@ -1,9 +1,9 @@
 //! Imports modules and rows of the processes into the fleet's table, a bounded part in each frame.
 
-use super::import::{PACE, Import};
+use super::import::{Import, PACE};
 use super::{Fleet, MOST_METHODS, Member};
-use crate::model::connection::Connections;
 use crate::model::catalogue::Catalogue;
+use crate::model::connection::Connections;
 use crate::model::ids::ModuleIx;
 use crate::model::live::TICK_MS;
 use crate::model::live::mirror::MirrorTarget;
@@ -37,7 +37,9 @@ impl Fleet {
         if std::mem::take(&mut self.import.imported_modules) {
             let all_imported = self.members.iter().all(|member| {
                 let theirs = connections.get(&member.connection);
-                theirs.is_none_or(|theirs| member.has_imported(theirs.table.catalogue.edition(), theirs.table.numbering))
+                theirs.is_none_or(|theirs| {
+                    member.has_imported(theirs.table.catalogue.edition(), theirs.table.numbering)
+                })
             });
             if all_imported && self.import.is_unordered {
                 self.order_types(connections);

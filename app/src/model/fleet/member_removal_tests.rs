@@ -1,4 +1,4 @@
-//! Processes that leave a merged list: what is on screen meanwhile, and what is left.
+//! Processes that leave a merged list: the rows on screen meanwhile, and the rows that remain.
 
 use super::*;
 use crate::model::catalogue::synthetic::batches;
@@ -10,14 +10,14 @@ use crate::model::process_choice::Arrangement;
 use crate::model::state::Model;
 use crate::model::update::{CataloguePart, ConnectionUpdate, Update};
 use redial_protocol::catalogue::DomainRow;
-use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey};
+use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::order::TimeOptions;
 use redial_protocol::state::CopyState;
 
 const METHODS: usize = 3_000;
-/// The first of them is what the rows of merged copies stand for.
+/// The rows of merged copies stand for the copies of the first one.
 const PIDS: [u32; 3] = [1, 2, 3];
 
 fn key(pid: u32) -> ProcessKey {
@@ -41,9 +41,9 @@ fn fleet(pids: &[u32], by: SortKey) -> Model {
         let domains = CataloguePart::Domains { domains: vec![domain], methods: METHODS as u64 };
         let parts = modules.into_iter().map(|batch| CataloguePart::Batch(Box::new(batch)));
         let parts = std::iter::once(domains).chain(parts).chain([CataloguePart::Complete(order)]);
-        let told = [ConnectionUpdate::Connected(Box::new(facts()))].into_iter().chain(parts.map(ConnectionUpdate::Catalogue));
+        let updates = [ConnectionUpdate::Connected(Box::new(facts()))].into_iter().chain(parts.map(ConnectionUpdate::Catalogue));
         let rows = ConnectionUpdate::Event(Event::Rows { id: None, rows });
-        model.apply(Update::Connection(id, told.chain([rows]).collect()), now(0));
+        model.apply(Update::Connection(id, updates.chain([rows]).collect()), now(0));
     }
     model.change_list(|list| list.set_sort(Sort { key: by, descending: true }));
     settle(&mut model);
@@ -69,7 +69,7 @@ fn row(number: u32, pid: u32, copy: CopyKey) -> StatusRow {
     }
 }
 
-/// Frames until nothing is left to be done, and what is looked at after each.
+/// Settles frames until nothing is left to do; returns what `look` sees after each.
 fn frames<T>(model: &mut Model, look: impl Fn(&Model) -> T) -> Vec<T> {
     let mut seen = Vec::new();
     while model.settle(now(1_000 + 200 * seen.len() as u64)).more {
@@ -87,7 +87,7 @@ fn list(model: &Model) -> &MethodTable {
     model.list().expect("a list")
 }
 
-/// The rows from the first to the last, by name.
+/// The names of the rows, first to last.
 fn names(model: &Model) -> Vec<String> {
     let list = list(model);
     let method = |place| match list.row_at(place) {
@@ -97,8 +97,8 @@ fn names(model: &Model) -> Vec<String> {
     (0..list.list.len()).map(method).collect()
 }
 
-/// What rows say, by name: calls of all processes, levels and states.
-fn told(model: &Model) -> Vec<(String, u64, [u32; 7])> {
+/// The contents of the rows: name, calls of all processes, and copies by state.
+fn contents(model: &Model) -> Vec<(String, u64, [u32; 7])> {
     let list = list(model);
     let place = |place| {
         let Some(Node::Method(method)) = list.row_at(place) else { panic!("no row at {place}") };
@@ -113,7 +113,7 @@ fn leave(model: &mut Model, pid: u32) {
     drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(1_000)));
 }
 
-/// Whatever is in the merged connection fits together.
+/// Checks that catalogue and rows of the fleet's table are consistent.
 fn check(model: &Model) {
     let all = list(model);
     for row in all.live.rows() {
@@ -127,7 +127,7 @@ fn check(model: &Model) {
 }
 
 #[test]
-fn every_row_stays_on_screen_while_a_process_leaves() {
+fn rows_stay_on_screen_while_a_process_leaves() {
     for (by, pid) in [(SortKey::Name, 1), (SortKey::Name, 2), (SortKey::Wanted, 1), (SortKey::Wanted, 3)] {
         let mut model = fleet(&PIDS, by);
         let before = names(&model);
@@ -143,20 +143,20 @@ fn every_row_stays_on_screen_while_a_process_leaves() {
 }
 
 #[test]
-fn what_is_left_is_as_if_it_had_never_been_there() {
+fn rows_of_the_others_are_as_if_it_had_never_joined() {
     for pid in PIDS {
         let mut model = fleet(&PIDS, SortKey::Calls);
         leave(&mut model, pid);
         settle(&mut model);
         let others: Vec<u32> = PIDS.into_iter().filter(|other| *other != pid).collect();
-        assert_eq!(told(&model), told(&fleet(&others, SortKey::Calls)), "without process {pid}");
+        assert_eq!(contents(&model), contents(&fleet(&others, SortKey::Calls)), "without process {pid}");
         check(&model);
     }
 }
 
-/// The frame in which methods move up leaves nothing to be filtered or put in order.
+/// The frame in which methods move up leaves nothing to filter or to order.
 #[test]
-fn what_moved_up_stands_in_order() {
+fn renumbered_rows_stay_in_order() {
     for by in [SortKey::Name, SortKey::Calls, SortKey::Wanted, SortKey::State, SortKey::Rate] {
         let mut model = fleet(&PIDS, by);
         leave(&mut model, 2);
@@ -177,8 +177,8 @@ fn what_moved_up_stands_in_order() {
 }
 
 #[test]
-fn how_many_rows_there_would_be_is_known_however_they_are_arranged() {
-    for arrangement in [Arrangement::Merged, Arrangement::Apart, Arrangement::Beside] {
+fn row_counts_are_right_in_every_arrangement() {
+    for arrangement in [Arrangement::Merged, Arrangement::Separate, Arrangement::SideBySide] {
         for pid in PIDS {
             let arranged = |pids: &[u32]| {
                 let mut model = fleet(pids, SortKey::Name);
@@ -201,14 +201,14 @@ fn how_many_rows_there_would_be_is_known_however_they_are_arranged() {
     }
 }
 
-/// What is picked stays picked in the row it stands in, whichever process that row is of, and also when one after another leaves.
+/// The selected row stays selected, of whichever process it is, even when one process after another leaves.
 #[test]
-fn what_is_picked_stays_so_and_can_be_turned() {
+fn selected_row_stays_selected_and_can_be_turned() {
     for leaving in [&[1][..], &[1, 2], &[2, 1], &[3, 1]] {
         let mut model = fleet(&[1, 2, 3, 4], SortKey::Name);
         let row = list(&model).row_at(7).expect("a row");
         model.change_list(|list| list.click(row, SelectionMode::Replace));
-        let picked = |model: &Model| {
+        let selected = |model: &Model| {
             let targets: Vec<_> = list(model).targets().iter().collect();
             let name = |method: &MethodIx| list(model).catalogue.full_name(*method).text;
             (
@@ -216,15 +216,15 @@ fn what_is_picked_stays_so_and_can_be_turned() {
                 list(model).row_at(7).map(|row| name_of(model, row)),
             )
         };
-        let before = picked(&model);
+        let before = selected(&model);
         assert_eq!(before.0.len(), 1);
         for pid in leaving {
             leave(&mut model, *pid);
-            assert_eq!(picked(&model), before, "{leaving:?}");
+            assert_eq!(selected(&model), before, "{leaving:?}");
             drop(model.settle(now(2_000)));
-            assert_eq!(picked(&model), before, "{leaving:?}");
+            assert_eq!(selected(&model), before, "{leaving:?}");
         }
-        let later = frames(&mut model, |model| picked(model));
+        let later = frames(&mut model, |model| selected(model));
         assert!(later.into_iter().all(|now| now == before), "{leaving:?}");
         check(&model);
     }
@@ -237,9 +237,8 @@ fn name_of(model: &Model, row: Node) -> String {
     }
 }
 
-/// A gesture is carried out at once, while somebody leaves.
 #[test]
-fn a_gesture_is_answered_while_a_process_leaves() {
+fn answers_a_gesture_while_a_process_leaves() {
     let by_name = |model: &mut Model| {
         model.change_list(|list| list.set_sort(Sort { key: SortKey::Name, descending: false }));
     };
@@ -257,14 +256,14 @@ fn a_gesture_is_answered_while_a_process_leaves() {
 }
 
 #[test]
-fn who_is_looked_at_again_while_it_leaves_is_there_again() {
+fn process_chosen_again_while_it_leaves_is_back() {
     let mut model = fleet(&PIDS, SortKey::Calls);
-    let before = told(&model);
+    let before = contents(&model);
     leave(&mut model, 1);
     drop(model.settle(now(2_000)));
     leave(&mut model, 1);
     settle(&mut model);
-    assert_eq!(told(&model), before);
+    assert_eq!(contents(&model), before);
     assert_eq!(list(&model).catalogue.len(), 3 * METHODS);
     check(&model);
 }

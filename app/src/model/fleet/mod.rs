@@ -21,30 +21,30 @@ mod transition_summary;
 mod transitions;
 
 pub use auto_join::{AutoJoin, Join, NEWCOMER};
-pub use changes::ChangeRequest;
+pub use changes::MemberRequest;
 pub use levels::FleetLevels;
 pub use requests::PartialRefusal;
 
 use super::changes::DialChange;
 use super::connection::{Connection, Connections, Status};
+use super::ids::SubjectId;
 use super::ids::{ConnectionId, Ticket};
-use super::log::{LogKind, Log};
+use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable};
-use super::ids::SubjectId;
 use super::update::{Now, RefusedRequest, Retry};
+use crate::text::words;
 use carried_selection::CarriedSelection;
 use column::Column;
 use import::Import;
-use removal::Removal;
-use transitions::TransitionSummary;
-use crate::text::words;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
+use removal::Removal;
 use requests::FleetRequests;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
+use transitions::TransitionSummary;
 
 /// The most processes that can be watched together: each takes two threads and two of an agent's sixteen sessions.
 pub const MOST_PROCESSES: usize = 64;
@@ -107,7 +107,7 @@ pub struct Settled {
     /// When there will be more, on the clock of `Now::mono`.
     pub due: Option<Duration>,
     /// Changes to send to processes that joined.
-    pub turns: Vec<DialChange>,
+    pub changes: Vec<DialChange>,
 }
 
 impl Default for Fleet {
@@ -216,7 +216,7 @@ impl Fleet {
             (true, arrivals)
         } else {
             let modules = self.import_modules(connections);
-            self.put_down(connections);
+            self.restore_selection(connections);
             let rows = self.import_rows(connections, now);
             let arrivals = match (modules.is_shown_later, rows.has_new_sums) {
                 (true, _) => Arrivals::Modules,
@@ -234,10 +234,10 @@ impl Fleet {
         }
         self.take_replies(connections, log, now);
         self.log_transitions(connections, log, now);
-        let turns = self.greet(connections, log, now);
+        let changes = self.set_up_newcomers(connections, log, now);
         self.levels.retain(|slot| self.members.iter().any(|member| member.slot == slot));
         let due = self.import.sums_due().into_iter().chain(self.transitions.due()).min();
-        Settled { more, due, turns }
+        Settled { more, due, changes }
     }
 
     /// Brings the table up to date. Call it once a frame, after [`Fleet::settle`].

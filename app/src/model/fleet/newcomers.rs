@@ -1,7 +1,7 @@
 //! Makes the fleet's changes in processes that join.
 
 use super::Fleet;
-use super::requests::Sent;
+use super::requests::SentChange;
 use crate::model::changes::DialChange;
 use crate::model::connection::{Connections, Status};
 use crate::model::log::{Log, LogKind};
@@ -10,7 +10,7 @@ use crate::text::words;
 
 impl Fleet {
     /// Makes the fleet's changes in members that joined, as soon as they answer: returns the requests to send.
-    pub(super) fn greet(
+    pub(super) fn set_up_newcomers(
         &mut self,
         connections: &mut Connections,
         log: &mut Log,
@@ -42,7 +42,7 @@ impl Fleet {
                 let requests = &mut self.requests;
                 requests.made.entry(ticket).or_default().push((member.connection, change.ticket));
                 let text = format!("{words} in {}", member.title);
-                let mut sent = Sent::new(requests.tickets.issue(), text, Default::default());
+                let mut sent = SentChange::new(requests.tickets.issue(), text, Default::default());
                 sent.wait_for(member.connection, change.ticket);
                 requests.sent.push(sent);
                 changes.push(change);

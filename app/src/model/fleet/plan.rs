@@ -14,12 +14,21 @@ pub type PlanRequest = (ConnectionId, Result<(Ticket, Vec<Order>), String>);
 
 impl Fleet {
     /// Prepares to ask every process that a change concerns for its plan: returns the requests to send.
-    pub fn ask_plans(&self, connections: &mut Connections, targets: &Targets, level: Level) -> Vec<PlanRequest> {
-        let reach = if targets.reach == ChangeScope::Everywhere { ChangeScope::Everywhere } else { ChangeScope::Copies };
+    pub fn ask_plans(
+        &self,
+        connections: &mut Connections,
+        targets: &Targets,
+        level: Level,
+    ) -> Vec<PlanRequest> {
+        let scope = if targets.scope == ChangeScope::Everywhere {
+            ChangeScope::Everywhere
+        } else {
+            ChangeScope::Copies
+        };
         let mut requests = Vec::new();
         for (id, methods) in self.parts_of(connections, targets, false) {
             if let Some(theirs) = connections.get_mut(&id) {
-                let targets = Targets { methods, reach, options: targets.options };
+                let targets = Targets { methods, scope, options: targets.options };
                 requests.push((id, theirs.ask_plan(&targets, level)));
             }
         }

@@ -1,10 +1,10 @@
 //! Combines the processes' answers to one change of the fleet into one answer.
 
-use super::requests::{PartialRefusal, Sent};
 use super::Fleet;
+use super::requests::{PartialRefusal, SentChange};
 use crate::model::connection::Connections;
 use crate::model::ids::ConnectionId;
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::method_set::MethodSet;
 use crate::model::update::Now;
 use crate::text::words;
@@ -31,7 +31,7 @@ impl Fleet {
         }
     }
 
-    fn complete(&mut self, sent: Sent, log: &mut Log, now: Now) {
+    fn complete(&mut self, sent: SentChange, log: &mut Log, now: Now) {
         let changes = &mut self.table.changes;
         if sent.done.is_empty() && sent.is_refused() {
             changes.failed(sent.ticket);
@@ -79,7 +79,7 @@ impl Fleet {
         })
     }
 
-    fn log_outcome(&self, sent: &Sent, log: &mut Log, now: Now) {
+    fn log_outcome(&self, sent: &SentChange, log: &mut Log, now: Now) {
         let (done, all) = (sent.done.len(), sent.done.len() + sent.refused.len());
         let (accepted, matched, bodyless) = sent.reports.iter().fold((0, 0, 0), |sums, (_, report)| {
             (sums.0 + report.accepted, sums.1 + report.matched, sums.2 + report.bodyless)

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct FleetRequests {
     pub tickets: Tickets,
     /// Changes that some processes have not answered.
-    pub sent: Vec<Sent>,
+    pub sent: Vec<SentChange>,
     /// The parts of changes that were made.
     pub made: BTreeMap<Ticket, Vec<(ConnectionId, Ticket)>>,
     pub partial_refusals: Vec<PartialRefusal>,
@@ -36,7 +36,7 @@ impl Default for FleetRequests {
 
 /// A change that some processes have not answered.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentChange {
     pub ticket: Ticket,
     pub(super) words: String,
     pub methods: MethodSet,
@@ -69,9 +69,9 @@ pub struct PartialRefusal {
     pub held: bool,
 }
 
-impl Sent {
-    pub fn new(ticket: Ticket, words: String, methods: MethodSet) -> Sent {
-        Sent {
+impl SentChange {
+    pub fn new(ticket: Ticket, words: String, methods: MethodSet) -> SentChange {
+        SentChange {
             ticket,
             words,
             methods,

@@ -3,11 +3,11 @@
 
 use super::Fleet;
 use super::carried_selection::CarriedSelection;
-use crate::model::connection::Connections;
 use crate::model::catalogue::Catalogue;
-use crate::model::ids::EVERY_DOMAIN;
 use crate::model::catalogue::module_removal::Renumbering;
 use crate::model::connection::Connection;
+use crate::model::connection::Connections;
+use crate::model::ids::EVERY_DOMAIN;
 use crate::model::ids::{ConnectionId, MethodIx, ModuleIx, Node};
 use crate::model::selection::Selection;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 impl Fleet {
     /// Remembers the selected method and the expanded groups of a process that others join. (Several selected methods
     /// are not kept, because one key by mistake would turn them everywhere.)
-    pub fn carry(&mut self, alone: &Connection) {
+    pub fn carry_selection(&mut self, alone: &Connection) {
         let table = &alone.table;
         let is_one = only_method(&table.selection).is_some();
         let selection = if is_one { table.selection.clone() } else { Selection::default() };
@@ -24,7 +24,7 @@ impl Fleet {
     }
 
     /// Selects the remembered method and expands the groups, once they are imported. Keeps a selection made by then.
-    pub(super) fn put_down(&mut self, connections: &Connections) {
+    pub(super) fn restore_selection(&mut self, connections: &Connections) {
         let Some(from) = self.carried.as_ref().map(|carried| carried.from) else { return };
         let Some(member) = self.members.iter().find(|member| member.connection == from) else {
             self.carried = None;

@@ -4,7 +4,7 @@ use super::{Fleet, out_of_reach};
 use crate::model::connection::Connections;
 use crate::model::connection::transition_log::SPAN;
 use crate::model::ids::ConnectionId;
-use crate::model::log::{LogKind, Log};
+use crate::model::log::{Log, LogKind};
 use crate::model::update::Now;
 use crate::text::words;
 use redial_protocol::ids::RowId;

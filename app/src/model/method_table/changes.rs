@@ -58,7 +58,7 @@ impl MethodTable {
         now: Now,
     ) {
         let wishes = vec![(level, targets.methods.clone())];
-        self.changes.begin(change, wishes, targets.reach, &self.live, now);
+        self.changes.begin(change, wishes, targets.scope, &self.live, now);
         self.changes.has_options(targets.options_at(level));
     }
 
@@ -66,7 +66,13 @@ impl MethodTable {
     pub(in crate::model) fn begin_all_off(&mut self, ticket: Ticket, now: Now) {
         let on = self.live.rows().filter(|row| row.wanted != Level::Off).filter_map(|row| row.method);
         let wishes = vec![(Level::Off, on.collect())];
-        self.changes.begin((ticket, "all dials off".to_owned()), wishes, ChangeScope::Copies, &self.live, now);
+        self.changes.begin(
+            (ticket, "all dials off".to_owned()),
+            wishes,
+            ChangeScope::Copies,
+            &self.live,
+            now,
+        );
         self.changes.is_all_off();
     }
 }

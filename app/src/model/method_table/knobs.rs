@@ -3,10 +3,10 @@
 use super::MethodTable;
 use super::group_cache::{Editions, Totals};
 use crate::model::catalogue::bit_set::BitSet;
-use crate::model::wanted_level::WantedLevel;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::live::{LiveRow, RowTotals};
 use crate::model::method_set::MethodSet;
+use crate::model::wanted_level::WantedLevel;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
@@ -136,7 +136,8 @@ impl MethodTable {
         }
         let totals = self.totals.get(node, editions, || {
             let (ranges, visible) = (below(), self.list.visible());
-            let both = |bits: &BitSet| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
+            let both =
+                |bits: &BitSet| ranges.iter().map(|range| visible.count_both(bits, range.clone())).sum();
             Totals {
                 methods: ranges.iter().map(|range| visible.count_in(range.clone())).sum(),
                 unavailable: both(&self.unavailable.all),

@@ -22,7 +22,7 @@ struct Case {
     cart: Node,
 }
 
-/// Connected; of Cart's two methods, these have no body.
+/// A live connection where these of Cart's two methods have no body.
 fn case(bodyless: &[(u32, Reason)]) -> Case {
     let (connection, log) = connected_to(small_without(bodyless));
     let catalogue = &connection.table.catalogue;
@@ -33,7 +33,7 @@ fn case(bodyless: &[(u32, Reason)]) -> Case {
 }
 
 impl Case {
-    fn tell(&mut self, rows: Vec<StatusRow>) {
+    fn take_rows(&mut self, rows: Vec<StatusRow>) {
         self.connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut self.log, now(1));
         self.connection.settle(now(1));
     }
@@ -48,12 +48,12 @@ impl Case {
     }
 }
 
-/// Somebody else turned the type on, by a wildcard: the one without a body has no row.
+/// Another controller turned the type on by a wildcard, so the method without a body has no row.
 #[test]
-fn what_has_no_body_makes_no_group_mixed() {
+fn bodyless_methods_do_not_make_a_group_mixed() {
     let mut case = case(&[(CLEAR, Reason::NoBody)]);
     let rows = vec![row(&case.connection, 0, case.add, CopyState::Live)];
-    case.tell(rows);
+    case.take_rows(rows);
     let targets = case.connection.table.targets_of(case.cart);
     for group in [case.connection.table.group(case.cart), case.connection.table.group_of_set(&targets)] {
         assert_eq!((group.wanted, group.bodyless, group.by_level), (Some(Level::Count), 1, [1, 1, 0, 0]));
@@ -61,16 +61,16 @@ fn what_has_no_body_makes_no_group_mixed() {
     }
     let mut whole = case.connection.table.group(Node::Method(case.clear));
     assert!(whole.is_bodyless() && whole.wanted == Some(Level::Off));
-    // With a body it would be.
+    // With a body, it would make the group mixed.
     let mut other = self::case(&[]);
     let rows = vec![row(&other.connection, 0, other.add, CopyState::Live)];
-    other.tell(rows);
+    other.take_rows(rows);
     whole = other.connection.table.group(other.cart);
     assert_eq!((whole.wanted, whole.bodyless), (None, 0));
 }
 
 #[test]
-fn what_has_no_body_is_not_asked_for() {
+fn requests_nothing_for_bodyless_methods() {
     let mut case = case(&[(CLEAR, Reason::PInvoke)]);
     let reason = Reason::PInvoke.sentence();
     assert_eq!(case.connection.table.dial(case.clear).bodyless, Some(Reason::PInvoke));
@@ -86,7 +86,7 @@ fn what_has_no_body_is_not_asked_for() {
     let dial = case.connection.table.dial(case.clear);
     assert_eq!((dial.wanted, dial.pending), (Level::Off, false), "nothing will come of it");
     assert!(case.connection.table.dial(case.add).pending);
-    // By name only what has a body.
+    // By name, only methods with a body are requested.
     let main = method(&case.connection.table.catalogue, "Shop!Program.<Main>$(string[])");
     let mut far = case.copies(&[case.clear, main]);
     assert_eq!(case.turn(&far, Level::Count), Ok(vec!["Shop!0x06000006".to_owned()]));
@@ -95,7 +95,7 @@ fn what_has_no_body_is_not_asked_for() {
 }
 
 #[test]
-fn a_group_without_a_body_says_so() {
+fn group_without_bodies_says_so() {
     let mut case = case(&[(CLEAR, Reason::NoBody), (ADD, Reason::NoBody)]);
     let targets = case.connection.table.turned_by(case.cart);
     assert!(case.connection.table.group(case.cart).is_bodyless());
@@ -103,30 +103,30 @@ fn a_group_without_a_body_says_so() {
     assert!(case.connection.table.changes.pending().is_empty());
 }
 
-/// Named by somebody else, it stands among the rows, refused; it can be turned off, and then is as before.
+/// Another controller named the method, so it has a refused row. It can be turned off and is then as before.
 #[test]
-fn a_refused_method_without_a_body_can_be_turned_off() {
+fn refused_bodyless_method_can_be_turned_off() {
     let mut case = case(&[(CLEAR, Reason::NoBody)]);
     let refused = row(&case.connection, 0, case.clear, CopyState::Refused);
-    case.tell(vec![refused.clone()]);
+    case.take_rows(vec![refused.clone()]);
     let dial = case.connection.table.dial(case.clear);
     assert_eq!((dial.wanted, dial.bodyless), (Level::Count, None));
     assert!(!case.connection.table.is_unavailable(case.clear), "it is wanted on");
     let one = case.copies(&[case.clear]);
     assert_eq!(case.turn(&one, Level::Off), Ok(vec!["Shop!0x06000001".to_owned()]));
-    case.tell(vec![StatusRow { wanted: Level::Off, state: CopyState::Off, ..refused }]);
+    case.take_rows(vec![StatusRow { wanted: Level::Off, state: CopyState::Off, ..refused }]);
     let dial = case.connection.table.dial(case.clear);
     assert_eq!((dial.bodyless, case.connection.table.is_unavailable(case.clear)), (Some(Reason::NoBody), true));
 }
 
-/// What was refused, failed or was lost, and that nobody wants any more, makes no group mixed either.
+/// Refused, failed and lost methods whose level is off do not make a group mixed either.
 #[test]
-fn what_cannot_be_on_makes_no_group_mixed() {
+fn unavailable_methods_do_not_make_a_group_mixed() {
     for state in [CopyState::Refused, CopyState::Failed, CopyState::Lost] {
         let mut case = case(&[]);
         let off = StatusRow { wanted: Level::Off, ..row(&case.connection, 1, case.clear, state) };
         let rows = vec![row(&case.connection, 0, case.add, CopyState::Live), off];
-        case.tell(rows);
+        case.take_rows(rows);
         assert_eq!(case.connection.table.group(case.cart).wanted, Some(Level::Count), "{state}");
         assert!(case.connection.table.is_unavailable(case.clear) && !case.connection.table.is_unavailable(case.add));
     }

@@ -25,7 +25,7 @@ impl MethodTable {
     /// Returns which other AppDomains would see a change, where copies are not merged, so that a dial is expected to
     /// concern one AppDomain. None if no method that is turned on is shared.
     pub fn sharing(&self, targets: &Targets, level: Level) -> Option<Sharing> {
-        if level == Level::Off || targets.reach == ChangeScope::Everywhere {
+        if level == Level::Off || targets.scope == ChangeScope::Everywhere {
             return None;
         }
         let catalogue = &self.catalogue;
@@ -35,7 +35,7 @@ impl MethodTable {
             .filter(|module| catalogue.is_shared(module) && targets.methods.touches(&module.methods));
         let mut modules: Vec<&Module> = direct.collect();
         let (mut shared, mut without) = (MethodSet::default(), None);
-        match targets.reach {
+        match targets.scope {
             // Modules that the domain shares with others are not below its row, but they are its code too.
             ChangeScope::Domain(domain) => {
                 let of_domain = catalogue.shared_in(domain);

@@ -19,15 +19,15 @@ pub struct Targets {
     /// The copies that are loaded now.
     pub methods: MethodSet,
     /// How far the change reaches beyond them.
-    pub reach: ChangeScope,
+    pub scope: ChangeScope,
     /// Options of the levels *time* and above.
     pub options: TimeOptions,
 }
 
 impl Targets {
     /// Creates targets with default options.
-    pub fn new(methods: MethodSet, reach: ChangeScope) -> Targets {
-        Targets { methods, reach, options: TimeOptions::default() }
+    pub fn new(methods: MethodSet, scope: ChangeScope) -> Targets {
+        Targets { methods, scope, options: TimeOptions::default() }
     }
 
     /// The options that orders at a level carry: none below *time*.
@@ -41,7 +41,7 @@ impl Targets {
         let options = self.options_at(level);
         let with = if options.callers { " with callers" } else { "" };
         let keeping = match options.keeps_calls() {
-            true => format!(", keeping {},", slowest_calls::which(&options)),
+            true => format!(", keeping {},", slowest_calls::condition(&options)),
             false => String::new(),
         };
         format!("{level}{with}{keeping}")
@@ -68,7 +68,7 @@ impl MethodTable {
             Node::Domain(domain) if self.turns_domain(domain) => {
                 Targets::new(self.targets_of(node), ChangeScope::Domain(domain))
             }
-            _ => self.reaching(&self.targets_of(node)),
+            _ => self.targets_for(&self.targets_of(node)),
         }
     }
 
@@ -76,12 +76,12 @@ impl MethodTable {
     pub fn turned_by_selection(&self) -> Targets {
         match self.selection.only_group().filter(|_| self.shape == Shape::Tree) {
             Some(group) => self.turned_by(group),
-            None => self.reaching(&self.targets()),
+            None => self.targets_for(&self.targets()),
         }
     }
 
     /// The targets that shown methods stand for: where copies are merged, all their copies, now and later.
-    pub fn reaching(&self, shown: &MethodSet) -> Targets {
+    pub fn targets_for(&self, shown: &MethodSet) -> Targets {
         match self.catalogue.is_merged() {
             true => Targets::new(self.catalogue.with_copies(shown), ChangeScope::Everywhere),
             false => Targets::new(shown.clone(), ChangeScope::Copies),
@@ -118,14 +118,14 @@ impl MethodTable {
 
     /// Names targets in a few words, with their scope.
     pub fn name_of_targets(&self, targets: &Targets) -> String {
-        let Targets { methods, reach, .. } = targets;
-        if let ChangeScope::Domain(domain) = reach {
+        let Targets { methods, scope, .. } = targets;
+        if let ChangeScope::Domain(domain) = scope {
             let name = self.catalogue.label(Node::Domain(*domain));
             return format!("{} in {name}", words::methods(methods.len()));
         }
         let Some(first) = methods.iter().next() else { return self.name_of(methods) };
         let copies = self.catalogue.copies(first).len() as u64;
-        if *reach == ChangeScope::Everywhere && copies > 1 && copies == methods.len() {
+        if *scope == ChangeScope::Everywhere && copies > 1 && copies == methods.len() {
             return format!("{} ({copies} copies)", self.catalogue.full_name(first).text);
         }
         let place = self.catalogue.place(self.catalogue.module_of(first)).filter(|_| methods.len() == 1);

@@ -26,8 +26,9 @@ impl Unavailable {
         self.computed_from = now;
         self.bodyless.clone_from(catalogue.bodyless());
         self.all.clone_from(catalogue.bodyless());
-        let cannot =
-            |module: &&Module| module.dynamic || module.unloaded || catalogue.unavailable_reason(module).is_some();
+        let cannot = |module: &&Module| {
+            module.dynamic || module.unloaded || catalogue.unavailable_reason(module).is_some()
+        };
         for module in catalogue.modules().iter().filter(cannot) {
             self.all.set_range(module.methods.clone(), true);
         }

@@ -21,7 +21,7 @@ pub struct AgentJson<'a> {
     /// The number of changes that `undo` can revert.
     undoable: u32,
     memory: u64,
-    budgets: Vec<BudgetJson<'a>>,
+    budgets: Vec<ResourceJson<'a>>,
     clr_kept_bytes: u64,
     missed_deadlines: u64,
     guard_trips: u64,
@@ -61,7 +61,7 @@ struct OrderJson<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct BudgetJson<'a> {
+struct ResourceJson<'a> {
     name: &'a str,
     used: u64,
     limit: u64,
@@ -111,8 +111,11 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
 impl<'a> AgentJson<'a> {
     /// Makes the object for process `pid`.
     pub fn new(pid: u32, status: &'a AgentStatus, orders: &'a [StandingOrder], undoable: u32) -> Self {
-        let budget =
-            |budget: &'a ResourceUsage| BudgetJson { name: &budget.name, used: budget.used, limit: budget.limit };
+        let budget = |budget: &'a ResourceUsage| ResourceJson {
+            name: &budget.name,
+            used: budget.used,
+            limit: budget.limit,
+        };
         let cost = |cost: &Cost| CostJson { level: cost.level, ns: cost.picoseconds as f64 / 1e3 };
         AgentJson {
             pid,

@@ -1,6 +1,6 @@
 //! The overhead budget as JSON.
 
-use redial_protocol::cost::{CostBudget, Share, BudgetStep};
+use redial_protocol::cost::{BudgetStep, CostBudget, Share};
 use redial_protocol::level::Level;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use super::fields::{module_id, token};
 use crate::model::dials::DialledCopy;
 use crate::text::callers;
-use redial_protocol::callers::{Caller, RowCallers, CallOrigin};
+use redial_protocol::callers::{CallOrigin, Caller, RowCallers};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use serde::Serialize;

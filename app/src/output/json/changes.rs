@@ -102,7 +102,7 @@ impl<'a> UndoneJson<'a> {
 
 /// The end of `dial --hold` and `apply --hold`.
 #[derive(Debug, Serialize)]
-pub struct LetGoJson {
+pub struct ReleasedJson {
     /// Process id.
     pub pid: u32,
     /// The number of copies that reverted to their original code.

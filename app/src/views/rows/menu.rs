@@ -1,9 +1,9 @@
 //! Clicks on a row, and its context menu on the knob and beside it.
 
 use super::{KnobState, RowView};
-use crate::commands::{UiCommand, CopyFormat};
-use crate::model::method_table::Targets;
+use crate::commands::{CopyFormat, UiCommand};
 use crate::model::ids::Node;
+use crate::model::method_table::Targets;
 use crate::model::selection::SelectionMode;
 use crate::text::words;
 use crate::ui::{capitalized, knob_levels};
@@ -12,7 +12,8 @@ use eframe::egui::{self, Popup, Response, Ui};
 impl RowView<'_> {
     /// Selects the row or a range. A secondary click selects the row only if it is not selected yet.
     pub(super) fn clicks(&self, ui: &Ui, knob: Option<&Response>, commands: &mut Vec<UiCommand>) {
-        let menu_requested = self.response.secondary_clicked() || knob.is_some_and(Response::secondary_clicked);
+        let menu_requested =
+            self.response.secondary_clicked() || knob.is_some_and(Response::secondary_clicked);
         if self.response.clicked() {
             let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
                 (true, _) => SelectionMode::Extend,

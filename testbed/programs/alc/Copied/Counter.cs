@@ -7,7 +7,7 @@ namespace Copied
         static int total;
 
 #if NEWER
-        // Has the token that Add has without it.
+        // Gets the token that Add has without NEWER.
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static int Twice(int n) => n * 2;
 

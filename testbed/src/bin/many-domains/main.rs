@@ -65,7 +65,7 @@ mod linux {
             if line == "exit" {
                 break;
             }
-            match obey(&mut domains, &line) {
+            match execute(&mut domains, &line) {
                 Ok(answer) => say(&answer)?,
                 Err(error) => say(&format!("error {line:?}: {error:#}"))?,
             }
@@ -74,7 +74,7 @@ mod linux {
     }
 
     /// Executes one command and returns the answer, which may have several lines.
-    fn obey(domains: &mut Domains, line: &str) -> Result<String> {
+    fn execute(domains: &mut Domains, line: &str) -> Result<String> {
         let words: Vec<&str> = line.split(' ').collect();
         Ok(match words.as_slice() {
             ["create", name] => format!("created {name} {}", domains.create(name)?),

@@ -130,24 +130,24 @@ impl Library {
         if thread.is_null() {
             bail!("SetupThreadNoThrow answered 0x{result:08x}");
         }
-        let mut entry = Inside { delegate, argument, answer: None };
+        let mut entry = DomainCall { delegate, argument, answer: None };
         // SAFETY: `inside` gets `entry`, which outlives the call; the runtime's own callers also pass 1 and 1.
-        unsafe { (self.call_back)(thread, domain.0, inside, (&raw mut entry).cast(), 1, 1) };
+        unsafe { (self.call_back)(thread, domain.0, call_delegate, (&raw mut entry).cast(), 1, 1) };
         entry.answer.context("the runtime did not enter the domain")
     }
 }
 
-/// The argument of [`inside`].
-struct Inside {
+/// The argument of [`call_delegate`].
+struct DomainCall {
     delegate: Delegate,
     argument: i32,
     answer: Option<i32>,
 }
 
 /// Runs in the other domain, in preemptive mode, as native callers of a delegate must.
-unsafe extern "C" fn inside(entry: *mut c_void) {
+unsafe extern "C" fn call_delegate(entry: *mut c_void) {
     // SAFETY: `call_in` passes its own live value, which nobody else touches meanwhile.
-    let entry = unsafe { &mut *entry.cast::<Inside>() };
+    let entry = unsafe { &mut *entry.cast::<DomainCall>() };
     // SAFETY: the delegate belongs to the domain that the runtime has entered; it throws nothing.
     entry.answer = Some(unsafe { (entry.delegate)(entry.argument) });
 }

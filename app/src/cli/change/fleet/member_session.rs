@@ -1,13 +1,13 @@
 //! The session with one process of several, until the process or the connection ends, or Ctrl-C.
 
 use super::shared::{FleetChange, MemberMessage};
-use crate::cli::target::TargetProcess;
 use crate::cli::change::hold;
+use crate::cli::target::TargetProcess;
 use crate::link::error::LinkError;
 use crate::link::session::{PING_EVERY, Session};
 use crate::output::changes;
 use redial_protocol::ids::ProcessKey;
-use redial_protocol::message::{WireCommand, Event};
+use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::process;
 
 /// The reason that a session ended.
@@ -41,7 +41,7 @@ impl FleetChange<'_> {
         hold::hold(session, self.wanted, &say)?;
         // If the agent does not answer, the end of the session reverts the dials.
         if let Ok(gone) = hold::release(session) {
-            say(changes::let_go(&gone));
+            say(changes::released(&gone));
         }
         Ok(())
     }

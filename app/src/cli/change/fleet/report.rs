@@ -1,9 +1,9 @@
 //! Reports a change in several processes: first all results together, then lines per event. With `--follow --json`, one
 //! object per event.
 
+use crate::cli::change::request::ChangeRequest;
 use crate::cli::multi_process::{self, ProcessResult, about};
 use crate::cli::target::TargetProcess;
-use crate::cli::change::request::ChangeRequest;
 use crate::exit::{Exit, Failure};
 use crate::output::json::FollowJson;
 use crate::output::{Out, sentence};
@@ -29,7 +29,7 @@ impl FleetReporter {
         if self.json && self.follow {
             return reports.iter().try_for_each(|report| self.event_of(report));
         }
-        if reports.is_empty() { Ok(()) } else { multi_process::tell(reports, self.json) }
+        if reports.is_empty() { Ok(()) } else { multi_process::print_all(reports, self.json) }
     }
 
     /// Reports the lifetime of the dials and, with `--follow`, the target.
@@ -62,7 +62,7 @@ impl FleetReporter {
             if self.follow {
                 return self.event_of(report);
             }
-            report.say();
+            report.print_remarks();
             return Ok(());
         }
         if report.outcome.is_ok() {
@@ -74,7 +74,7 @@ impl FleetReporter {
             let head = format!("{} {how}", report.member.title());
             self.lines(&["", &head, report.text.trim_end()])?;
         }
-        report.say();
+        report.print_remarks();
         Ok(())
     }
 

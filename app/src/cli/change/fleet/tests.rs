@@ -4,7 +4,7 @@ use super::*;
 use crate::cli::arguments;
 use crate::link::test_agent::{facts, serve_many};
 use redial_protocol::level::Level;
-use redial_protocol::message::{WireCommand, Event, Reply};
+use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::packet::AgentPacket;
 use redial_protocol::process;
@@ -15,7 +15,10 @@ fn dialled() -> Reply {
 }
 
 /// Runs a member's thread with `follow` or hold; `script` reads its messages.
-fn run_member(options: arguments::ChangeArguments, script: impl FnOnce(&Receiver<MemberMessage>, &Interrupts) + Send) {
+fn run_member(
+    options: arguments::ChangeArguments,
+    script: impl FnOnce(&Receiver<MemberMessage>, &Interrupts) + Send,
+) {
     let target = Target::parse("name:Shop").expect("a target");
     let wanted = ChangeRequest {
         target: &target,
@@ -58,16 +61,23 @@ fn reconnects_and_dials_again() {
             }
         },
         |_| {
-            run_member(arguments::ChangeArguments { follow: true, ..arguments::ChangeArguments::default() }, |messages, _| {
-                for again in [false, true] {
-                    let Ok(MemberMessage::Turned(report, replayed)) = messages.recv() else { panic!("no change") };
-                    assert!(replayed == again && matches!(report.outcome, Ok(Exit::Done)));
-                    assert!(report.text.contains("1 method matched"), "{}", report.text);
-                    if !again {
-                        assert!(matches!(messages.recv(), Ok(MemberMessage::Lost(_, why)) if why.contains("closed")));
+            run_member(
+                arguments::ChangeArguments { follow: true, ..arguments::ChangeArguments::default() },
+                |messages, _| {
+                    for again in [false, true] {
+                        let Ok(MemberMessage::Turned(report, replayed)) = messages.recv() else {
+                            panic!("no change")
+                        };
+                        assert!(replayed == again && matches!(report.outcome, Ok(Exit::Done)));
+                        assert!(report.text.contains("1 method matched"), "{}", report.text);
+                        if !again {
+                            assert!(
+                                matches!(messages.recv(), Ok(MemberMessage::Lost(_, why)) if why.contains("closed"))
+                            );
+                        }
                     }
-                }
-            });
+                },
+            );
         },
     );
 }
@@ -83,13 +93,16 @@ fn without_follow_held_dials_end_with_the_connection() {
             agent.reply(subscribed.id, Reply::Done);
         },
         |_| {
-            run_member(arguments::ChangeArguments { hold: true, ..arguments::ChangeArguments::default() }, |messages, _| {
-                assert!(
-                    matches!(messages.recv(), Ok(MemberMessage::Turned(report, false)) if report.exit() == Exit::Done)
-                );
-                let Ok(MemberMessage::Turned(report, true)) = messages.recv() else { panic!("no end") };
-                assert!(report.outcome.is_err_and(|failure| failure.to_string().contains("closed")));
-            });
+            run_member(
+                arguments::ChangeArguments { hold: true, ..arguments::ChangeArguments::default() },
+                |messages, _| {
+                    assert!(
+                        matches!(messages.recv(), Ok(MemberMessage::Turned(report, false)) if report.exit() == Exit::Done)
+                    );
+                    let Ok(MemberMessage::Turned(report, true)) = messages.recv() else { panic!("no end") };
+                    assert!(report.outcome.is_err_and(|failure| failure.to_string().contains("closed")));
+                },
+            );
         },
     );
 }

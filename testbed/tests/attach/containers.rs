@@ -1,4 +1,4 @@
-//! Processes that see another file system, and know themselves by another number: containers, as the kernel makes them.
+//! Processes with another file system and another pid for themselves: containers, as the kernel provides them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,22 +9,23 @@ use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, LiveShop};
 use redial_testbed::{artefacts, cache, programs, skip};
 
-use super::{BEFORE, NOW, dial, failed, is_untouched};
+use super::{BEFORE, NOW, dial, ensure_failed, ensure_untouched};
 
-on_attachable_runtimes!(another_root_and_another_number);
+on_attachable_runtimes!(attaches_across_containers);
 
-/// Words for a shell that give a process a root folder of its own, with everything of ours below it but a temporary folder
-/// and a /proc of its own. `$0` is the folder.
+/// A shell command that gives a process its own root folder, with all our files below it except the temporary
+/// folder, and its own /proc. `$0` is the folder.
 const OWN_ROOT: &str = "mount --rbind / \"$0\" && mount -t tmpfs redial \"$0/tmp\" && mount -t proc redial \"$0/proc\" \
                         && exec chroot \"$0\" \"$@\"";
 
-/// Shop in namespaces of its own, with `root` for its root folder; None, and noted as not run, where that cannot be had.
-fn contained(runtime: Runtime, root: &Path) -> Result<Option<LiveShop>> {
+/// Starts Shop in its own namespaces with the root folder `root`. Returns `None`, and records a skipped test,
+/// where that is impossible.
+fn start_contained(runtime: Runtime, root: &Path) -> Result<Option<LiveShop>> {
     let mut probe = Command::new("unshare");
     probe.args(["-m", "-p", "-f", "mount", "-t", "tmpfs", "redial", "/mnt"]);
     if cache::folder().starts_with("/tmp") || !probe.output().is_ok_and(|output| output.status.success()) {
         let why = "only root can give a process a root folder of its own";
-        skip::not_run("attach::another_root_and_another_number", why);
+        skip::not_run("attach::attaches_across_containers", why);
         return Ok(None);
     }
     let shop = programs::shop()?.command(runtime)?;
@@ -40,13 +41,14 @@ fn contained(runtime: Runtime, root: &Path) -> Result<Option<LiveShop>> {
     Ok(Some(LiveShop { host, pid }))
 }
 
-/// Folders of one test; removed when dropped, after the process, whose mounts are nobody else's.
+/// Folders of one test. Dropping them removes them, after the process, because only its namespace has the
+/// mounts.
 struct Folders {
-    /// Where its root is put; stays empty for us.
+    /// The process's root is mounted here; for the test it stays empty.
     root: PathBuf,
-    /// Seen by both.
+    /// Visible to both.
     shared: PathBuf,
-    /// Not seen by it.
+    /// Invisible to the process.
     ours: PathBuf,
 }
 
@@ -71,7 +73,7 @@ impl Folders {
 
 impl Drop for Folders {
     fn drop(&mut self) {
-        // Only ever an empty folder: what was mounted there was so in a namespace that is gone.
+        // Always an empty folder: the mounts belonged to a namespace that is gone.
         let _ = std::fs::remove_dir(&self.root);
         let _ = std::fs::remove_dir_all(&self.shared);
         let _ = std::fs::remove_dir_all(&self.ours);
@@ -82,14 +84,14 @@ fn library(folder: &Path) -> PathBuf {
     folder.join(artefacts::library_name(false))
 }
 
-/// `redial WORDS` with the library of a folder.
+/// Runs `redial WORDS` with the library in a folder.
 fn redial(words: &[&str], folder: &Path) -> Result<Outcome> {
     let mut command = host::redial(words)?;
     command.env("REDIAL_AGENT", library(folder));
     host::run(command)
 }
 
-/// The agent's state and why, as `ps` has it with the library of a folder.
+/// Returns the agent's state and its reason from `ps`, with the library in a folder.
 fn state(pid: u32, folder: &Path) -> Result<(String, String)> {
     let rows = redial(&["ps", "--json"], folder)?.ok()?.json()?;
     let rows = rows.as_array().context("an array")?;
@@ -98,18 +100,18 @@ fn state(pid: u32, folder: &Path) -> Result<(String, String)> {
     Ok((text("agent"), text("reason")))
 }
 
-/// Found, attached to and dialled by the number it has here; counts are exact; sockets lie in its own temporary folder. A
-/// library that it does not see is told of before anything is done.
-fn another_root_and_another_number(runtime: Runtime) -> Result<()> {
+/// Finds, attaches to and dials the process by its pid outside the container. Counts are exact, and sockets lie
+/// in the process's own temporary folder. A library that the process cannot see is reported before any change.
+fn attaches_across_containers(runtime: Runtime) -> Result<()> {
     let folders = Folders::new(runtime)?;
-    let Some(mut shop) = contained(runtime, &folders.root)? else { return Ok(()) };
+    let Some(mut shop) = start_contained(runtime, &folders.root)? else { return Ok(()) };
     let pid = shop.pid.to_string();
     let (hidden, why) = state(shop.pid, &folders.ours)?;
     ensure!(hidden == "refused" && why.contains("its own file system"), "{hidden}: {why}");
     let refused = redial(&["attach", &pid], &folders.ours)?;
     let ours = folders.ours.to_str().context("a path")?;
-    failed(&refused, 4, &["its own file system", ours, "REDIAL_AGENT"])?;
-    is_untouched(&mut shop)?;
+    ensure_failed(&refused, 4, &["its own file system", ours, "REDIAL_AGENT"])?;
+    ensure_untouched(&mut shop)?;
 
     ensure!(state(shop.pid, &folders.shared)?.0 == "attachable");
     ensure!(redial(&["attach", &pid], &folders.shared)?.ok()?.stdout.contains(NOW));

@@ -1,5 +1,5 @@
-//! Turns of the window against a real agent: large ones planned, stopped and undone as a whole; what others had set is
-//! afterwards as they had set it.
+//! Changes by the window with a real agent: large ones planned, stopped and undone as a whole, with the orders
+//! of other controllers restored.
 
 #![cfg(target_os = "linux")]
 
@@ -21,25 +21,25 @@ use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const PEEK: &str = "Shop!Shop.Cart.Peek(int)";
-/// Turns that may be over before they can be stopped.
+/// Number of tries, because a change may finish before it can be stopped.
 const TRIES: usize = 20;
 
-/// Everything that stands, and what follows from it.
+/// All standing orders, and the resulting levels.
 #[derive(Debug, PartialEq)]
-struct Standing {
-    /// The time an order is still kept for runs on: it is left out.
+struct DialState {
+    /// Without the remaining time of orders.
     orders: Vec<StandingOrder>,
     wanted: Vec<(CopyKey, Level)>,
 }
 
-impl Standing {
-    fn of(controller: &mut Controller) -> Result<Standing> {
+impl DialState {
+    fn of(controller: &mut Controller) -> Result<DialState> {
         let Reply::Orders { mut orders, .. } = controller.ask(WireCommand::Orders)?.reply else {
             anyhow::bail!("no orders")
         };
         for one in &mut orders {
             if let Lifetime::KeptFor { ms } = &mut one.lifetime {
-                ensure!(*ms > 500_000, "its time began anew, or is nearly over: {ms}");
+                ensure!(*ms > 500_000, "its time restarted, or is nearly over: {ms}");
                 *ms = 0;
             }
         }
@@ -47,11 +47,11 @@ impl Standing {
         let mut wanted: Vec<_> =
             rows.iter().filter(|row| row.wanted > Level::Off).map(|row| (row.copy, row.wanted)).collect();
         wanted.sort_by_key(|(copy, _)| (copy.module.generation, copy.token.0));
-        Ok(Standing { orders, wanted })
+        Ok(DialState { orders, wanted })
     }
 }
 
-/// Shop, in which somebody has set dials that stay, and a window that looks at it.
+/// Starts Shop, sets kept dials from another session, and opens a window on it.
 fn start(runtime: Runtime) -> Result<(LiveShop, Controller, Window)> {
     let shop = LiveShop::start(runtime, &[], 1, &[])?;
     shop.redial("dial", &["Shop!Shop.Cart.*", "count", "--for", "10m"])?.ok()?;
@@ -59,7 +59,7 @@ fn start(runtime: Runtime) -> Result<(LiveShop, Controller, Window)> {
     shop.redial("dial", &[PEEK, "off"])?.ok()?;
     let controller = Controller::connect(shop.pid)?;
     let mut window = Window::open();
-    window.pick(shop.pid)?;
+    window.select(shop.pid)?;
     Ok((shop, controller, window))
 }
 
@@ -78,107 +78,107 @@ fn click(window: &mut Window, method: &str) {
     window.0.run_steps(2);
 }
 
-/// Off and undone, a kept dial is kept as it was, until when it was, by whom it was; so is everything after "all off".
-fn what_was_kept_is_kept_again(runtime: Runtime) -> Result<()> {
+/// Undoing an off restores a kept dial with its lifetime and author; undoing "all off" restores everything.
+fn undo_restores_kept_dials(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
-    let before = Standing::of(&mut controller)?;
+    let before = DialState::of(&mut controller)?;
     ensure!(before.orders.len() == 3 && before.wanted.len() > 3, "{before:?}");
     window.filter("Shop.Cart.");
     window
         .until("the dials", |window| window.dial(ADD).starts_with("count") && window.dial(PEEK) == "off")?;
     click(&mut window, ADD);
     window.until("off", |window| window.dial(ADD) == "off")?;
-    ensure!(Standing::of(&mut controller)? != before);
+    ensure!(DialState::of(&mut controller)? != before);
     undo(&mut window);
     window.until("on again", |window| window.dial(ADD).starts_with("count, "))?;
-    ensure!(Standing::of(&mut controller)? == before, "{:?}", Standing::of(&mut controller)?);
+    ensure!(DialState::of(&mut controller)? == before, "{:?}", DialState::of(&mut controller)?);
 
-    // What somebody else turns meanwhile stays.
+    // Changes by another controller meanwhile stay.
     click(&mut window, PEEK);
     window.until("on", |window| window.dial(PEEK).starts_with("count, "))?;
     click(&mut window, ADD);
     window.until("off", |window| window.dial(ADD) == "off")?;
     window.0.key_press(Key::F9);
-    window.until("all off", |window| window.says("every dial is off"))?;
-    ensure!(Standing::of(&mut controller)?.orders.is_empty());
+    window.until("all off", |window| window.shows("every dial is off"))?;
+    ensure!(DialState::of(&mut controller)?.orders.is_empty());
     shop.redial("dial", &["Shop!Shop.Pricing.*", "count"])?.ok()?;
-    let other = Standing::of(&mut controller)?;
+    let other = DialState::of(&mut controller)?;
     for _ in 0..3 {
         undo(&mut window);
     }
     window
         .until("as it was", |window| window.dial(ADD).starts_with("count, ") && window.dial(PEEK) == "off")?;
-    let after = Standing::of(&mut controller)?;
+    let after = DialState::of(&mut controller)?;
     ensure!(after.orders == [&before.orders[..], &other.orders].concat(), "{after:?}");
     ensure!(after.wanted.len() == before.wanted.len() + other.wanted.len(), "{after:?}");
 
-    // And all of it once more.
+    // All of it once more.
     for _ in 0..3 {
         redo(&mut window);
     }
     window.until("all off again", |window| window.dial(ADD) == "off" && window.dial(PEEK) == "off")?;
-    ensure!(Standing::of(&mut controller)?.orders.is_empty());
+    ensure!(DialState::of(&mut controller)?.orders.is_empty());
     shop.exit().map(drop)
 }
 
-/// Selects everything that is shown, has it counted, and waits for what the agent says of that.
-fn ask_for_all_shown(window: &mut Window) -> Result<()> {
-    // Out of the filter's field, whose keys these are too.
+/// Selects all shown methods, asks to count them, and waits for the agent's plan.
+fn plan_all_shown(window: &mut Window) -> Result<()> {
+    // Out of the filter's field, which uses these keys too.
     window.0.key_press(Key::ArrowDown);
     window.0.run_steps(2);
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::A);
     window.0.run_steps(3);
     window.0.key_press(Key::Space);
     window.until("the plan", |window| {
-        window.says("matched, according to the agent") && window.says("will be recompiled")
+        window.shows("matched, according to the agent") && window.shows("will be recompiled")
     })
 }
 
-/// Says yes.
+/// Answers yes.
 fn confirm(window: &mut Window) {
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);
 }
 
-/// Whether what is selected waits for the agent.
-fn waits(window: &Window) -> bool {
+/// Returns whether the selection waits for the agent.
+fn is_pending(window: &Window) -> bool {
     window.value("Dial of the selection").contains("requesting")
 }
 
-/// Undoes the turn of what is selected, and waits for what was on before.
-fn undo_all(window: &mut Window, before: &Standing) -> Result<()> {
+/// Undoes the change of the selection, and waits for the earlier state.
+fn undo_all(window: &mut Window, before: &DialState) -> Result<()> {
     undo(window);
     let number = format!("All dials off ({})", before.wanted.len());
-    window.until("undone", |window| !waits(window) && window.says(&number))
+    window.until("undone", |window| !is_pending(window) && window.shows(&number))
 }
 
-/// Methods picked one by one: the agent is asked about all of them, and one undo takes them back.
-fn thousands_of_single_methods_are_planned_and_undone(runtime: Runtime) -> Result<()> {
+/// Individually selected methods: the agent plans all of them, and one undo restores them.
+fn plans_and_undoes_thousands_of_single_methods(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
-    let before = Standing::of(&mut controller)?;
+    let before = DialState::of(&mut controller)?;
     window.0.get_by_label("Hide framework").click();
     window.filter("System.Private.CoreLib! .ctor");
-    window.until("constructors", |window| window.says("..ctor("))?;
-    ask_for_all_shown(&mut window)?;
+    window.until("constructors", |window| window.shows("..ctor("))?;
+    plan_all_shown(&mut window)?;
     confirm(&mut window);
-    window.until("the answer", |window| !waits(window))?;
-    let orders = Standing::of(&mut controller)?.orders.len();
+    window.until("the answer", |window| !is_pending(window))?;
+    let orders = DialState::of(&mut controller)?.orders.len();
     ensure!(orders > before.orders.len() + 1_024, "{orders} orders: the test needs more");
     undo_all(&mut window, &before)?;
-    ensure!(Standing::of(&mut controller)? == before, "something stays");
+    ensure!(DialState::of(&mut controller)? == before, "something stays");
     shop.exit().map(drop)
 }
 
-/// A turn is stopped by the button that stands beside how far it is. So that it is not over by then, the process is
-/// stopped meanwhile, as a debugger might: in every other try before the turn is sent, since on a busy machine one that has
-/// begun may be over first.
-fn a_stopped_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
+/// The button beside the progress stops a change. To keep the change from finishing first, the process is
+/// stopped meanwhile, as by a debugger; every other try stops it before the change is sent, since on a busy
+/// machine a started change may finish first.
+fn stopped_change_leaves_nothing(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
-    let before = Standing::of(&mut controller)?;
+    let before = DialState::of(&mut controller)?;
     window.0.get_by_label("Hide framework").click();
-    window.until("the framework", |window| window.says("System."))?;
+    window.until("the framework", |window| window.shows("System."))?;
     for number in 0..TRIES {
-        ask_for_all_shown(&mut window)?;
+        plan_all_shown(&mut window)?;
         let stopped = if number % 2 == 1 {
             let stopped = Stopped::stop(shop.pid)?;
             confirm(&mut window);
@@ -187,31 +187,31 @@ fn a_stopped_turn_leaves_nothing(runtime: Runtime) -> Result<()> {
             let mut watcher = Controller::connect(shop.pid)?;
             watcher.subscribe(None)?;
             confirm(&mut window);
-            // Not rows alone: those of a turn that was tried before are still there.
+            // Rows alone prove nothing: those of an earlier try are still there.
             watcher.wait_until("that it has begun", |dials| {
                 dials.values().filter(|row| row.wanted > Level::Off).count() > before.wanted.len()
             })?;
             Stopped::stop(shop.pid)?
         };
-        window.until("the button", |window| window.says("Stop this change") || !waits(window))?;
-        if window.says("Stop this change") {
+        window.until("the button", |window| window.shows("Stop this change") || !is_pending(window))?;
+        if window.shows("Stop this change") {
             window.0.get_by_label("Stop this change").click();
             window.0.run_steps(3);
         }
         drop(stopped);
-        window.until("its end", |window| !waits(window))?;
-        if window.says("refused: cancelled; all dials are as they were before") {
-            ensure!(Standing::of(&mut controller)? == before, "stopped, it leaves nothing");
+        window.until("its end", |window| !is_pending(window))?;
+        if window.shows("refused: cancelled; all dials are as they were before") {
+            ensure!(DialState::of(&mut controller)? == before, "stopped, it leaves nothing");
             return shop.exit().map(drop);
         }
         undo_all(&mut window, &before)?;
-        ensure!(Standing::of(&mut controller)? == before, "undone, it leaves nothing either");
+        ensure!(DialState::of(&mut controller)? == before, "undone, it leaves nothing either");
     }
     Err(anyhow::anyhow!("not one of {TRIES} turns could be stopped"))
 }
 
 on_each_runtime!(
-    what_was_kept_is_kept_again,
-    thousands_of_single_methods_are_planned_and_undone,
-    a_stopped_turn_leaves_nothing,
+    undo_restores_kept_dials,
+    plans_and_undoes_thousands_of_single_methods,
+    stopped_change_leaves_nothing,
 );

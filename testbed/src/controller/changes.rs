@@ -1,11 +1,11 @@
 //! Changes of dials.
 
-use super::{Controller, Stay};
+use super::{Controller, Lifetime};
 use crate::host::DEADLINE;
 use anyhow::{Result, anyhow, bail};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
-use redial_protocol::order::{Lifetime, Order};
+use redial_protocol::order::Order;
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::report::DialReport;
 use std::time::Instant;
@@ -14,26 +14,25 @@ impl Controller {
     /// Turns the dials of the methods that match `pattern`, without taking control from another session.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the agent refuses.
-    pub fn dial(&mut self, pattern: &str, level: Level, stay: Stay) -> Result<DialReport> {
-        self.dial_all(&[pattern], level, stay)
+    /// Fails like [`Controller::ask`], or when the agent refuses.
+    pub fn dial(&mut self, pattern: &str, level: Level, lifetime: Lifetime) -> Result<DialReport> {
+        self.dial_all(&[pattern], level, lifetime)
     }
 
     /// Like [`Controller::dial`], with several patterns in one command.
     ///
     /// # Errors
-    /// As [`Controller::dial`].
-    pub fn dial_all(&mut self, patterns: &[&str], level: Level, stay: Stay) -> Result<DialReport> {
-        self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), stay)
+    /// Fails like [`Controller::dial`].
+    pub fn dial_all(&mut self, patterns: &[&str], level: Level, lifetime: Lifetime) -> Result<DialReport> {
+        self.order(patterns.iter().map(|pattern| Order::new(*pattern, level)).collect(), lifetime)
     }
 
     /// Like [`Controller::dial`], for orders of any scope.
     ///
     /// # Errors
-    /// As [`Controller::dial`].
-    pub fn order(&mut self, orders: Vec<Order>, stay: Stay) -> Result<DialReport> {
+    /// Fails like [`Controller::dial`].
+    pub fn order(&mut self, orders: Vec<Order>, lifetime: Lifetime) -> Result<DialReport> {
         let what = format!("{orders:?}");
-        let lifetime = if stay == Stay::Held { Lifetime::Held } else { Lifetime::Kept };
         match self.turn(WireCommand::RequestReJit { orders, later: false, take: false, lifetime })? {
             Ok(report) => Ok(report),
             Err(refusal) => Err(anyhow!("{what} was refused: {refusal:?}")),
@@ -43,7 +42,7 @@ impl Controller {
     /// Turns off the dials that match `pattern`, without taking control from another session.
     ///
     /// # Errors
-    /// As [`Controller::dial`].
+    /// Fails like [`Controller::dial`].
     pub fn off(&mut self, pattern: &str) -> Result<DialReport> {
         match self.turn(WireCommand::RequestRevert { patterns: vec![pattern.into()], take: false })? {
             Ok(report) => Ok(report),
@@ -54,7 +53,7 @@ impl Controller {
     /// Sends `RequestReJit` or `RequestRevert` and returns the report or the refusal.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the reply is neither.
+    /// Fails like [`Controller::ask`], or when the reply is neither.
     pub fn turn(&mut self, command: WireCommand) -> Result<Result<DialReport, Refusal>> {
         match self.ask(command)?.reply {
             Reply::Dialled(report) => Ok(Ok(report)),
@@ -67,7 +66,7 @@ impl Controller {
     /// Requests a plan for turning `pattern` off, which the same thread answers and which changes nothing.
     ///
     /// # Errors
-    /// As [`Controller::ask`], or when the reply is not a plan.
+    /// Fails like [`Controller::ask`], or when the reply is not a plan.
     pub fn settle(&mut self, pattern: &str) -> Result<()> {
         let orders = vec![Order::new(pattern, Level::Off)];
         match self.ask(WireCommand::Plan { orders, lifetime: Lifetime::Kept })?.reply {

@@ -1,11 +1,12 @@
-//! Requests that runtimes accept and ignore. For code that may be edited while it runs (debug builds under Hot Reload) they are
-//! refused beforehand; else it is seen that the runtime compiles original code, and told.
+//! Requests that runtimes accept and ignore. The agent refuses them in advance for code that may be edited
+//! while it runs (debug builds with Hot Reload). Otherwise it notices that the runtime compiles original code,
+//! and reports that.
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Stay};
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::programs;
@@ -38,15 +39,15 @@ fn finish(mut host: Host, mut controller: Controller) -> Result<()> {
     Ok(())
 }
 
-fn debug_builds_are_refused_where_the_runtime_would_ignore_them(runtime: Runtime) -> Result<()> {
+fn refuses_debug_builds_under_hot_reload(runtime: Runtime) -> Result<()> {
     let (mut host, mut controller) = start(runtime, false, HOT_RELOAD)?;
-    let report = controller.dial(SHAPES, Level::Count, Stay::Kept)?;
+    let report = controller.dial(SHAPES, Level::Count, Lifetime::Kept)?;
     let refused: Vec<Reason> = report.refused_by_reason.iter().map(|(reason, _)| *reason).collect();
-    // Older runtimes know nothing of it.
+    // Older runtimes do not support it.
     let expected = if runtime == Runtime::V8_0 { vec![Reason::HotReload] } else { vec![] };
     ensure!(refused == expected && (report.accepted == 0) != expected.is_empty(), "{report:?}");
-    // What is no debug build is dialled as ever.
-    let report = controller.dial(FRAMEWORK, Level::Count, Stay::Kept)?;
+    // Modules that are not debug builds are dialled as usual.
+    let report = controller.dial(FRAMEWORK, Level::Count, Lifetime::Kept)?;
     ensure!(report.accepted > 20 && report.refused.is_empty(), "{report:?}");
     run(&mut host)?;
     let live = |rows: &[redial_protocol::message::StatusRow]| {
@@ -57,24 +58,24 @@ fn debug_builds_are_refused_where_the_runtime_would_ignore_them(runtime: Runtime
     finish(host, controller)
 }
 
-on_each_runtime!(debug_builds_are_refused_where_the_runtime_would_ignore_them);
+on_each_runtime!(refuses_debug_builds_under_hot_reload);
 
 #[test]
-fn release_builds_are_dialled() -> Result<()> {
+fn dials_release_builds() -> Result<()> {
     let (mut host, mut controller) = start(Runtime::V8_0, true, HOT_RELOAD)?;
-    let report = controller.dial(SHAPES, Level::Count, Stay::Kept)?;
+    let report = controller.dial(SHAPES, Level::Count, Lifetime::Kept)?;
     ensure!(report.accepted > 300 && report.refused.is_empty(), "{report:?}");
     run(&mut host)?;
     ensure!(controller.status(Some(SHAPES))?.iter().filter(|row| row.calls > 0).count() > 100);
     finish(host, controller)
 }
 
-/// A switch that .NET Core 3.1 knows, too: it would spin in the first call.
+/// .NET Core 3.1 has such a switch too, and would spin in the first call.
 #[test]
-fn what_is_open_to_a_debugger_by_the_environment_is_refused() -> Result<()> {
+fn refuses_code_that_a_debugger_may_edit() -> Result<()> {
     for runtime in [Runtime::V3_1, Runtime::V8_0] {
         let (mut host, mut controller) = start(runtime, false, ("COMPlus_ForceEnc", "1"))?;
-        let report = controller.dial(SHAPES, Level::Count, Stay::Kept)?;
+        let report = controller.dial(SHAPES, Level::Count, Lifetime::Kept)?;
         let reasons: Vec<Reason> = report.refused_by_reason.iter().map(|(reason, _)| *reason).collect();
         ensure!((report.accepted, reasons) == (0, vec![Reason::HotReload]), "{report:?}");
         run(&mut host)?;
@@ -83,10 +84,10 @@ fn what_is_open_to_a_debugger_by_the_environment_is_refused() -> Result<()> {
     Ok(())
 }
 
-/// Of a generic method the runtime recompiles nothing that is over a type which can be unloaded, without a word. It is seen
-/// that it compiles the original for it; over other types the method counts.
+/// The runtime silently never recompiles a generic method's instances over types that can be unloaded. The
+/// agent notices that it compiles the original for them; over other types the method counts.
 #[test]
-fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
+fn notes_generic_instances_over_unloadable_types() -> Result<()> {
     const OVER: &str = "collectible!Collectible.Over<T>(int)";
     for runtime in [Runtime::V3_1, Runtime::V8_0] {
         let command = programs::named("collectible")?.command(runtime)?;
@@ -96,13 +97,13 @@ fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
         for load in ["collectible", "over", "over-int"] {
             live.host.ask(&format!("load {load}"), "loaded")?;
         }
-        let report = controller.dial(OVER, Level::Count, Stay::Kept)?;
+        let report = controller.dial(OVER, Level::Count, Lifetime::Kept)?;
         ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
         live.host.ask("call over-int 30", "called")?;
         let row = controller.row(OVER)?;
         ensure!((row.state, row.calls) == (CopyState::Live, 30) && row.note.is_none(), "{row:?}");
         live.host.ask("call over 20", "called")?;
-        controller.wait_until("the original code to be told of", |dials| {
+        controller.wait_until("a note about original code", |dials| {
             dials.values().any(|row| row.note.as_deref().is_some_and(|note| note.contains(IGNORED)))
         })?;
         live.host.ask("call over-int 30", "called")?;
@@ -110,11 +111,11 @@ fn generic_code_over_a_type_that_unloads_says_so() -> Result<()> {
         ensure!((row.state, row.calls) == (CopyState::Live, 60), "{row:?}");
         let remains = controller.agent_status()?.remains;
         ensure!(remains.iter().any(|one| one.contains("compiled while dials were on")), "{remains:?}");
-        // Off takes the note along, and a new dial begins without it.
+        // Off removes the note, and a new dial starts without it.
         controller.off(OVER)?;
         ensure!(controller.row(OVER)?.note.is_none());
         live.host.ask("call over 20", "called")?;
-        controller.dial(OVER, Level::Count, Stay::Kept)?;
+        controller.dial(OVER, Level::Count, Lifetime::Kept)?;
         ensure!(controller.row(OVER)?.note.is_none());
         live.host.close_input();
         ensure!(live.host.finish()?.code()? == 0);

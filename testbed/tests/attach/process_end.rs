@@ -1,5 +1,5 @@
-//! Processes that end while the agent is attached to them: they end as they would have, whoever attaches is told, and
-//! nothing is left behind.
+//! Processes that end during an attach. They end as they would without it, the attaching command reports that,
+//! and nothing is left behind.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,13 @@ use redial_testbed::shop::LiveShop;
 use redial_testbed::signals;
 
 use super::refusals::Folder;
-use super::{failed, plain};
+use super::{ensure_failed, plain};
 
-on_attachable_runtimes!(killed_while_it_is_asked, ending_by_itself_while_it_is_asked, ending_at_any_moment);
+on_attachable_runtimes!(killed_during_attach, ends_by_itself_during_attach, ends_at_any_moment);
 
-/// Somebody has connected to the runtime's socket, and it has not looked yet: unix(7) tells so as a state.
-fn wait_until_asked(folder: &Path) -> Result<()> {
+/// Waits until a client has connected to the runtime's socket and the runtime has not accepted it: a state in
+/// unix(7).
+fn wait_for_attach_request(folder: &Path) -> Result<()> {
     const NOT_ACCEPTED: &str = "02";
     let folder = folder.to_str().context("a path")?;
     let begun = Instant::now();
@@ -34,11 +35,12 @@ fn wait_until_asked(folder: &Path) -> Result<()> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    bail!("nobody asked")
+    bail!("no client connected")
 }
 
-/// Nothing of the agent lies in the process's temporary folder but, perhaps, a folder of its user's without a socket.
-fn nothing_is_left(folder: &Path) -> Result<()> {
+/// Checks that the process's temporary folder has nothing of the agent, except perhaps its user's folder
+/// without sockets.
+fn ensure_nothing_left(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("redial")) {
@@ -49,38 +51,39 @@ fn nothing_is_left(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A stopped Shop whose runtime has been asked to load the agent, and who asks.
-fn asked(runtime: Runtime, folder: &Folder) -> Result<(LiveShop, Host)> {
+/// Starts Shop and an attach, and returns both with Shop stopped after the runtime received the request.
+fn start_attach(runtime: Runtime, folder: &Folder) -> Result<(LiveShop, Host)> {
     let shop = plain(runtime, 1, &[("TMPDIR", folder.path())])?;
     signals::send(shop.pid, libc::SIGSTOP)?;
     let attaching = Host::start(host::redial(&["attach", &shop.pid.to_string()])?)?;
-    if let Err(error) = wait_until_asked(folder.path().as_ref()) {
-        bail!("{error}: {}", attaching.finish()?.said());
+    if let Err(error) = wait_for_attach_request(folder.path().as_ref()) {
+        bail!("{error}: {}", attaching.finish()?.output());
     }
     Ok((shop, attaching))
 }
 
-fn killed_while_it_is_asked(runtime: Runtime) -> Result<()> {
+fn killed_during_attach(runtime: Runtime) -> Result<()> {
     let folder = Folder::new("k", runtime)?;
-    let (shop, attaching) = asked(runtime, &folder)?;
+    let (shop, attaching) = start_attach(runtime, &folder)?;
     signals::send(shop.pid, libc::SIGKILL)?;
-    failed(&attaching.finish()?, 3, &["has ended"])?;
-    nothing_is_left(folder.path().as_ref())
+    ensure_failed(&attaching.finish()?, 3, &["has ended"])?;
+    ensure_nothing_left(folder.path().as_ref())
 }
 
-/// The question and the word to end are there when it goes on: it ends as it would have, whichever comes first.
-fn ending_by_itself_while_it_is_asked(runtime: Runtime) -> Result<()> {
+/// Both the request and the command to end are waiting when the process continues. It ends normally, whichever
+/// comes first.
+fn ends_by_itself_during_attach(runtime: Runtime) -> Result<()> {
     for _ in 0..3 {
         let folder = Folder::new("e", runtime)?;
-        let (mut shop, attaching) = asked(runtime, &folder)?;
+        let (mut shop, attaching) = start_attach(runtime, &folder)?;
         shop.host.say("exit 0")?;
         signals::send(shop.pid, libc::SIGCONT)?;
-        ended_as_it_would_have(shop, attaching, &folder)?;
+        ensure_normal_end(shop, attaching, &folder)?;
     }
     Ok(())
 }
 
-fn ending_at_any_moment(runtime: Runtime) -> Result<()> {
+fn ends_at_any_moment(runtime: Runtime) -> Result<()> {
     for early in [false, true, false, true] {
         let folder = Folder::new("m", runtime)?;
         let mut shop = plain(runtime, 1, &[("TMPDIR", folder.path())])?;
@@ -91,18 +94,18 @@ fn ending_at_any_moment(runtime: Runtime) -> Result<()> {
         if !early {
             shop.host.say("exit 0")?;
         }
-        ended_as_it_would_have(shop, attaching, &folder)?;
+        ensure_normal_end(shop, attaching, &folder)?;
     }
     Ok(())
 }
 
-fn ended_as_it_would_have(shop: LiveShop, attaching: Host, folder: &Folder) -> Result<()> {
+fn ensure_normal_end(shop: LiveShop, attaching: Host, folder: &Folder) -> Result<()> {
     let ended = shop.host.finish()?;
-    ensure!(ended.code()? == 0 && ended.stderr.is_empty(), "{}", ended.said());
+    ensure!(ended.code()? == 0 && ended.stderr.is_empty(), "{}", ended.output());
     let outcome = attaching.finish()?;
     let code = outcome.code()?;
-    // Loaded in time; the runtime's own refusal while it shuts down; ended before it answered.
-    ensure!(matches!(code, 0 | 1 | 3), "{code}: {}", outcome.said());
-    ensure!(code == 0 || outcome.stderr.lines().count() == 1, "{}", outcome.said());
-    nothing_is_left(folder.path().as_ref())
+    // Loaded in time, refused by the runtime because it shuts down, or ended before it answered.
+    ensure!(matches!(code, 0 | 1 | 3), "{code}: {}", outcome.output());
+    ensure!(code == 0 || outcome.stderr.lines().count() == 1, "{}", outcome.output());
+    ensure_nothing_left(folder.path().as_ref())
 }

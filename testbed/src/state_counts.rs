@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// Copies by state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Everything {
+pub struct StateCounts {
     /// Called since, with a counting body.
     pub live: usize,
     /// Not called since.
@@ -20,7 +20,7 @@ pub struct Everything {
     pub other: Vec<String>,
 }
 
-impl Everything {
+impl StateCounts {
     /// Sorts the rows that a controller received.
     pub fn of_rows(rows: &[StatusRow]) -> Self {
         let mut sorted = Self::default();
@@ -65,7 +65,7 @@ impl Everything {
     }
 }
 
-impl fmt::Display for Everything {
+impl fmt::Display for StateCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} live, {} never called, refused {:?}", self.live, self.asked, self.refused)
     }
@@ -83,13 +83,13 @@ mod tests {
             serde_json::json!({"state": "asked", "method": "A.C"}),
             serde_json::json!({"state": "refused", "method": "A.D", "reason": reason}),
         ];
-        let sorted = Everything::of_json(&rows.clone().into()).unwrap();
+        let sorted = StateCounts::of_json(&rows.clone().into()).unwrap();
         assert_eq!((sorted.live, sorted.asked, sorted.refused[reason]), (1, 1, 1));
         sorted.ensure_sound().unwrap();
         rows.push(serde_json::json!({"state": "refused", "method": "A.E"}));
-        assert!(Everything::of_json(&rows.clone().into()).unwrap().ensure_sound().is_err());
+        assert!(StateCounts::of_json(&rows.clone().into()).unwrap().ensure_sound().is_err());
         rows[3]["state"] = "failed".into();
-        let failed = Everything::of_json(&rows.into()).unwrap().ensure_sound().unwrap_err();
+        let failed = StateCounts::of_json(&rows.into()).unwrap().ensure_sound().unwrap_err();
         assert!(failed.to_string().contains("failed A.E"), "{failed}");
     }
 }

@@ -1,4 +1,4 @@
-//! Controllers that stand still for a while, as those on a laptop that sleeps: they lose no dial and no number.
+//! Controllers that stand still for a while, as on a sleeping laptop, lose no dial and no number.
 #![cfg(unix)]
 
 use std::thread;
@@ -9,16 +9,16 @@ use redial_protocol::state::CopyState;
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::signals::{self, Stopped};
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs, soak, truth};
 use serde_json::Value;
 
-on_each_runtime!(controllers_that_stand_still_lose_nothing);
+on_each_runtime!(stopped_controllers_lose_nothing);
 
 const ADD: &str = "Shop.Cart.Add(int)";
 
-/// How long after it began to hold dials the controller stops, and how long it stands still: the time itself is what
-/// is tested. In the soak it is what is promised, just before the controller would say again that it is alive.
+/// Returns how long the controller holds dials before it stops, and how long it stands still. Here time itself
+/// is under test. The soak uses the promised time, just below the controller's next ping.
 fn times() -> (Duration, Duration) {
     if soak::is_on() {
         (Duration::from_millis(4800), Duration::from_secs(10))
@@ -27,13 +27,13 @@ fn times() -> (Duration, Duration) {
     }
 }
 
-/// The program's own number of calls after `rounds` more.
-fn called(live: &mut Live, rounds: u32) -> Result<u64> {
+/// Runs more rounds and returns the program's own number of calls.
+fn called(live: &mut LiveHost, rounds: u32) -> Result<u64> {
     live.host.ask(&format!("round {rounds}"), "done")?;
     truth::ask(&mut live.host, "truth")?.get(ADD).copied().context("Shop counts the method")
 }
 
-/// Reads the lines of `watch --json` up to the one that has this many calls; more than that is an error.
+/// Reads the lines of `watch --json` until one has this many calls. More calls are an error.
 fn watch_until(watch: &mut Host, calls: u64) -> Result<()> {
     loop {
         let line = watch.next_line()?;
@@ -45,7 +45,7 @@ fn watch_until(watch: &mut Host, calls: u64) -> Result<()> {
     }
 }
 
-fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
+fn stopped_controllers_lose_nothing(runtime: Runtime) -> Result<()> {
     let mut command = programs::shop()?.command(runtime)?;
     command.args(["--live", "--threads", "2"]);
     let mut live = under_agent::start(command)?;
@@ -64,7 +64,7 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     thread::sleep(still / 2);
     drop(stopped);
 
-    // What was called meanwhile is told, and the dial stands.
+    // The calls meanwhile are reported, and the dial stands.
     watch_until(&mut watch, second)?;
     let third = called(&mut live, 2)? - uncounted;
     watch_until(&mut watch, third)?;
@@ -74,11 +74,11 @@ fn controllers_that_stand_still_lose_nothing(runtime: Runtime) -> Result<()> {
     let status = observer.agent_status()?;
     ensure!(status.control.as_ref().is_some_and(|control| control.pid == holder.pid()), "{status:?}");
     ensure!((status.held, status.guard_trips) == (1, 0), "{status:?}");
-    // It still is the one who holds it.
+    // The session still holds the dial.
     observer.subscribe(Some(&pattern))?;
     signals::send(holder.pid(), libc::SIGINT)?;
     let ended = holder.finish()?;
-    ensure!(ended.code()? == 0, "{}", ended.said());
+    ensure!(ended.code()? == 0, "{}", ended.output());
     observer
         .wait_until("the dial to be off", |dials| dials.values().all(|row| row.state == CopyState::Off))?;
     watch.kill();

@@ -1,4 +1,5 @@
-//! Controllers that die or fall silent with dials held: the dials go off by themselves, soon, and kept ones stay.
+//! Controllers that die or go silent while holding dials: the dials soon go off by themselves, and kept ones
+//! stay.
 #![cfg(unix)]
 
 use std::process::Command;
@@ -10,15 +11,15 @@ use anyhow::{Context, Result, anyhow, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::CopyState;
-use redial_testbed::controller::{Controller, Dials, Stay};
+use redial_testbed::controller::{Controller, Dials, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, Live};
+use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{generate, on_each_runtime, programs, soak};
 
-on_each_runtime!(held_dials_end_with_a_killed_controller, silence_ends_held_dials);
+on_each_runtime!(killing_a_controller_ends_its_held_dials, silence_ends_held_dials);
 
-/// The time within which held dials must be off after their controller died.
+/// Held dials must be off within this time after their controller died.
 const SOON: Duration = Duration::from_secs(2);
 
 fn big(runtime: Runtime) -> Result<Command> {
@@ -27,7 +28,7 @@ fn big(runtime: Runtime) -> Result<Command> {
     Ok(command)
 }
 
-/// Rows of classes whose name begins so, by whether they are on.
+/// Returns whether each row of classes with this prefix is on.
 fn on(dials: &Dials, class: &str) -> Vec<bool> {
     let of_class = dials.values().filter(|row| row.method.starts_with(class));
     of_class.map(|row| matches!(row.state, CopyState::Asked | CopyState::Live)).collect()
@@ -44,18 +45,18 @@ fn kill(host: &Host) -> Result<()> {
     host::run(kill)?.ok().map(drop)
 }
 
-/// Eleven classes' methods live under `redial dial --hold`, which is killed; another class is kept.
-fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
+/// `redial dial --hold` on eleven classes is killed while their methods are live; another class is kept.
+fn killing_a_controller_ends_its_held_dials(runtime: Runtime) -> Result<()> {
     const HELD: &str = "Big!Big.C1*.M*";
     let mut live = under_agent::start(big(runtime)?)?;
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
     for round in 1..=2 {
-        observer.dial("Big!Big.C2.M*", Level::Count, Stay::Kept)?;
+        observer.dial("Big!Big.C2.M*", Level::Count, Lifetime::Kept)?;
         let mut holder = Host::start(live.command("dial", &[HELD, "count", "--hold"])?)?;
         holder.wait_for("held while this command runs")?;
         live.host.ask("call 1", "called 1")?;
-        // `Big.C1*` are C1 and C10 to C19; each has 101 methods, most of them called.
+        // `Big.C1*` matches C1 and C10 to C19. Each has 101 methods, most of them called.
         let live_rows = |dials: &Dials| {
             dials
                 .values()
@@ -73,7 +74,7 @@ fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
         ensure!(on(observer.dials(), "Big.C2.").iter().all(|on| *on), "kept dials went off too");
 
         let (held, kept) = (calls_of(&mut observer, HELD)?, calls_of(&mut observer, "Big!Big.C2.M*")?);
-        // One call of each a round, two of some; the iterators below them have calls of their own.
+        // One call of each method per round, two of some; the iterators below them have their own calls.
         let own: Vec<_> = held.iter().filter(|(name, _)| !name.contains('+')).collect();
         ensure!(
             own.len() == 11 * 101 && own.iter().all(|(_, calls)| [round, 2 * round].contains(calls)),
@@ -91,7 +92,7 @@ fn held_dials_end_with_a_killed_controller(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// Two sessions hold dials. One says nothing any more, the other pings. In the soak with the agent's real patience.
+/// Two sessions hold dials. One goes silent, the other pings. The soak uses the agent's real time-out.
 fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     let mut command = big(runtime)?;
     if !soak::is_on() {
@@ -101,7 +102,7 @@ fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     let mut observer = live.controller()?;
     observer.subscribe(None)?;
     let mut silent = Controller::connect_silent(live.pid)?;
-    silent.dial("Big!Big.C3.M*", Level::Count, Stay::Held)?;
+    silent.dial("Big!Big.C3.M*", Level::Count, Lifetime::Held)?;
     silent.tell(redial_protocol::message::WireCommand::ReleaseControl)?;
     let pinging = ping_with_held_dials(&live, "Big!Big.C4.M*")?;
     live.host.ask("call 1", "called 1")?;
@@ -119,7 +120,7 @@ fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// A session that pings much more often than it must, until it is stopped.
+/// A session that pings far more often than it must, until it is stopped.
 struct Pinging {
     stop: std::sync::mpsc::Sender<()>,
     thread: thread::JoinHandle<Result<()>>,
@@ -132,9 +133,9 @@ impl Pinging {
     }
 }
 
-fn ping_with_held_dials(live: &Live, pattern: &str) -> Result<Pinging> {
+fn ping_with_held_dials(live: &LiveHost, pattern: &str) -> Result<Pinging> {
     let mut session = Controller::connect_silent(live.pid)?;
-    session.dial(pattern, Level::Count, Stay::Held)?;
+    session.dial(pattern, Level::Count, Lifetime::Held)?;
     let (stop, stopped) = channel::<()>();
     let thread = thread::spawn(move || {
         while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {

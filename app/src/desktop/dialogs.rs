@@ -1,0 +1,45 @@
+//! The dialogs and overlays that can be open over the window.
+
+use crate::views;
+
+/// The open dialogs, each with its own state.
+#[derive(Default)]
+pub(super) struct Dialogs {
+    /// The command palette.
+    pub palette: Option<views::palette::PaletteState>,
+    /// A large change that awaits confirmation.
+    pub confirm: Option<views::confirmation::LargeChange>,
+    /// A change that affects other AppDomains and awaits confirmation.
+    pub sharing: Option<views::sharing_dialog::SharingQuestion>,
+    /// Whether the dialog with control, orders and history is open.
+    pub agent: bool,
+    /// The budget dialog.
+    pub budget: Option<views::budget::BudgetState>,
+    /// The dialog with the last numbers of ended processes.
+    pub last_numbers: Option<views::last_numbers::LastNumbersState>,
+    /// Whether the list of keys is open.
+    pub keys: bool,
+    /// Whether the launch dialog is open.
+    pub launch: bool,
+    /// The setup dialog.
+    pub set_up: Option<views::setup_dialog::SetupState>,
+}
+
+impl Dialogs {
+    /// Closes the questions about changes, because their method numbers no longer name the same methods.
+    pub fn close_questions(&mut self) {
+        (self.confirm, self.sharing) = (None, None);
+    }
+
+    /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
+    pub fn close(&mut self) -> bool {
+        let question = self.confirm.take().is_some() || self.sharing.take().is_some();
+        let sheet = self.set_up.take().is_some() || self.budget.take().is_some();
+        if question || self.palette.take().is_some() || sheet {
+            return true;
+        }
+        let any = self.keys || self.launch || self.agent || self.last_numbers.is_some();
+        (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
+        any
+    }
+}
