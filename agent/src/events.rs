@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Default)]
 pub struct Exceptions(AtomicBool);
 
-/// Returns the event mask; ARCHITECTURE.md has the table with reasons and measured costs.
+/// Returns the event mask; docs/design/startup-flags.md has the table with reasons and measured costs.
 pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
     let mut mask = COR_PRF_ENABLE_REJIT
         | COR_PRF_MONITOR_APPDOMAIN_LOADS

@@ -1,8 +1,17 @@
 //! The `redial` program as a library: turns instrumentation dials on the methods of live .NET processes.
 //!
-//! `cli` is the command line, `desktop` the window with its `views` and `ui` widgets, and `link` the connection to
-//! processes and agents. `model` is pure state and depends on none of the others except `text`, which has shared
-//! wording and formats. `output` prints tables, JSON and sentences.
+//! Modules form layers. A module uses only modules of lower layers, and no two files use each other:
+//!
+//! | layer | modules | subject |
+//! |---|---|---|
+//! | 0 | `exit`, `parallel`, `settings`, `signals`, `text` | exit codes, threads, remembered settings, Ctrl-C, wording |
+//! | 1 | `model`, `stderr` | pure state of processes, methods and changes, without I/O; sentences on stderr |
+//! | 2 | `link` | processes, connections to agents, launches |
+//! | 3 | `output`, `setup` | tables and JSON; recipes to start programs with the agent |
+//! | 4 | `cli`, `ui` | the command line; themes and widgets |
+//! | 5 | `commands` | the window's commands |
+//! | 6 | `views` | the parts of the window |
+//! | 7 | `desktop` | the window's loop |
 
 mod cli;
 mod commands;
@@ -16,7 +25,7 @@ mod settings;
 mod setup;
 mod signals;
 mod stderr;
-mod text;
+pub mod text;
 mod ui;
 mod views;
 

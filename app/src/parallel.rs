@@ -38,7 +38,10 @@ mod tests {
     fn keeps_the_order_and_runs_items_at_the_same_time() {
         let numbers: Vec<u32> = (0..100).collect();
         for threads in [0, 1, 3, 200] {
-            assert_eq!(map(&numbers, threads, |number| number * 2), numbers.iter().map(|n| n * 2).collect::<Vec<_>>());
+            assert_eq!(
+                map(&numbers, threads, |number| number * 2),
+                numbers.iter().map(|n| n * 2).collect::<Vec<_>>()
+            );
         }
         let both = Barrier::new(2);
         let leaders = map(&[1, 2], 2, |_| both.wait().is_leader());

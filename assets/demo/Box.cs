@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace Shop
 {
-    /// <summary>A generic type: used with reference types (shared code) and value types (code of their own).</summary>
+    /// <summary>A generic type: used with reference types (shared code) and value types (separate code).</summary>
     sealed class Box<T>
     {
         T content;

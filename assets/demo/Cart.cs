@@ -62,7 +62,7 @@ namespace Shop
         [MethodImpl(MethodImplOptions.NoInlining)]
         int ICart.Touch(int item) => counts[item] ^ total;
 
-        /// <summary>Stays inside until <see cref="Release"/>: a frame that outlives a dial's turn.</summary>
+        /// <summary>Stays inside until <see cref="Release"/>: a frame that is still running when a dial changes.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
         public int Parked()
         {

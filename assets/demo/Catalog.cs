@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 
 namespace Shop
 {
-    /// <summary>What is for sale: an indexer, an iterator, a nested type, a lock shared by all threads.</summary>
+    /// <summary>The goods for sale: an indexer, an iterator, a nested type, a lock shared by all threads.</summary>
     sealed class Catalog
     {
         public const int Kinds = 16;
@@ -20,7 +20,7 @@ namespace Shop
 
         public int this[int item] => prices[item];
 
-        /// <summary>What all threads together reserved: the same whatever their order.</summary>
+        /// <summary>The amount that all threads together reserved; it does not depend on their order.</summary>
         public long Reserved
         {
             get { lock (gate) return reserved; }

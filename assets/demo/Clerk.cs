@@ -3,8 +3,8 @@ using System.Runtime.CompilerServices;
 
 namespace Shop
 {
-    /// <summary>One thread's work. Every round calls every known method a known number of times and says so to
-    /// its tally; the checksum depends on the seed and on the number of rounds alone.</summary>
+    /// <summary>One thread's work. Every round calls every known method a known number of times and adds the calls to
+    /// its tally. The checksum depends only on the seed and the number of rounds.</summary>
     sealed class Clerk
     {
         static readonly Func<int, int> Half = Pricing.Half;
@@ -28,7 +28,7 @@ namespace Shop
             dice = (uint)seed * 2654435761u + 1;
         }
 
-        /// <summary>The plug-in's method, called once a round when it is there.</summary>
+        /// <summary>The plug-in's method, called once per round when loaded.</summary>
         public Func<int, int> Tax { get; set; }
 
         public long Rounds { get; private set; }
@@ -50,7 +50,7 @@ namespace Shop
             SetPrices();
             PackBoxes();
             ShipOrders();
-            // Exceptions and thread switches are slow: one round in sixteen has them.
+            // Exceptions and thread switches are slow, so only one round in sixteen has them.
             if (Rounds % 16 == 0)
             {
                 Bargain();

@@ -6,7 +6,7 @@ using System.Threading;
 
 namespace Shop
 {
-    /// <summary>A steady, gently varying load to look at, until Ctrl-C or the end of standard input.</summary>
+    /// <summary>A steady, gently varying load, until Ctrl-C or the end of standard input.</summary>
     static class DemoMode
     {
         const int Threads = 4;
@@ -45,7 +45,7 @@ namespace Shop
             return 0;
         }
 
-        /// <summary>A burst of work every tick, each clerk in a rhythm of its own.</summary>
+        /// <summary>A burst of work every tick; each clerk has its own rhythm.</summary>
         static void Serve(Clerk clerk, int index, Stopwatch clock, ManualResetEventSlim stop)
         {
             double period = 20.0 + 7 * index;

@@ -5,7 +5,7 @@ using System.Threading;
 
 namespace Shop
 {
-    /// <summary>A known number of calls of everything, then the truth and a checksum; the same every time.</summary>
+    /// <summary>Calls everything a known number of times, then prints the truth and a reproducible checksum.</summary>
     static class ExactMode
     {
         public static int Run(int rounds, int threads, int seed)

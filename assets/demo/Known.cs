@@ -1,6 +1,6 @@
 namespace Shop
 {
-    /// <summary>The methods whose calls are counted; the order is that of <see cref="KnownMethods.All"/>.</summary>
+    /// <summary>The counted methods, in the order of <see cref="KnownMethods.All"/>.</summary>
     enum Known
     {
         CartNew, CartAdd, CartAddMany, CartTotal, CartRename, CartPeek, CartTryTake, CartRaise, CartTouch,
@@ -16,7 +16,7 @@ namespace Shop
 
     static class KnownMethods
     {
-        /// <summary>Each known method's name, and whether it is left for the JIT to inline.</summary>
+        /// <summary>Name of each known method, and whether the JIT may inline it.</summary>
         public static readonly (string Name, bool Inlinable)[] All =
         {
             ("Shop.Cart..ctor(string)", false),

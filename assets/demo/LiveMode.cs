@@ -6,8 +6,8 @@ using System.Threading;
 
 namespace Shop
 {
-    /// <summary>Obeys commands on standard input, one a line; every answer ends with a line of its own, so that
-    /// whoever drives it waits for events and never for time. README.md lists the commands.</summary>
+    /// <summary>Obeys commands on standard input, one per line. Every answer ends with a line of its own, so that
+    /// a test waits for events and never for time. README.md lists the commands.</summary>
     sealed class LiveMode
     {
         readonly Catalog catalog = new Catalog();

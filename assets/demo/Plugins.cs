@@ -5,7 +5,7 @@ using System.Runtime.Loader;
 
 namespace Shop
 {
-    /// <summary>Loads Plugin.dll, found in plugins/ beside Shop.dll; every load is a copy of its own.</summary>
+    /// <summary>Loads Plugin.dll, found in plugins/ beside Shop.dll; every load makes a separate copy.</summary>
     static class Plugins
     {
         sealed class Context : AssemblyLoadContext

@@ -42,7 +42,7 @@ namespace Shop
                     return 2;
                 }
             }
-            // Answers of many lines go out whole; every line that ends one is flushed.
+            // An answer of many lines is written at once; its last line is flushed.
             if (mode == "exact" || mode == "live")
                 Console.SetOut(new StreamWriter(Console.OpenStandardOutput()) { AutoFlush = false });
             switch (mode)
@@ -59,7 +59,7 @@ namespace Shop
             }
         }
 
-        /// <summary>The whole number after args[i], at least <paramref name="least"/>.</summary>
+        /// <summary>Reads the whole number after args[i]; false unless it is at least <paramref name="least"/>.</summary>
         static bool Number(string[] args, ref int i, int least, out int number)
         {
             number = 0;

@@ -5,7 +5,7 @@ using System.Threading;
 
 namespace Shop
 {
-    /// <summary>Threads that read an assembly's metadata all the time, to be a nuisance.</summary>
+    /// <summary>Threads that read an assembly's metadata without a pause.</summary>
     sealed class Reflection
     {
         readonly List<Thread> threads = new List<Thread>();

@@ -4,7 +4,7 @@ using System.Threading;
 
 namespace Shop
 {
-    /// <summary>The calls one thread made; only that thread adds, so every count is exact.</summary>
+    /// <summary>Calls made by one thread. Only that thread adds to it, so every count is exact.</summary>
     sealed class Tally
     {
         readonly long[] calls = new long[KnownMethods.All.Length];
@@ -19,10 +19,10 @@ namespace Shop
     {
         static readonly long[] Shared = new long[KnownMethods.All.Length];
 
-        /// <summary>For a call that no caller can see, such as a static constructor's.</summary>
+        /// <summary>Counts a call that has no visible caller, such as a static constructor's.</summary>
         public static void CountShared(Known method) => Interlocked.Increment(ref Shared[(int)method]);
 
-        /// <summary>Calls so far, by method. The threads that own the tallies must be at rest.</summary>
+        /// <summary>Returns the calls so far, by method. The threads that own the tallies must be idle.</summary>
         public static long[] Sum(IEnumerable<Tally> tallies)
         {
             var sum = new long[KnownMethods.All.Length];

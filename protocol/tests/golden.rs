@@ -5,8 +5,15 @@
 
 mod samples;
 
+use redial_protocol::codec;
+use redial_protocol::diagnostics::{
+    BudgetProblem, ChangeWarning, Limit, MissingTimes, PatternProblem, Remainder, Resource, RowNote,
+    Unavailable, UnseenCompletions, Unsupported, UntimedReason, samples as codes,
+};
 use redial_protocol::packet::{AgentPacket, ControllerPacket, PacketError};
 use redial_protocol::reason::Reason;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt::{Debug, Write};
 use std::path::PathBuf;
@@ -55,19 +62,29 @@ fn all() -> Vec<(String, String, Vec<u8>)> {
 }
 
 #[test]
-fn every_message_has_its_golden_bytes() {
-    let all = all();
+fn every_code_has_its_golden_bytes() {
+    check_golden(&diagnostics());
+}
+
+fn check_golden(all: &[(String, String, Vec<u8>)]) {
     if std::env::var_os("REDIAL_BLESS").is_some() {
-        for (file, text, _) in &all {
+        for (file, text, _) in all {
             std::fs::write(folder().join(file), text).unwrap();
         }
     }
-    for (file, text, body) in &all {
+    for (file, text, body) in all {
         let golden = std::fs::read_to_string(folder().join(file)).unwrap_or_default().replace("\r\n", "\n");
         assert_eq!(&read(&golden), body, "the layout of {file} changed");
         assert_eq!(&golden, text, "the text of {file} changed");
     }
-    let expected: BTreeSet<&str> = all.iter().map(|(file, ..)| file.as_str()).collect();
+}
+
+#[test]
+fn every_message_has_its_golden_bytes() {
+    let all = all();
+    check_golden(&all);
+    let of_codes = diagnostics();
+    let expected: BTreeSet<&str> = all.iter().chain(&of_codes).map(|(file, ..)| file.as_str()).collect();
     let actual: BTreeSet<String> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -77,6 +94,128 @@ fn every_message_has_its_golden_bytes() {
         expected,
         "files without a message"
     );
+}
+
+/// Returns the samples of every kind of code with its file name, its text and its bytes.
+fn diagnostics() -> Vec<(String, String, Vec<u8>)> {
+    fn file<T>(kind: &str, samples: &[T]) -> (String, String, Vec<u8>)
+    where
+        T: Clone + Debug + PartialEq + Serialize + DeserializeOwned,
+    {
+        let samples = samples.to_vec();
+        let bytes = codec::encode(&samples).unwrap();
+        assert_eq!(codec::decode::<Vec<T>>(&bytes).unwrap(), samples, "{kind}");
+        (format!("diagnostics.{kind}.hex"), file_text(&samples, &bytes), bytes)
+    }
+    vec![
+        file("Reason", &Reason::ALL),
+        file("RowNote", &codes::ROW_NOTES),
+        file("TimesNote", &codes::times_notes()),
+        file("ChangeWarning", &codes::change_warnings()),
+        file("PatternProblem", &codes::pattern_problems()),
+        file("Limit", &codes::LIMITS),
+        file("Unavailable", &codes::UNAVAILABLE),
+        file("Unsupported", &codes::unsupported()),
+        file("Remainder", &codes::REMAINDERS),
+        file("Resource", &codes::RESOURCES),
+        file("BudgetProblem", &codes::BUDGET_PROBLEMS),
+    ]
+}
+
+#[test]
+fn samples_contain_every_code() {
+    macro_rules! has_all {
+        ($samples:expr, $enum:ident { $($variant:ident),* $(,)? }) => {{
+            let names: BTreeSet<&str> = $samples.iter().map(|code| match code {
+                $($enum::$variant { .. } => stringify!($variant),)*
+            }).collect();
+            assert_eq!(names, BTreeSet::from([$(stringify!($variant)),*]));
+        }};
+    }
+    has_all!(
+        codes::ROW_NOTES,
+        RowNote { NotDialled, RequestIgnored, Inlined, PerhapsInlined, CallsReplaced }
+    );
+    has_all!(
+        codes::missing_times(),
+        MissingTimes {
+            Untimed,
+            SlowestCalls,
+            Percentiles,
+            NestedCalls,
+            CallsWithoutMemory,
+            CompletionsNeedDial,
+            Completions,
+            Callers,
+        }
+    );
+    has_all!(codes::UNTIMED, UntimedReason { GivesFrameAway, EndsInItself, Signature, NoRoom, NoMemory });
+    has_all!(
+        codes::UNSEEN_COMPLETIONS,
+        UnseenCompletions { NoMachine, UnknownForm, NoRoom, Iterator, Runtime }
+    );
+    has_all!(
+        codes::change_warnings(),
+        ChangeWarning {
+            NothingMatches,
+            MoreUnmatched,
+            CallsInlined,
+            CallsReplaced,
+            OnlyCounted,
+            OnlyStarts,
+            BudgetSpares,
+            PausesProgram,
+        }
+    );
+    has_all!(codes::pattern_problems(), PatternProblem { NoOrders, Invalid });
+    has_all!(
+        codes::LIMITS,
+        Limit {
+            Orders,
+            StandingOrders,
+            PatternLength,
+            DomainLength,
+            Budget,
+            KeptFor,
+            PendingChanges,
+            IlSize,
+            AnswerLength,
+        }
+    );
+    has_all!(
+        codes::UNAVAILABLE,
+        Unavailable { TooManyControllers, SwitchedOff, Interrupted, NoThread, RuntimeSilent, AllOffFirst }
+    );
+    has_all!(
+        codes::unsupported(),
+        Unsupported {
+            NoRow,
+            CallersNeverCounted,
+            CallersUnloaded,
+            NeverTimed,
+            HistogramUnloaded,
+            TimesUnread,
+            Unloaded,
+            NoIl,
+            InvalidIl,
+            NoInstrumentedBody,
+            Level,
+            OptionsNeedTime,
+        }
+    );
+    has_all!(
+        codes::REMAINDERS,
+        Remainder {
+            KeptByRuntime,
+            WaitsForCompilation,
+            RuntimeSilent,
+            RuntimeDefect,
+            RecompiledCallers,
+            RestrainedInlining,
+        }
+    );
+    has_all!(codes::RESOURCES, Resource { DialledMethods, KnownMethods, TimesBytes });
+    has_all!(codes::BUDGET_PROBLEMS, BudgetProblem { NoRoomForOrder, OrdersRefused });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Shop with the agent: its start, its rounds, and the comparison of Redial's counts with Shop's own truth.
 
+use redial_protocol::diagnostics::RowNote;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -94,9 +95,18 @@ pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a StatusRow>) -> Counts {
         counted.calls += row.calls;
         counted.state = row.state.word().to_owned();
         counted.version = row.version.map(u64::from);
-        counted.note.clone_from(&row.note);
+        counted.note = row.note.map(note_words);
     }
     counts
+}
+
+/// Words a note for comparisons with the notes in JSON.
+pub fn note_words(note: RowNote) -> String {
+    match note {
+        RowNote::Inlined => "already inlined".to_owned(),
+        RowNote::PerhapsInlined => "perhaps already inlined".to_owned(),
+        other => format!("{other:?}"),
+    }
 }
 
 /// Returns the counts of rows printed by the program: `status --json`, `dials` in a line of `watch --json`, or

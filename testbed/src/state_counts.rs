@@ -25,7 +25,8 @@ impl StateCounts {
     pub fn of_rows(rows: &[StatusRow]) -> Self {
         let mut sorted = Self::default();
         for row in rows {
-            sorted.add(row.state.word(), &row.method, row.note.as_deref());
+            let note = row.note.as_ref().map(|note| format!("{note:?}"));
+            sorted.add(row.state.word(), &row.method, note.as_deref());
         }
         sorted
     }

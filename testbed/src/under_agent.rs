@@ -32,7 +32,7 @@ macro_rules! on_each_runtime {
 
 /// A host that printed `ready` and whose agent answers.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveHost {
     /// The process, driven by lines.
     pub host: Host,
     /// Its pid.
@@ -44,7 +44,7 @@ pub struct Live {
 ///
 /// # Errors
 /// When the host does not become ready; the error contains its output.
-pub fn start(mut command: Command) -> Result<Live> {
+pub fn start(mut command: Command) -> Result<LiveHost> {
     host::load_agent(&mut command)?;
     start_prepared(command)
 }
@@ -53,7 +53,7 @@ pub fn start(mut command: Command) -> Result<Live> {
 ///
 /// # Errors
 /// Fails like [`start`].
-pub fn start_controlled(command: Command) -> Result<(Live, Controller)> {
+pub fn start_controlled(command: Command) -> Result<(LiveHost, Controller)> {
     let live = start(command)?;
     let controller = live.controller()?;
     Ok((live, controller))
@@ -68,14 +68,14 @@ pub fn set_tiered(command: &mut Command, tiered: &str) {
 ///
 /// # Errors
 /// Fails like [`start`].
-pub fn start_prepared(command: Command) -> Result<Live> {
+pub fn start_prepared(command: Command) -> Result<LiveHost> {
     let mut host = Host::start(command)?;
     let pid = host.wait_for("ready")?.parse().context("a host says `ready PID`")?;
     drop(controller::raw(pid)?);
-    Ok(Live { host, pid })
+    Ok(LiveHost { host, pid })
 }
 
-impl Live {
+impl LiveHost {
     /// Runs `redial COMMAND PID ARGUMENTS` to its end.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Live {
         host::run(self.command(command, arguments)?)
     }
 
-    /// Returns the command of [`Live::redial`] for the caller to run.
+    /// Returns the command of [`LiveHost::redial`] for the caller to run.
     ///
     /// # Errors
     /// When the program has not been built.

@@ -142,17 +142,14 @@ fn each_domain_has_its_copy_and_the_core_library_is_shared() -> Result<()> {
     domains::create(&mut live.host, &["First", "Second"])?;
     let modules = live.redial("modules", &["--json"])?.ok()?.json()?;
     let own = copies(&modules, "domains");
-    ensure!(
-        own.len() == 2 && own[0].0 == "First" && own[1].0 == "Second" && own[0].1 != own[1].1,
-        "{own_orders:?}"
-    );
+    ensure!(own.len() == 2 && own[0].0 == "First" && own[1].0 == "Second" && own[0].1 != own[1].1, "{own:?}");
     let core: Vec<&Value> = modules["modules"]
         .as_array()
         .into_iter()
         .flatten()
         .filter(|module| module["name"] == "System.Private.CoreLib")
         .collect();
-    ensure!(core.len() == 1 && core[0]["shared"] == true, "{core_orders:?}");
+    ensure!(core.len() == 1 && core[0]["shared"] == true, "{core:?}");
     let mut names: Vec<_> = modules["domains"]
         .as_array()
         .into_iter()
@@ -296,7 +293,7 @@ fn shared_copy_is_dialled_for_all_domains_or_none() -> Result<()> {
     ensure!(counted == Truth::from([(format!("{SHARED}/{CORE}"), parsed)]), "{counted:?} of {did:?}");
 
     // Off in one domain would mean off in all, so that is refused too; off in every domain is accepted.
-    let off = Order { level: Level::Off, ..core(Some("First"), false)[0].clone() };
+    let off = Order { level: Level::Off, ..core_orders(Some("First"), false)[0].clone() };
     let report = controller.order(vec![off], Lifetime::Kept)?;
     ensure!(report.refused_by_reason == [(Reason::Shared, 1)], "{report:?}");
     let (counted, _) = calls(&mut live, &mut controller, &names, 10)?;

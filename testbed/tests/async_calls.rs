@@ -3,7 +3,8 @@
 //! own clock and the duration that its caller sees (`programs/awaits.cs`). Calls wait for a gate that the test
 //! opens, never for time.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::diagnostics::{ChangeWarning, MissingTimes, UnseenCompletions};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
@@ -56,7 +57,7 @@ fn both_builds() -> Result<[Program; 2]> {
 fn dial(controller: &mut Controller, pattern: &str, level: Level) -> Result<()> {
     let report = controller.dial(pattern, level, Lifetime::Kept)?;
     ensure!(report.accepted == report.matched && report.accepted > 0, "{pattern}: {report:?}");
-    let expected = |warning: &String| warning.contains("--completions");
+    let expected = |warning: &ChangeWarning| matches!(warning, ChangeWarning::OnlyStarts { .. });
     ensure!(report.warnings.iter().all(expected), "{report:?}");
     Ok(())
 }
@@ -190,13 +191,16 @@ fn note_names_the_method_to_dial_too(runtime: Runtime) -> Result<()> {
     dial(&mut controller, PLAIN, Level::Count)?;
     ensure!(controller.row(PLAIN)?.times_note.is_none());
     let report = controller.dial(PLAIN, Level::Time, Lifetime::Kept)?;
-    ensure!(report.warnings.iter().any(|warning| warning.starts_with("1 copy is async")), "{report:?}");
+    ensure!(report.warnings.contains(&ChangeWarning::OnlyStarts { copies: 1 }), "{report:?}");
     live.host.ask("wait Plain 3 1", "waiting 3")?;
     let (row, times) = controller.timed(PLAIN)?;
     let note = row.times_note.clone().with_context(|| format!("{row:?}"))?;
     ensure!((row.calls, times.exits, times.in_flight, times.completions) == (3, 3, 0, None), "{times:?}");
-    let other = note.split(' ').find(|word| word.starts_with("awaits!")).context("a pattern")?.to_owned();
-    ensure!(other.contains("+<Plain>d__") && other.ends_with(".MoveNext()"), "{note}");
+    let Some(MissingTimes::CompletionsNeedDial { pattern: other }) = note.missing.clone() else {
+        bail!("no pattern: {note:?}");
+    };
+    ensure!(other.starts_with("awaits!") && other.contains("+<Plain>d__"), "{note:?}");
+    ensure!(other.ends_with(".MoveNext()"), "{note:?}");
     // A watcher of this row also receives the completions counted in the other row.
     controller.subscribe(Some(PLAIN))?;
     dial(&mut controller, &other, Level::Time)?;
@@ -369,9 +373,12 @@ fn recognizes_state_machines_of_every_compiler(runtime: Runtime) -> Result<()> {
         ensure!(report.accepted > 15 && report.refused.is_empty(), "{report:?}");
         let (mut known, mut unknown) = (0, Vec::new());
         for (row, times) in rows(&mut controller, &format!("{module}!*.MoveNext"))? {
-            let note = row.times_note.as_deref().unwrap_or_default();
+            let missing = row.times_note.and_then(|note| note.missing);
             known += usize::from(times.is_some_and(|times| times.completions.is_some()));
-            unknown.extend(note.contains("state machines of an unknown form").then_some(row.method));
+            unknown.extend(
+                (missing == Some(MissingTimes::Completions(UnseenCompletions::UnknownForm)))
+                    .then_some(row.method),
+            );
         }
         println!("{}: {module}: {known} machines", runtime.name());
         ensure!(known >= 15 && unknown.is_empty(), "{known} are known, {unknown:#?} are not");
@@ -389,7 +396,8 @@ fn notes_that_iterators_have_only_starts() -> Result<()> {
     let pattern = "System.Private.CoreLib!System.IO.File.IterateFileLinesAsync";
     controller.dial(pattern, Level::Time, Lifetime::Kept)?;
     let note = controller.row(pattern)?.times_note.context("it says so")?;
-    ensure!(note.contains("async iterator"), "{note}");
+    let iterator = Some(MissingTimes::Completions(UnseenCompletions::Iterator));
+    ensure!(note.missing == iterator, "{note:?}");
     end(live, controller)
 }
 

@@ -135,7 +135,7 @@ fn check_nonsense(server: &Server) -> Result<()> {
     }
     for (name, script, part) in &cases {
         for words in COMMANDS {
-            let outcome = server.meet(script, words)?;
+            let outcome = server.run_against(script, words)?;
             // `off` accepts events and keeps waiting until the connection ends.
             ensure_messages(&outcome, 1, &[part])
                 .or_else(|error| match words[0] {
@@ -149,7 +149,7 @@ fn check_nonsense(server: &Server) -> Result<()> {
         host::run(host::redial(&["ps"])?)?.ok()?;
     }
     for words in COMMANDS.iter().filter(|words| words[0] != "off" && words[0] != "status") {
-        let outcome = server.meet(&vec![hello.clone(), stray_reply.clone()], words)?;
+        let outcome = server.run_against(&vec![hello.clone(), stray_reply.clone()], words)?;
         ensure_messages(&outcome, 1, &["the reply belongs to another command"])
             .with_context(|| format!("{words:?}"))?;
     }
@@ -161,10 +161,10 @@ fn check_other_protocol_version(server: &Server) -> Result<()> {
     let done = AgentPacket::AllOffDone { reverted: 3, remaining: 0, change: 0 }.to_frame()?;
     let versions = ["9.8.7", env!("CARGO_PKG_VERSION"), "redial off"];
     for words in COMMANDS.iter().filter(|words| words[0] != "off") {
-        ensure_messages(&server.meet(&vec![old.clone()], words)?, 1, &versions)
+        ensure_messages(&server.run_against(&vec![old.clone()], words)?, 1, &versions)
             .with_context(|| format!("{words:?}"))?;
     }
-    let outcome = server.meet(&vec![old, done], &["off"])?;
+    let outcome = server.run_against(&vec![old, done], &["off"])?;
     ensure_messages(&outcome, 0, &[])?;
     ensure!(outcome.stdout.contains("3 methods reverted"), "{}", outcome.output());
     Ok(())

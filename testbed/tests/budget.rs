@@ -3,7 +3,9 @@
 //! budget here is clearly exceeded or kept, regardless of other load.
 
 use anyhow::{Context, Result, ensure};
+use redial::text::diagnostics::{Reader, row_notes};
 use redial_protocol::cost::{CostBudget, Share};
+use redial_protocol::diagnostics::Limit;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Refusal, Reply, StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
@@ -34,7 +36,7 @@ const FEW: u64 = 4;
 const ROUNDS: u64 = 1_000;
 
 fn start(runtime: Runtime) -> Result<LiveHost> {
-    let command = programs::find_row("paced")?.command(runtime)?;
+    let command = programs::named("paced")?.command(runtime)?;
     under_agent::start(command)
 }
 
@@ -57,7 +59,7 @@ fn set(controller: &mut Controller, limit: Option<Share>) -> Result<CostBudget> 
     }
 }
 
-fn named<'a>(dials: &'a Dials, pattern: &str) -> Option<&'a StatusRow> {
+fn find_row<'a>(dials: &'a Dials, pattern: &str) -> Option<&'a StatusRow> {
     dials.values().find(|row| pattern.contains(&format!("!{}(", row.method)))
 }
 
@@ -66,7 +68,8 @@ fn wait_for_level(controller: &mut Controller, pattern: &str, level: Level) -> R
     let is = |row: &StatusRow| row.wanted == level && (level > Level::Off) == (row.state != CopyState::Off);
     controller
         .wait_until(&format!("{pattern} at {level}"), |dials| find_row(dials, pattern).is_some_and(is))?;
-    Ok(find_row(controller.dials(), pattern).and_then(|row| row.times_note.clone()))
+    let note = find_row(controller.dials(), pattern).and_then(|row| row.times_note.as_ref());
+    Ok(note.map(|note| row_notes::times_note(note, Reader::CommandLine)))
 }
 
 fn level_of(controller: &mut Controller, pattern: &str) -> Result<Level> {
@@ -151,7 +154,7 @@ fn lowers_the_costliest_dial_and_respects_undo(runtime: Runtime) -> Result<()> {
     // A method lowered by a user stays at that level.
     controller.dial(HOT, Level::Count, Lifetime::Kept)?;
     let row = controller.row(HOT)?;
-    ensure!(row.wanted == Level::Count && !row.times_note.unwrap_or_default().contains("stepped down"));
+    ensure!(row.wanted == Level::Count && !row.times_note.is_some_and(|note| note.stepped_down.is_some()));
     drop(controller);
     end(live)
 }
@@ -254,7 +257,7 @@ fn applies_from_the_start_without_controllers(runtime: Runtime) -> Result<()> {
     first.host.say("exit")?;
     first.host.finish()?.ok()?;
     let limit = ample_budget(4 * MANY * count).percent().to_string();
-    let program = programs::find_row("paced")?.command(runtime)?;
+    let program = programs::named("paced")?.command(runtime)?;
     let dial = format!("{HOT}=time");
     let run = host::redial_run(&["--budget", &limit, "--dial", &dial], &program)?;
     let mut live = under_agent::start_prepared(run)?;
@@ -340,10 +343,7 @@ fn setting_the_budget_needs_control(runtime: Runtime) -> Result<()> {
         (noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor")
     );
     let reply = holder.ask(WireCommand::SetBudget { limit: Some(Share(0)), take: false })?.reply;
-    ensure!(
-        matches!(&reply, Reply::Refused(Refusal::OverLimit(why)) if why.contains("percent")),
-        "{reply:?}"
-    );
+    ensure!(matches!(&reply, Reply::Refused(Refusal::OverLimit(Limit::Budget))), "{reply:?}");
     for wrong in ["0", "much", "-1"] {
         let outcome = live.redial("budget", &[wrong])?;
         ensure!(outcome.code()? == 2, "{}", outcome.output());

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::callers::{CallOrigin, RowCallers};
+use redial_protocol::diagnostics::Unsupported;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_CALL_SITES;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
@@ -242,7 +243,7 @@ fn turns_caller_counting_off_and_on(runtime: Runtime) -> Result<()> {
     live.host.ask("plain 1", "done")?;
     ensure!(version(&mut controller)? == (1, false));
     match ask(&mut controller, "Target.Plain")? {
-        Err(Refusal::Unsupported(why)) => ensure!(why.contains("--callers"), "{why}"),
+        Err(Refusal::Unsupported(why)) => ensure!(why == Unsupported::CallersNeverCounted, "{why:?}"),
         other => bail!("{other:?}"),
     }
     dial(&mut controller, &[PLAIN], true)?;

@@ -2,6 +2,7 @@
 //! the host continues.
 
 use anyhow::{Result, ensure};
+use redial::text::diagnostics::{Reader, row_notes};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
@@ -35,8 +36,13 @@ fn call(live: &mut LiveHost, kind: &str, times: u32) -> Result<()> {
 fn refusals(live: &LiveHost, controller: &mut Controller) -> Result<Vec<(String, CopyState, String)>> {
     ensure!(live.pid == controller.pid());
     let rows = controller.status(Some(TWICE))?;
-    let row =
-        |row: redial_protocol::message::StatusRow| (row.module, row.state, row.note.unwrap_or_default());
+    let row = |row: redial_protocol::message::StatusRow| {
+        (
+            row.module,
+            row.state,
+            row.note.map(|note| row_notes::note(note, Reader::CommandLine).into_owned()).unwrap_or_default(),
+        )
+    };
     Ok(rows.into_iter().map(row).collect())
 }
 

@@ -369,7 +369,7 @@ fn merges_changes_of_one_session(runtime: Runtime) -> Result<()> {
         }
         (answered == CHANGES).then_some(())
     })?;
-    ensure!(asked < CHANGES / 4, "{asked} requests for {TURNS} turns");
+    ensure!(asked < CHANGES / 4, "{asked} requests for {CHANGES} turns");
     let row = controller.row(add)?;
     ensure!((row.wanted, row.state) == (Level::Count, CopyState::Asked), "the last turn decides: {row:?}");
     ensure!(live.controller()?.facts().holder.is_some(), "the session holds a dial");

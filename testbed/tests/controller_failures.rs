@@ -103,7 +103,7 @@ fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     observer.subscribe(None)?;
     let mut silent = Controller::connect_silent(live.pid)?;
     silent.dial("Big!Big.C3.M*", Level::Count, Lifetime::Held)?;
-    silent.tell(redial_protocol::message::WireCommand::ReleaseControl)?;
+    silent.execute(redial_protocol::message::WireCommand::ReleaseControl)?;
     let pinging = ping_with_held_dials(&live, "Big!Big.C4.M*")?;
     live.host.ask("call 1", "called 1")?;
     observer.wait_until("both to be on", |dials| {
@@ -139,7 +139,7 @@ fn ping_with_held_dials(live: &LiveHost, pattern: &str) -> Result<Pinging> {
     let (stop, stopped) = channel::<()>();
     let thread = thread::spawn(move || {
         while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
-            session.tell(redial_protocol::message::WireCommand::Ping)?;
+            session.execute(redial_protocol::message::WireCommand::Ping)?;
         }
         Ok(())
     });

@@ -2,6 +2,7 @@
 //! and from the middle of a run, in reports and live.
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::diagnostics::Remainder;
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{Host, redial, redial_run, run};
 use redial_testbed::on_each_runtime;
@@ -145,8 +146,11 @@ fn counts_inlined_callees(runtime: Runtime) -> Result<()> {
 /// Returns the number of recompiled callers in the agent's status.
 fn recompiled_callers(pid: u32) -> Result<u64> {
     let remains = Controller::connect(pid)?.agent_status()?.remains;
-    let remain = remains.iter().find(|sentence| sentence.contains("were inlined into"));
-    remain.map_or(Ok(0), |sentence| Ok(sentence.split(' ').next().context("a number")?.parse()?))
+    let recompiled = remains.iter().find_map(|one| match one {
+        Remainder::RecompiledCallers { methods } => Some(*methods),
+        _ => None,
+    });
+    Ok(recompiled.unwrap_or(0))
 }
 
 /// Callers and callees turned on and off one after the other. Every dialled method counts all its calls,

@@ -3,6 +3,7 @@
 //! and reports that.
 
 use anyhow::{Result, ensure};
+use redial_protocol::diagnostics::{Remainder, RowNote};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
@@ -16,7 +17,6 @@ use redial_testbed::under_agent;
 const SHAPES: &str = "shapes!*";
 const FRAMEWORK: &str = "System.Private.CoreLib!System.Text.StringBuilder.*";
 const HOT_RELOAD: (&str, &str) = ("DOTNET_MODIFIABLE_ASSEMBLIES", "debug");
-const IGNORED: &str = "still compiled original code";
 
 fn start(runtime: Runtime, optimised: bool, variable: (&str, &str)) -> Result<(Host, Controller)> {
     let mut command = programs::shapes(optimised)?.command(runtime)?;
@@ -104,13 +104,13 @@ fn notes_generic_instances_over_unloadable_types() -> Result<()> {
         ensure!((row.state, row.calls) == (CopyState::Live, 30) && row.note.is_none(), "{row:?}");
         live.host.ask("call over 20", "called")?;
         controller.wait_until("a note about original code", |dials| {
-            dials.values().any(|row| row.note.as_deref().is_some_and(|note| note.contains(IGNORED)))
+            dials.values().any(|row| row.note == Some(RowNote::RequestIgnored))
         })?;
         live.host.ask("call over-int 30", "called")?;
         let row = controller.row(OVER)?;
         ensure!((row.state, row.calls) == (CopyState::Live, 60), "{row:?}");
         let remains = controller.agent_status()?.remains;
-        ensure!(remains.iter().any(|one| one.contains("compiled while dials were on")), "{remains:?}");
+        ensure!(remains.iter().any(|one| matches!(one, Remainder::RestrainedInlining { .. })), "{remains:?}");
         // Off removes the note, and a new dial starts without it.
         controller.off(OVER)?;
         ensure!(controller.row(OVER)?.note.is_none());

@@ -187,7 +187,7 @@ fn with_probe(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>) -> Res
 /// Checks a timed body: sound to the last value on the stack, with the method's own instructions in order and
 /// at the offsets of the map.
 fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &MethodDef<'_>) -> Result<()> {
-    let result = result_variable(method.signature).map_err(|why| anyhow!(why.sentence()))?;
+    let result = result_variable(method.signature).map_err(|why| anyhow!("{why:?}"))?;
     ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
     let (returns, noted_at, callers) = (result.is_some(), None, false);
     let timing = Timing { local_sig: 0x1100_0001, local: 3, returns, noted_at, callers };

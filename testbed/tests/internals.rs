@@ -3,6 +3,7 @@
 //! exceptions, finalizers, callbacks and casts.
 
 use anyhow::{Result, ensure};
+use redial_protocol::diagnostics::{ChangeWarning, RowNote};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
@@ -89,7 +90,7 @@ fn refuses_named_methods_without_body(runtime: Runtime) -> Result<()> {
         let report = controller.dial(pattern, Level::Count, Lifetime::Kept)?;
         ensure!(report.matched == 1 && report.refused_by_reason == [(reason, 1)], "{pattern}: {report:?}");
         let note = controller.row(pattern)?.note;
-        ensure!(note.as_deref() == Some(reason.sentence()), "{pattern}: {note:?}");
+        ensure!(note == Some(RowNote::NotDialled { reason, hresult: 0 }), "{pattern}: {note:?}");
     }
     end(host)
 }
@@ -137,12 +138,12 @@ fn notes_methods_that_the_jit_may_expand() -> Result<()> {
             let report =
                 controller.dial(&format!("System.Private.CoreLib!{method}"), Level::Count, Lifetime::Kept)?;
             let rows = controller.status(Some(&format!("System.Private.CoreLib!{method}")))?;
-            let says = |note: &Option<String>| {
-                note.as_deref().is_some_and(|note| note.contains("replace calls by code of its own"))
-            };
-            let reported = rows.iter().filter(|row| says(&row.note)).count();
+            let reported = rows.iter().filter(|row| row.note == Some(RowNote::CallsReplaced)).count();
             ensure!(!rows.is_empty() && (reported == rows.len() || reported == 0), "{method}: {rows:?}");
-            Ok((reported, report.warnings.iter().any(|warning| warning.contains("code of its own"))))
+            Ok((
+                reported,
+                report.warnings.iter().any(|one| matches!(one, ChangeWarning::CallsReplaced { .. })),
+            ))
         };
         let (reported, warned) = noted(&mut controller, expanded)?;
         ensure!(reported > 0 && warned, "{} {expanded}", runtime.name());

@@ -1,6 +1,7 @@
 //! Methods inlined in the framework's precompiled code. Dialled late, in a process that has run that code, they
 //! count the same calls as when everything was dialled before the first instruction.
 
+use redial_protocol::diagnostics::{Remainder, RowNote};
 use std::collections::BTreeMap;
 use std::process::Command;
 
@@ -83,7 +84,7 @@ fn dial_late(mut host: Host, pid: u32, truth: &Calls) -> Result<()> {
         }
         let calls = calls(&mut host, &mut controller)?;
         ensure!(calls == *truth, "{}", differences(truth, &calls));
-        let recompiled = |sentence: &String| sentence.contains("were inlined into");
+        let recompiled = |one: &Remainder| matches!(one, Remainder::RecompiledCallers { .. });
         let remains = controller.agent_status()?.remains;
         ensure!(remains.iter().any(recompiled), "no precompiled code held any of it: {remains:?}");
         controller.all_off()?;
@@ -138,9 +139,8 @@ fn notes_incomplete_counts_after_attach_to_3_1() -> Result<()> {
     controller.dial_all(&PATTERNS, Level::Count, Lifetime::Held)?;
     let rows = PATTERNS.iter().map(|pattern| controller.status(Some(pattern)));
     let rows: Vec<_> = rows.collect::<Result<Vec<_>>>()?.concat();
-    let unsure = |note: &str| note.contains("perhaps already inlined");
     let said: Vec<String> =
-        rows.iter().filter(|row| row.note.as_deref().is_some_and(unsure)).map(full_name).collect();
+        rows.iter().filter(|row| row.note == Some(RowNote::PerhapsInlined)).map(full_name).collect();
     let calls = calls(&mut host, &mut controller)?;
     let sure =
         |calls: &Calls| calls.clone().into_iter().filter(|(name, _)| !said.contains(name)).collect::<Calls>();

@@ -3,6 +3,7 @@
 //! recompiled.
 
 use anyhow::{Result, ensure};
+use redial_protocol::diagnostics::Remainder;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
@@ -40,7 +41,7 @@ fn random_orders(rng: &mut Rng, methods: &[String]) -> Vec<Order> {
 /// Returns whether any caller is still recompiled.
 fn has_recompiled_callers(controller: &mut Controller) -> Result<bool> {
     let remains = controller.agent_status()?.remains;
-    Ok(remains.iter().any(|sentence| sentence.contains("were inlined into")))
+    Ok(remains.iter().any(|one| matches!(one, Remainder::RecompiledCallers { .. })))
 }
 
 fn ensure_exact_under_random_changes(runtime: Runtime, variables: &[(&str, &str)], seed: u64) -> Result<()> {

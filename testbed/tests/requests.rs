@@ -3,6 +3,7 @@
 //! request that does not return: the agent reports it, and only changes wait for it.
 
 use anyhow::{Result, ensure};
+use redial_protocol::diagnostics::Remainder;
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime};
@@ -50,7 +51,7 @@ fn hanging_request_blocks_only_changes(runtime: Runtime) -> Result<()> {
     let dialling = Host::start(host::redial(&["dial", &pid, TAKE, "count"])?)?;
     let has_overdue_request = |looking: &mut Controller| -> Result<bool> {
         let remains = looking.agent_status()?.remains;
-        Ok(remains.iter().any(|sentence| sentence.contains("has not answered a request")))
+        Ok(remains.iter().any(|one| matches!(one, Remainder::RuntimeSilent { .. })))
     };
     while !has_overdue_request(&mut looking)? {}
     // The program continues, a loading module does not wait, numbers are sent, and other sessions can read.

@@ -1,6 +1,7 @@
 //! At level *time*, nearly every method of large real modules is timed: few pass on their frame's address or
 //! end with a call to themselves, and none lacks room for its variables in the metadata.
 
+use redial::text::diagnostics::{Reader, row_notes};
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
@@ -39,8 +40,8 @@ fn ensure_timed_share(runtime: Runtime, file: &str, module: &str) -> Result<()> 
         if row.method.starts_with("System.Runtime.Intrinsics.") {
             continue;
         }
-        if let Some(why) = row.times_note.as_deref() {
-            *only_counted.entry(why.to_owned()).or_default() += 1;
+        if let Some(why) = &row.times_note {
+            *only_counted.entry(row_notes::times_note(why, Reader::CommandLine)).or_default() += 1;
         }
     }
     println!("{}: {module}: of {all} methods are only counted: {only_counted:#?}", runtime.name());

@@ -3,6 +3,8 @@
 //! bound depends on the machine's load.
 
 use anyhow::{Context, Result, ensure};
+use redial::text::diagnostics::{Reader, row_notes};
+use redial_protocol::diagnostics::{ChangeWarning, MissingTimes, Resource, UntimedReason};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
@@ -269,11 +271,14 @@ fn notes_why_a_method_is_only_counted(runtime: Runtime) -> Result<()> {
     };
     let report = controller.dial(LAST, Level::Time, Lifetime::Kept)?;
     ensure!(
-        report.accepted == 1 && report.warnings.iter().any(|one| one.contains("only counted")),
+        report.accepted == 1 && report.warnings.contains(&ChangeWarning::OnlyCounted { copies: 1 }),
         "{report:?}"
     );
     let said = notes(&mut controller)?.context("it says why")?;
-    ensure!(said.contains("calls itself last") && said.contains("time its callers instead"), "{said}");
+    let missing = Some(MissingTimes::Untimed(UntimedReason::EndsInItself));
+    ensure!(said.missing == missing, "{said:?}");
+    let text = row_notes::times_note(&said, Reader::CommandLine);
+    ensure!(text.contains("calls itself last") && text.contains("time its callers instead"), "{text}");
     controller.dial(LAST, Level::Count, Lifetime::Kept)?;
     ensure!(notes(&mut controller)?.is_none());
     end(live, controller)
@@ -287,8 +292,11 @@ fn times_deep_calls_and_reports_their_memory(runtime: Runtime) -> Result<()> {
     dial(&mut controller, Level::Time)?;
     let account = |controller: &mut Controller| {
         let status = controller.agent_status()?;
-        let budget =
-            status.budgets.into_iter().find(|one| one.name == "bytes of times").context("a budget")?;
+        let budget = status
+            .budgets
+            .into_iter()
+            .find(|one| one.resource == Resource::TimesBytes)
+            .context("a budget")?;
         anyhow::Ok((status.memory_bytes, budget.used))
     };
     ask(&mut live.host, "recurse 10")?;

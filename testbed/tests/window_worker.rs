@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use redial::link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
 use redial::model::Model;
 use redial::model::connection::{Connection, Status, UndoStep};
-use redial::model::ids::{ConnectionId, MethodIx};
+use redial::model::ids::{ConnectionId, MethodIx, SubjectId};
 use redial::model::list::Filter;
-use redial::model::log::Kind;
+use redial::model::log::LogKind;
 use redial::model::method_set::MethodSet;
 use redial::model::update::{Now, Retry};
 use redial_protocol::ids::ProcessKey;
@@ -96,7 +96,7 @@ impl Window {
     /// Returns the only method that a filter leaves.
     fn find(&mut self, text: &str) -> Result<MethodIx> {
         let now = self.now();
-        let connection = self.here()?;
+        let connection = self.current_connection()?;
         connection.table.set_filter(Filter { text: text.to_owned(), ..Filter::default() });
         connection.settle(now);
         ensure!(connection.table.list.len() == 1, "{text} leaves {} methods", connection.table.list.len());
@@ -109,7 +109,7 @@ impl Window {
     fn turn(&mut self, method: MethodIx, level: Level, take: bool) -> Result<()> {
         let now = self.now();
         let Model { connections, current, log, .. } = &mut self.model;
-        let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
+        let connection = current.and_then(SubjectId::process).and_then(|id| connections.get_mut(&id)).context("no connection")?;
         let turn = connection
             .turn(&connection.table.targets_for(&MethodSet::one(method)), level, take, log, now)
             .map_err(anyhow::Error::msg)?;
@@ -127,7 +127,7 @@ impl Window {
     }
 
     fn calls(&mut self, method: MethodIx) -> Result<u64> {
-        Ok(self.here()?.table.dial(method).row.map_or(0, |row| row.calls))
+        Ok(self.current_connection()?.table.dial(method).row.map_or(0, |row| row.calls))
     }
 }
 
@@ -147,7 +147,7 @@ fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
         anyhow::bail!("no modules")
     };
     let all: u64 = modules.iter().map(|module| u64::from(module.methods)).sum();
-    let loaded = window.here()?.table.catalogue.len() as u64;
+    let loaded = window.current_connection()?.table.catalogue.len() as u64;
     ensure!(loaded == all && all > 20_000, "{loaded} of {all} methods are in the list");
 
     let add = window.find(ADD)?;
@@ -173,7 +173,7 @@ fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
     window.until_connection("the exact number of calls", |connection| {
         (connection.table.live.of_method(add)?.calls == row.calls + expected).then_some(())
     })?;
-    let connection = window.here()?;
+    let connection = window.current_connection()?;
     ensure!(connection.update_rate() > 0.0 && connection.session.latency.is_some());
     let dial = connection.table.dial(add);
     let series = dial.row.and_then(|row| row.series.as_ref()).context("a sparkline")?;
@@ -181,13 +181,13 @@ fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
 
     let now = window.now();
     let Model { connections, current, log, .. } = &mut window.model;
-    let connection = current.and_then(|id| connections.get_mut(&id)).context("no connection")?;
+    let connection = current.and_then(SubjectId::process).and_then(|id| connections.get_mut(&id)).context("no connection")?;
     let (id, ticket) = (connection.id, connection.all_off(log, now));
     window.worker.send(WorkerCommand::AllOff(id, ticket));
     window.until_dial(add, Level::Off, CopyState::Off)?;
     let counted = window.calls(add)?;
     live.host.ask("round 5", "done")?;
-    let folds = window.here()?.table.live.folds();
+    let folds = window.current_connection()?.table.live.folds();
     window.until_connection("two more folds", |connection| {
         (connection.table.live.folds() >= folds + 2).then_some(())
     })?;
@@ -296,7 +296,7 @@ fn later_module_joins_the_list() -> Result<()> {
     let mut live = shop()?;
     let mut window = Window::open()?;
     let id = window.connect(live.pid)?;
-    let before = window.here()?.table.catalogue.len();
+    let before = window.current_connection()?.table.catalogue.len();
     live.host.say("load-plugin")?;
     window.worker.send(WorkerCommand::Reload(id));
     window.until_connection("the plug-in's methods", |connection| {

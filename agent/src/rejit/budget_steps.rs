@@ -161,7 +161,9 @@ fn rows_that(ledger: &LedgerState, are: impl Fn(&Row) -> bool) -> Vec<RowId> {
 /// Returns the problem behind a refusal of the orders.
 fn problem(refusal: &Refusal) -> BudgetProblem {
     match refusal {
-        Refusal::OverLimit(Limit::StandingOrders { limit }) => BudgetProblem::NoRoomForOrder { limit: *limit },
+        Refusal::OverLimit(Limit::StandingOrders { limit }) => {
+            BudgetProblem::NoRoomForOrder { limit: *limit }
+        }
         _ => BudgetProblem::OrdersRefused,
     }
 }

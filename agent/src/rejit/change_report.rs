@@ -91,8 +91,7 @@ mod tests {
 
     #[test]
     fn names_some_of_many_unmatched_patterns() {
-        let orders: Vec<Order> =
-            (0..1024).map(|index| Order::new(index.to_string(), Level::Count)).collect();
+        let orders: Vec<Order> = (0..1024).map(|index| Order::new(index.to_string(), Level::Count)).collect();
         let orders: Vec<&Order> = orders.iter().collect();
         let named = |number: usize| unmatched_warnings(&orders[..number], true);
         assert_eq!(named(MAX_UNMATCHED_NAMED).len(), MAX_UNMATCHED_NAMED);

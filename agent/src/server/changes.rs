@@ -113,9 +113,10 @@ impl Session {
     /// Refuses changes that the CLR does not answer in time. False ends the session.
     pub(super) fn report_overdue_changes(&self) -> bool {
         let silent = Unavailable::RuntimeSilent { seconds: CHANGE_WAIT.as_secs() };
-        self.changes.overdue(CHANGE_WAIT).into_iter().all(|id| {
-            self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(silent)) })
-        })
+        self.changes
+            .overdue(CHANGE_WAIT)
+            .into_iter()
+            .all(|id| self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(silent)) }))
     }
 }
 
@@ -147,9 +148,7 @@ fn check(orders: &[Order]) -> Result<(), Refusal> {
 
 fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
     match limit {
-        Some(limit) if limit == Share(0) || limit > Share::MAX => {
-            Err(Refusal::OverLimit(Limit::Budget))
-        }
+        Some(limit) if limit == Share(0) || limit > Share::MAX => Err(Refusal::OverLimit(Limit::Budget)),
         _ => Ok(()),
     }
 }

@@ -179,7 +179,7 @@ impl Session {
         }
         let restrained = context.inlining.restrained();
         if restrained > 0 {
-            remains.push(Remainder::RestrainedInlining { methods: restrained as u64 });
+            remains.push(Remainder::RestrainedInlining { methods: restrained });
         }
         // Before the memory is read: the first measurement takes some.
         let costs = call_cost::per_call(context.settings.highest_level());
@@ -197,11 +197,7 @@ impl Session {
                 + timing_bytes()) as u64,
             budgets: vec![
                 usage(Resource::DialledMethods, slots, u64::from(blocks::MEASUREMENT_SLOT.0)),
-                usage(
-                    Resource::KnownMethods,
-                    rows as u64,
-                    crate::ledger::row_table::MAX_ROWS as u64,
-                ),
+                usage(Resource::KnownMethods, rows as u64, crate::ledger::row_table::MAX_ROWS as u64),
                 usage(Resource::TimesBytes, timing_bytes() as u64, TIMING_BUDGET as u64),
             ],
             clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,

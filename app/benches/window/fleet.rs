@@ -108,11 +108,7 @@ impl Fleet {
                 typed.push(stage.frame(key(Key::Backspace, Modifiers::NONE)));
             }
         }
-        self.print(
-            "the frame of a letter typed or taken back, sorted by rate",
-            &typed,
-            Some((Of::Worst, 10.0)),
-        );
+        self.print("the frame of a letter typed or deleted, sorted by rate", &typed, Some((Of::Worst, 10.0)));
     }
 
     /// Two of the processes end and are removed from the list: measures from the click until everything is
@@ -127,10 +123,6 @@ impl Fleet {
         times.extend((0..60).map(|_| stage.frame(Vec::new())));
         self.running -= ended.len() as u32;
         stage.find(&format!("{} connected", self.running));
-        self.print(
-            &format!("a frame while two end and are taken out, {how}"),
-            &times,
-            Some((Of::Worst, 8.0)),
-        );
+        self.print(&format!("a frame while two end and are removed, {how}"), &times, Some((Of::Worst, 8.0)));
     }
 }

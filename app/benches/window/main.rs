@@ -195,8 +195,8 @@ impl Bench {
             }
         }
         self.print("filter: the frame of a letter typed", &typed, KEYSTROKE);
-        self.print("filter: the frame of a letter taken back", &taken_back, KEYSTROKE);
-        self.print("filter: the frame that shows what is left", &shown, FRAME);
+        self.print("filter: the frame of a letter deleted", &taken_back, KEYSTROKE);
+        self.print("filter: the frame that shows the result", &shown, FRAME);
     }
 
     /// The same while numbers arrive, sorted by rate.
@@ -230,7 +230,8 @@ impl Bench {
 
     fn memory(&self) {
         let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
-        for (field, what) in [("VmRSS:", "resident memory, no screen"), ("VmHWM:", "the same at its height")]
+        for (field, what) in
+            [("VmRSS:", "resident memory, no screen"), ("VmHWM:", "peak resident memory, no screen")]
         {
             let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or_default();
             let kib: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number of KiB");

@@ -23,22 +23,22 @@ pub fn run(tabs: bool, quick: bool) {
         Figure::times(what, &numbers, target).print(tabs);
     };
     let first = (0..times).map(|_| refresh(&mut Census::default())).collect();
-    print(format!("processor time of the first look at {all} processes"), first, REFRESH);
+    print(format!("processor time of the first census of {all} processes"), first, REFRESH);
     let later = (0..times * 5).map(|_| refresh(&mut census)).collect();
-    print(format!("a later look at {all}, little changed"), later, REFRESH);
+    print(format!("a later census of {all}, little changed"), later, REFRESH);
     let coming = (0..times).map(|_| {
         let children = Children::start(COME);
         let took = refresh(&mut census);
         drop(children);
         took
     });
-    print(format!("a later look at {all}, {COME} of them new and as many gone"), coming.collect(), REFRESH);
+    print(format!("a later census of {all}, {COME} new and {COME} gone"), coming.collect(), REFRESH);
     let asked = (0..times).map(|_| {
         let began = processor_time();
         process_status::rows(dotnet.clone(), "redial bench");
         processor_time() - began
     });
-    print(format!("asking the agents of {} with .NET", dotnet.len()), asked.collect(), None);
+    print(format!("querying the agents of {} with .NET", dotnet.len()), asked.collect(), None);
 }
 
 fn refresh(census: &mut Census) -> Duration {

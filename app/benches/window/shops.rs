@@ -64,7 +64,7 @@ impl Shops {
         times.push(stage.click(take_out));
         times.extend(self.frames(&mut stage, END));
         stage.find(&format!("{} connected", number - 2));
-        self.print("a frame while two are killed and taken out", &times);
+        self.print("a frame while two are killed and removed", &times);
     }
 
     /// Draws frames at the pace of a screen for this time, scrolling to and fro.

@@ -1,8 +1,8 @@
 //! The command line's commands and options.
 
-use super::env::StartMethod;
 use super::target::Target;
 use super::times;
+use crate::setup::StartMethod;
 use crate::text::words;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;

@@ -5,7 +5,6 @@ use super::arguments;
 use crate::exit::{Exit, Failure};
 use crate::output::Out;
 use crate::output::json::EnvJson;
-pub use crate::setup::StartMethod;
 use crate::setup::{recipe, variables};
 
 /// Prints the recipe.

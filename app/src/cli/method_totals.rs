@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
-use super::status;
+use super::status::wording;
 use super::times;
 use crate::model::dials::{DialledCopies, DialledCopy};
 use crate::model::live::time_sums::add;
@@ -65,7 +65,7 @@ impl MethodTotals {
             let one = MethodTotal::of(dial);
             let row = &dial.row;
             let parts = [row.module.clone(), row.method.clone(), row.signature.clone()];
-            let sum = sums.methods.entry((status::name(dial), parts)).or_default();
+            let sum = sums.methods.entry((wording::name(dial), parts)).or_default();
             sum.add(&one);
             sum.processes = 1;
             let numbers = [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least, &mut sum.timed];
@@ -294,6 +294,7 @@ impl MethodTotal {
 mod tests {
     use super::*;
     use crate::model::dials::tests::{counters, row, times};
+    use redial_protocol::diagnostics::RowNote;
     use redial_protocol::message::StatusRow;
 
     fn live(index: u32, method: &str, calls: u64) -> StatusRow {
@@ -426,7 +427,7 @@ mod tests {
 
     #[test]
     fn explains_the_mark_of_counts_that_miss_calls() {
-        let note = Some("1 caller was inlined".to_owned());
+        let note = Some(RowNote::Inlined);
         let sums = sums(&[vec![StatusRow { note, ..live(0, "Shop.Cart.Add", 5) }]]);
         assert!(sums.table(false, false, 9, None).lines[1].trim_start().starts_with("≥5"));
         assert_eq!(sums.remarks(false), [EXPLAINED]);

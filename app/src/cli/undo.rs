@@ -9,6 +9,7 @@ use crate::link::discover::user_title;
 use crate::output::json::UndoneJson;
 use crate::output::{Out, changes};
 use crate::signals::Interrupts;
+use crate::text::diagnostics::{Reader, change_warnings};
 use crate::text::words;
 use redial_protocol::message::{AuditEntry, Reply, WireCommand};
 
@@ -28,11 +29,12 @@ fn one(
     interrupts.deliver_to(session.interrupter());
     let waited = wait(&mut session, WireCommand::Undo { take: arguments.take })?;
     let Reply::Undone { entry, report } = waited.reply else { return Err(session.wrong_reply().into()) };
+    let warnings = change_warnings::sentences(&report.warnings, Reader::CommandLine);
     if arguments.json {
-        out.json(&UndoneJson::new(pid, &entry, &report))?;
+        out.json(&UndoneJson::new(pid, &entry, &report, &warnings))?;
     } else {
         out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&entry.order)))?;
-        for line in changes::done(&report, None, false) {
+        for line in changes::done(&report, &warnings, None, false) {
             out.line(&line)?;
         }
     }
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn json_has_the_fields_of_a_dial_and_the_undone_change() {
         let (what, report) = (what(), report(2, 1, &[(Reason::Dynamic, 1)]));
-        let value = serde_json::to_value(UndoneJson::new(9, &what, &report)).expect("JSON");
+        let value = serde_json::to_value(UndoneJson::new(9, &what, &report, &[])).expect("JSON");
         assert_eq!(
             value["undone"],
             json!({"t": 0, "user": "www", "user_name": "www", "program": "redial app", "order": "Shop.Cart.* = count"})

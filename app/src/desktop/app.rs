@@ -14,13 +14,13 @@ use super::workers::Workers;
 use crate::commands::{CommandContext, Switches};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status};
-use crate::model::method_table::{MethodTable, Shape, Targets};
+use crate::model::fleet::AutoJoin;
 use crate::model::ids::{Node, Ticket};
 use crate::model::log::LogKind;
+use crate::model::method_table::{MethodTable, Shape, Targets};
+use crate::model::subject::Subject;
 use crate::model::suggestions::Suggestions;
 use crate::model::update::{Now, Retry, Update};
-use crate::model::subject::Subject;
-use crate::model::fleet::AutoJoin;
 use crate::settings::{Settings, ThemeChoice};
 use crate::ui::glyph_warmup::GlyphWarmup;
 use crate::ui::theme;
@@ -148,7 +148,8 @@ impl App {
         let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
         let list = self.model.list();
         let all_ended = self.affected(|one| one.session.status.retry() != Some(Retry::Never)).is_empty();
-        let is_lost = |one: &Connection| one.session.status.retry().is_some_and(|retry| retry != Retry::Never);
+        let is_lost =
+            |one: &Connection| one.session.status.retry().is_some_and(|retry| retry != Retry::Never);
         let mut situation = CommandContext {
             process: subject.is_some(),
             attachable: !self.affected(|one| self.is_attachable(one)).is_empty(),
@@ -209,7 +210,8 @@ impl App {
 
     /// Sorts new rows in; returns whether there is more to do.
     pub(super) fn sort_rows(&mut self, context: &egui::Context, busy: bool) -> bool {
-        let still = self.methods.is_still(context) || self.columns.tables.values().any(|pane| pane.is_still(context));
+        let still =
+            self.methods.is_still(context) || self.columns.tables.values().any(|pane| pane.is_still(context));
         self.model.change_list(|table| {
             table.list.set_frozen(still);
             table.list.set_busy(busy);
@@ -292,7 +294,8 @@ impl eframe::App for App {
         if let Some(soon) = live.filter_map(|connection| connection.table.live.curves_move()).min() {
             context.request_repaint_after(soon);
         }
-        let auto_join = self.model.fleet().map(|fleet| &fleet.auto_join).filter(|auto_join| auto_join.is_on());
+        let auto_join =
+            self.model.fleet().map(|fleet| &fleet.auto_join).filter(|auto_join| auto_join.is_on());
         let due = auto_join.and_then(AutoJoin::due);
         if let Some(due) = due.filter(|due| *due > now.mono) {
             context.request_repaint_after(due.saturating_sub(now.mono));

@@ -3,11 +3,11 @@
 use super::App;
 use crate::commands::UiCommand;
 use crate::link::worker::fit_one_request;
-use crate::model::method_table::{MethodTable, Shape, Targets};
+use crate::model::ids::SubjectId;
 use crate::model::ids::{ConnectionId, Node};
+use crate::model::method_table::{MethodTable, Shape, Targets};
 use crate::model::selection::SelectionMode;
 use crate::model::subject::Subject;
-use crate::model::ids::SubjectId;
 use crate::views::confirmation::{LargeChange, PlanRequests};
 use crate::views::sharing_dialog::SharingQuestion;
 use redial_protocol::level::Level;

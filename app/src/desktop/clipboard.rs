@@ -4,9 +4,9 @@ use crate::commands::CopyFormat;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::method_table::MethodTable;
 use crate::model::visible_rows::VisibleRows;
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::times::TimeColumn;
 use crate::text::width::width as text_columns;
-use crate::text::words;
 
 /// Most rows copied; nobody can use a clipboard of hundreds of megabytes.
 pub const MOST: usize = 100_000;
@@ -62,8 +62,8 @@ fn row(table: &MethodTable, method: MethodIx, timed: bool, form: CopyFormat) -> 
     if let Some(row) = dial.row {
         calls = row.calls.to_string();
         rate = row.counted_rate().map(|rate| format!("{rate:.1}")).unwrap_or_default();
-        let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
-        note = notes.unwrap_or_default().into_owned();
+        let notes = row_notes::notes(row.note, row.times_note.as_deref(), Reader::Window);
+        note = notes.unwrap_or_default();
     }
     let state = match dial.row {
         Some(_) => dial.state.word(),

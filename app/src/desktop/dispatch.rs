@@ -1,17 +1,17 @@
 //! Executes commands.
 
-use super::fleet_commands::UNNAMED;
 use super::change_requests::TurnDirection;
+use super::fleet_commands::UNNAMED;
 use super::{App, clipboard};
 use crate::commands::UiCommand;
 use crate::model::connection::{Connection, Status};
-use crate::model::method_table::{MethodTable, Shape};
-use crate::model::ids::{Node, Ticket};
-use crate::model::list::{Filter, SortKey, Sort};
-use crate::model::log::LogKind;
-use crate::model::update::Retry;
-use crate::model::subject::Subject;
 use crate::model::ids::SubjectId;
+use crate::model::ids::{Node, Ticket};
+use crate::model::list::{Filter, Sort, SortKey};
+use crate::model::log::LogKind;
+use crate::model::method_table::{MethodTable, Shape};
+use crate::model::subject::Subject;
+use crate::model::update::Retry;
 use crate::text::words;
 use crate::views;
 use crate::views::launch_dialog::LaunchPlan;
@@ -173,8 +173,12 @@ impl App {
             UiCommand::Copy(form) => self.copy(context, form),
             UiCommand::Log => self.settings.log_open = !self.settings.log_open,
             UiCommand::Theme(theme) => self.look(context, |settings| settings.theme = theme),
-            UiCommand::ZoomIn => self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0)),
-            UiCommand::ZoomOut => self.look(context, |settings| settings.zoom = (settings.zoom - 0.1).max(0.6)),
+            UiCommand::ZoomIn => {
+                self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0))
+            }
+            UiCommand::ZoomOut => {
+                self.look(context, |settings| settings.zoom = (settings.zoom - 0.1).max(0.6))
+            }
             UiCommand::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
             UiCommand::Palette => self.dialogs.palette = Some(views::palette::PaletteState::default()),
             UiCommand::Keys => self.dialogs.keys = true,
@@ -326,7 +330,10 @@ impl App {
     /// Closes the launch dialog when its program runs; if it cannot be started, the dialog stays open with
     /// the reason.
     fn await_start(&mut self) {
-        let Some(launched) = self.pending.from_dialog.and_then(|ticket| self.model.launched.get(&ticket)) else { return };
+        let Some(launched) = self.pending.from_dialog.and_then(|ticket| self.model.launched.get(&ticket))
+        else {
+            return;
+        };
         if launched.pid.is_some() {
             self.dialogs.launch = false;
             // Programs that could not be started are not offered again.
@@ -346,7 +353,9 @@ impl App {
     }
 
     fn reconnect(&mut self) {
-        let lost = self.affected(|one| one.session.status != Status::Live && one.session.status.retry() != Some(Retry::Never));
+        let lost = self.affected(|one| {
+            one.session.status != Status::Live && one.session.status.retry() != Some(Retry::Never)
+        });
         lost.into_iter().for_each(|id| self.workers.retry(id));
     }
 

@@ -3,16 +3,16 @@
 
 use super::App;
 use super::list_options::ListOptions;
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::Model;
 use crate::model::connection::{Connection, Status, UndoStep};
-use crate::model::fleet::{AutoJoin, MemberRequest, Join, MOST_PROCESSES, Settled};
+use crate::model::fleet::{AutoJoin, Join, MOST_PROCESSES, MemberRequest, RemainingWork};
 use crate::model::ids::ConnectionId;
 use crate::model::ids::SubjectId;
 use crate::model::log::LogKind;
+use crate::model::process_choice::Arrangement;
 use crate::model::processes::AgentState;
 use crate::model::selection::SelectionMode;
-use crate::model::process_choice::Arrangement;
 use crate::model::update::Now;
 use crate::text::words;
 use crate::views;
@@ -225,8 +225,8 @@ impl App {
         self.carry_out(context, settled, now);
     }
 
-    fn carry_out(&mut self, context: &egui::Context, settled: Settled, now: Now) -> bool {
-        let Settled { more, due, changes } = settled;
+    fn carry_out(&mut self, context: &egui::Context, settled: RemainingWork, now: Now) -> bool {
+        let RemainingWork { more, due, changes } = settled;
         if let Some(due) = due {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
@@ -263,14 +263,11 @@ impl App {
 
     /// Returns the connections that a command applies to.
     pub(super) fn affected(&self, which: impl Fn(&Connection) -> bool) -> Vec<ConnectionId> {
-        let affected = self
-            .model
-            .members()
-            .filter(|member| match self.model.current {
-                Some(SubjectId::Process(current)) => member.id == current,
-                Some(SubjectId::Fleet) => true,
-                None => false,
-            });
+        let affected = self.model.members().filter(|member| match self.model.current {
+            Some(SubjectId::Process(current)) => member.id == current,
+            Some(SubjectId::Fleet) => true,
+            None => false,
+        });
         affected.filter(|member| which(member)).map(|member| member.id).collect()
     }
 
@@ -287,7 +284,9 @@ impl App {
         let live = all().filter(|connection| connection.session.status == Status::Live);
         let on = [CopyState::Asked, CopyState::Live, CopyState::Reverting];
         DialsOn {
-            known: live.flat_map(|connection| on.map(|state| connection.table.live.count(state) as u64)).sum(),
+            known: live
+                .flat_map(|connection| on.map(|state| connection.table.live.count(state) as u64))
+                .sum(),
             more: all().any(Connection::is_reading_dials),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::App;
 use super::pending_focus::{Field, PendingFocus};
-use crate::commands::{UiCommand, CopyFormat, CommandContext, listed};
+use crate::commands::{CommandContext, CopyFormat, UiCommand, listed};
 use crate::model::method_table::MethodTable;
 use crate::views::methods::filter_id;
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};

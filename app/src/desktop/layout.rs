@@ -3,16 +3,17 @@
 use super::panels::SizedPanel;
 use super::{App, empty_state};
 use crate::commands::UiCommand;
-use crate::model::visible_rows::VisibleRows;
 use crate::model::processes::AgentState;
 use crate::model::state::LaunchedProgram;
+use crate::model::visible_rows::VisibleRows;
 use crate::text::words;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty_views::EmptyReason;
 use crate::views::{
-    agent, menu_bar, confirmation, detail, empty_views, ended_process, key_sheet, last_numbers, launch_dialog, log, connection_loss, methods, palette,
-    processes, change_progress, fleet_header, sharing_dialog, status_bar,
+    agent, change_progress, confirmation, connection_loss, detail, empty_views, ended_process, fleet_header,
+    key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette, processes, sharing_dialog,
+    status_bar,
 };
 use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 
@@ -32,7 +33,9 @@ impl App {
         let colours = Palette::of(ui);
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
-        Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| menu_bar::show(ui, &situation, on, commands));
+        Panel::top("bar")
+            .frame(frame(colours.raised))
+            .show(ui, |ui| menu_bar::show(ui, &situation, on, commands));
         let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
@@ -119,7 +122,12 @@ impl App {
         self.overlays(ui, &situation, commands);
     }
 
-    fn middle(&mut self, ui: &mut Ui, situation: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
+    fn middle(
+        &mut self,
+        ui: &mut Ui,
+        situation: &crate::commands::CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
         ui.spacing_mut().item_spacing.y = 0.0;
         fleet_header::bar(ui, &self.model, self.now(), situation, commands);
         if self.model.is_beside() {
@@ -166,7 +174,12 @@ impl App {
         methods::table(ui, state, VisibleRows::of(subject), methods::Needs::of([subject]), commands);
     }
 
-    fn overlays(&mut self, ui: &mut Ui, situation: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
+    fn overlays(
+        &mut self,
+        ui: &mut Ui,
+        situation: &crate::commands::CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
         let context = ui.ctx().clone();
         if let Some(bulk) = &mut self.dialogs.confirm
             && confirmation::show(&context, bulk, &self.model.connections, commands)
@@ -219,7 +232,8 @@ impl App {
             (None, None) => launch_dialog::LaunchProgress::None,
         };
         let settings = &mut self.settings;
-        if self.dialogs.launch && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
+        if self.dialogs.launch
+            && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
         {
             self.dialogs.launch = false;
         }

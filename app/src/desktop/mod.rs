@@ -3,35 +3,35 @@
 #![forbid(unsafe_code)]
 
 mod app;
-mod dispatch;
-mod side_by_side;
-mod clock;
+mod change_requests;
 mod clipboard;
+mod clock;
 mod columns;
 mod demo;
+mod detail_requests;
 mod dialogs;
+mod dispatch;
+mod empty_state;
+mod field_focus;
+mod fleet_commands;
+mod frame_budget;
 mod geometry;
 mod keyboard;
 mod layout;
 mod list_options;
+mod notifications;
 mod options;
-mod detail_requests;
-mod startup;
+mod panels;
 mod pending_focus;
 mod pending_start;
-mod field_focus;
-mod frame_budget;
-mod panels;
-mod fleet_commands;
+mod side_by_side;
+mod startup;
 #[cfg(test)]
 mod tests;
-mod notifications;
-mod change_requests;
-mod empty_state;
 mod toast;
 mod workers;
 
-pub use clock::Clock;
 pub use app::App;
+pub use clock::Clock;
 pub use options::Options;
 pub use startup::open;

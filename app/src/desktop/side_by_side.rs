@@ -1,15 +1,15 @@
 //! Several processes side by side: a table for each, with the same rows in all.
 
 use super::{App, empty_state};
-use crate::commands::{UiCommand, CommandContext};
+use crate::commands::{CommandContext, UiCommand};
 use crate::model::connection::Connection;
 use crate::model::ids::ConnectionId;
-use crate::model::visible_rows::VisibleRows;
+use crate::model::ids::SubjectId;
 use crate::model::list::SortKey;
 use crate::model::subject::Subject;
-use crate::model::ids::SubjectId;
+use crate::model::visible_rows::VisibleRows;
 use crate::ui::theme::Palette;
-use crate::views::{methods, change_progress, fleet_header};
+use crate::views::{change_progress, fleet_header, methods};
 use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
 
 /// Gap between two tables, points.

@@ -3,8 +3,8 @@
 use super::clock::Clock;
 use super::options::Options;
 use super::{App, geometry};
-use crate::stderr::sentence;
 use crate::settings;
+use crate::stderr::sentence;
 
 const TITLE: &str = "Redial";
 

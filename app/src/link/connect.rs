@@ -1,7 +1,7 @@
 //! Opens a session with the agent in a process, or explains why that failed and what to do.
 #![forbid(unsafe_code)]
 
-use super::attach;
+use super::attach::obstacle::obstacle;
 use super::discover::{self, RuntimeSearch};
 use super::error::LinkError;
 use super::session::Session;
@@ -35,7 +35,7 @@ fn without_agent(pid: u32, process: Option<discover::Process>) -> LinkError {
     let name = program_name(&process.name, process.command.as_deref());
     match process.runtime {
         RuntimeSearch::Runtime(runtime) => match runtime.obstacle() {
-            None => LinkError::NoAgent { pid, name, obstacle: attach::obstacle(pid, &runtime) },
+            None => LinkError::NoAgent { pid, name, obstacle: obstacle(pid, &runtime) },
             Some(why) => LinkError::Unsuitable { pid, name, why },
         },
         RuntimeSearch::None => {
@@ -94,7 +94,7 @@ mod tests {
     fn suggests_attaching_if_possible() {
         let error = |obstacle| LinkError::NoAgent { pid: 7, name: "shop".into(), obstacle }.to_string();
         assert_eq!(error(None), "process 7 (shop) runs without the agent; load it with `redial attach 7`");
-        let old = error(Some(attach::Obstacle::Start("it is too old".into())));
+        let old = error(Some(crate::link::attach::Obstacle::Start("it is too old".into())));
         assert!(old.ends_with("start it with `redial run -- COMMAND` (it is too old)"), "{old}");
     }
 

@@ -3,6 +3,7 @@
 
 use super::attach::Obstacle;
 use crate::exit::{Exit, Failure};
+use crate::text::diagnostics::{Reader, refusals};
 use crate::text::words;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::message::Refusal;
@@ -65,7 +66,7 @@ pub enum LinkError {
         agent_protocol: u32,
     },
     /// The agent refused the whole command.
-    #[error("{}", refusal(.0))]
+    #[error("{}", refusal(.0, Reader::CommandLine))]
     Refused(Refusal),
     /// The process ended.
     #[error("process {0} has ended")]
@@ -111,16 +112,20 @@ fn because(why: &Option<String>) -> String {
     why.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
 }
 
-fn refusal(refusal: &Refusal) -> String {
+/// Words a refusal.
+pub fn refusal(refusal: &Refusal, reader: Reader) -> String {
     match refusal {
-        Refusal::BadPattern(sentence)
-        | Refusal::OverLimit(sentence)
-        | Refusal::AgentOff(sentence)
-        | Refusal::Unsupported(sentence) => sentence.clone(),
-        Refusal::ControlHeld(holder) => format!(
-            "the dials are controlled by {} (pid {}); --take takes control from it",
-            holder.program, holder.pid
-        ),
+        Refusal::BadPattern(problem) => refusals::pattern_problem(problem),
+        Refusal::OverLimit(limit) => refusals::limit(limit),
+        Refusal::AgentOff(reason) => refusals::unavailable(reason),
+        Refusal::Unsupported(reason) => refusals::unsupported(reason, reader),
+        Refusal::ControlHeld(holder) => {
+            let take = match reader {
+                Reader::CommandLine => "--take takes control from it",
+                Reader::Window => "take control to turn them",
+            };
+            format!("the dials are controlled by {} (pid {}); {take}", holder.program, holder.pid)
+        }
         Refusal::NothingMatched { suggestions } => nothing_matched(None, suggestions),
         Refusal::NothingToUndo => "there is no change to undo".to_owned(),
         Refusal::Cancelled => "cancelled; all dials are as they were before".to_owned(),
@@ -179,13 +184,19 @@ impl From<LinkError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redial_protocol::diagnostics::Limit;
     use redial_protocol::message::Holder;
+    use redial_protocol::pattern::PatternError;
 
     #[test]
     fn refusals_have_their_codes_and_sentences() {
         let held = Refusal::ControlHeld(Holder { pid: 77, program: "redial app".into() });
         let cases = [
-            (Refusal::BadPattern("the pattern ends inside brackets".into()), Exit::Usage, "inside brackets"),
+            (
+                Refusal::BadPattern(PatternError::Brackets { pattern: "Shop.*(".into() }.into()),
+                Exit::Usage,
+                "the brackets",
+            ),
             (held, Exit::ControlHeld, "redial app (pid 77); --take"),
             (Refusal::NothingMatched { suggestions: vec![] }, Exit::NothingMatched, "nothing matched"),
             (
@@ -193,7 +204,7 @@ mod tests {
                 Exit::NothingMatched,
                 "did you mean '*.Add' or 'Shop!*'?",
             ),
-            (Refusal::OverLimit("at most 1,024 orders".into()), Exit::Failed, "1,024"),
+            (Refusal::OverLimit(Limit::StandingOrders { limit: 1024 }), Exit::Failed, "1024"),
             (Refusal::NothingToUndo, Exit::NothingMatched, "no change to undo"),
             (Refusal::Cancelled, Exit::Failed, "as they were before"),
         ];

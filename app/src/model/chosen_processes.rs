@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Status, UndoStep};
 use super::fleet::plan::PlanRequest;
-use super::fleet::{MemberRequest, Fleet, Join, MOST_PROCESSES, Settled, has_ended};
+use super::fleet::{Fleet, Join, MOST_PROCESSES, MemberRequest, RemainingWork, has_ended};
 use super::ids::SubjectId;
 use super::ids::{ConnectionId, Node, Ticket};
 use super::log::LogKind;
@@ -19,22 +19,22 @@ use std::time::Duration;
 impl Model {
     /// Returns the chosen processes in the order of choosing.
     pub fn chosen(&self) -> &[ProcessKey] {
-        &self.several.processes
+        &self.choice.processes
     }
 
     /// Returns how several are shown.
     pub fn arrangement(&self) -> Arrangement {
-        self.several.arrangement
+        self.choice.arrangement
     }
 
     /// Returns the fleet; `None` for at most one process.
     pub fn fleet(&self) -> Option<&Fleet> {
-        self.several.fleet.as_ref()
+        self.choice.fleet.as_ref()
     }
 
     /// Returns the fleet mutably.
     pub fn fleet_mut(&mut self) -> Option<&mut Fleet> {
-        self.several.fleet.as_mut()
+        self.choice.fleet.as_mut()
     }
 
     /// Returns whether several are shown in one list.
@@ -44,7 +44,7 @@ impl Model {
 
     /// Chooses only this process, toggles it, or chooses everything shown from the last chosen one to it.
     pub fn choose(&mut self, process: ProcessKey, mode: SelectionMode) {
-        let ProcessChoice { processes, anchor, fleet, .. } = &mut self.several;
+        let ProcessChoice { processes, anchor, fleet, .. } = &mut self.choice;
         match mode {
             SelectionMode::Replace => {
                 *processes = vec![process];
@@ -71,8 +71,8 @@ impl Model {
 
     /// Chooses every process of a name that is or may be dialable.
     pub fn choose_named(&mut self, name: &str) {
-        self.several.processes = self.named(name).collect();
-        self.several.anchor = self.several.processes.first().copied();
+        self.choice.processes = self.named(name).collect();
+        self.choice.anchor = self.choice.processes.first().copied();
     }
 
     /// Returns the processes of a name that are or may be dialable.
@@ -101,15 +101,15 @@ impl Model {
     /// Adds to the chosen processes.
     pub fn choose_more(&mut self, more: impl IntoIterator<Item = ProcessKey>) {
         for process in more {
-            if !self.several.processes.contains(&process) {
-                self.several.processes.push(process);
+            if !self.choice.processes.contains(&process) {
+                self.choice.processes.push(process);
             }
         }
     }
 
     /// Sets how several are shown.
     pub fn arrange(&mut self, arrangement: Arrangement) {
-        self.several.arrangement = arrangement;
+        self.choice.arrangement = arrangement;
     }
 
     /// Opens and closes views for the chosen processes; returns new connections for the worker. Skips
@@ -119,9 +119,9 @@ impl Model {
         name: impl Fn(&Model, ProcessKey) -> String,
         now: Now,
     ) -> Vec<ConnectionId> {
-        let over = self.several.processes.len().saturating_sub(MOST_PROCESSES);
+        let over = self.choice.processes.len().saturating_sub(MOST_PROCESSES);
         if over > 0 {
-            self.several.processes.truncate(MOST_PROCESSES);
+            self.choice.processes.truncate(MOST_PROCESSES);
             let left_out =
                 if over == 1 { "1 process is".to_owned() } else { format!("{over} processes are") };
             let text = format!("{left_out} skipped: at most {MOST_PROCESSES} can be watched together");
@@ -129,17 +129,17 @@ impl Model {
         }
         let mut new = Vec::new();
         let before = self.current;
-        for process in self.several.processes.clone() {
+        for process in self.choice.processes.clone() {
             let name = name(self, process);
             let (id, is_new) = self.open(process, &name);
             new.extend(is_new.then_some(id));
         }
         let members: Vec<ConnectionId> =
-            self.several.processes.iter().filter_map(|one| Some(self.connection_to(*one)?.id)).collect();
-        let grows = self.several.fleet.as_ref().is_some_and(|fleet| fleet.auto_join.is_on());
+            self.choice.processes.iter().filter_map(|one| Some(self.connection_to(*one)?.id)).collect();
+        let grows = self.choice.fleet.as_ref().is_some_and(|fleet| fleet.auto_join.is_on());
         if members.is_empty() || members.len() == 1 && !grows {
             let only = members.first().copied();
-            if let Some(fleet) = self.several.fleet.take() {
+            if let Some(fleet) = self.choice.fleet.take() {
                 let connection = only.and_then(|only| self.connections.get(&only));
                 let selected = connection.and_then(|only| fleet.selected_in(only));
                 fleet.dissolve(&mut self.connections);
@@ -151,7 +151,7 @@ impl Model {
             self.current = only.map(SubjectId::Process);
             return new;
         }
-        let fleet = self.several.fleet.get_or_insert_default();
+        let fleet = self.choice.fleet.get_or_insert_default();
         // When following processes, the fleet exists before it has members.
         let is_new = fleet.members().is_empty();
         fleet.set_members(&members, &mut self.connections);
@@ -167,8 +167,8 @@ impl Model {
     /// process that was `current`, or one with the selected method; `None` for any.
     fn rearrange(&mut self, current: Option<ConnectionId>) -> Option<SubjectId> {
         let running: Vec<ConnectionId> = self.running().into_iter().map(|member| member.id).collect();
-        let fleet = self.several.fleet.as_mut()?;
-        match self.several.arrangement {
+        let fleet = self.choice.fleet.as_mut()?;
+        match self.choice.arrangement {
             Arrangement::Separate => fleet.split_rows(current, &running),
             Arrangement::Merged => drop(fleet.merge_rows()),
             Arrangement::SideBySide => {
@@ -198,8 +198,8 @@ impl Model {
 
     /// Sets which columns are visible while side by side.
     pub fn show_beside(&mut self, ids: &[ConnectionId]) {
-        if self.several.in_sight != ids {
-            self.several.in_sight = ids.to_vec();
+        if self.choice.in_sight != ids {
+            self.choice.in_sight = ids.to_vec();
             self.align_rows();
         }
     }
@@ -213,7 +213,7 @@ impl Model {
 
     /// Returns the connections of the chosen processes in order, even of a single one.
     pub fn members(&self) -> impl Iterator<Item = &Connection> {
-        self.several.processes.iter().filter_map(|process| self.connection_to(*process))
+        self.choice.processes.iter().filter_map(|process| self.connection_to(*process))
     }
 
     /// Returns those that have not ended, in the order of the process list.
@@ -240,23 +240,23 @@ impl Model {
         let ended: Vec<(ConnectionId, ProcessKey)> =
             self.ended().into_iter().map(|member| (member.id, member.process)).collect();
         let ended = ended.get(..ended.len().saturating_sub(keep)).unwrap_or_default().to_vec();
-        self.several.processes.retain(|process| !ended.iter().any(|(_, gone)| gone == process));
+        self.choice.processes.retain(|process| !ended.iter().any(|(_, gone)| gone == process));
         ended.into_iter().map(|(id, _)| id).collect()
     }
 
     /// Adds processes with these names when they start, arranged as now.
     pub fn begin_follow(&mut self, names: Vec<String>) {
-        if self.several.arrangement == Arrangement::SideBySide && self.several.fleet.is_none() {
-            self.several.arrangement = Arrangement::Merged;
+        if self.choice.arrangement == Arrangement::SideBySide && self.choice.fleet.is_none() {
+            self.choice.arrangement = Arrangement::Merged;
         }
-        let fleet = self.several.fleet.get_or_insert_default();
+        let fleet = self.choice.fleet.get_or_insert_default();
         fleet.auto_join.begin(names, &self.processes);
     }
 
     /// Returns processes that started since the last call and are to join.
     pub fn newcomers(&mut self, now: Now) -> Vec<(ProcessKey, Join)> {
         self.forget_attempts();
-        let ProcessChoice { fleet, processes: chosen, .. } = &mut self.several;
+        let ProcessChoice { fleet, processes: chosen, .. } = &mut self.choice;
         let Some(fleet) = fleet else { return Vec::new() };
         let found = fleet.auto_join.newcomers(&self.processes, now.mono);
         for key in fleet.auto_join.take_unreported(now.mono).into_iter().filter(|key| !chosen.contains(key)) {
@@ -283,7 +283,7 @@ impl Model {
         };
         let waiting: Vec<ProcessKey> =
             self.members().filter(|member| waits(member)).map(|member| member.process).collect();
-        if let Some(fleet) = &mut self.several.fleet {
+        if let Some(fleet) = &mut self.choice.fleet {
             fleet.auto_join.retain_attempts(|process| waiting.contains(&process));
         }
     }
@@ -303,8 +303,8 @@ impl Model {
     }
 
     /// Updates the fleet.
-    pub(super) fn settle_fleet(&mut self, now: Now) -> Settled {
-        let Some(fleet) = &mut self.several.fleet else { return Settled::default() };
+    pub(super) fn settle_fleet(&mut self, now: Now) -> RemainingWork {
+        let Some(fleet) = &mut self.choice.fleet else { return RemainingWork::default() };
         fleet.settle(&mut self.connections, &mut self.log, now)
     }
 
@@ -330,7 +330,7 @@ impl Model {
     }
 
     fn chosen_off(&mut self, now: Now) -> Vec<MemberRequest> {
-        if let Some(fleet) = &mut self.several.fleet {
+        if let Some(fleet) = &mut self.choice.fleet {
             return fleet.all_off(&mut self.connections, &mut self.log, now);
         }
         let current = self.current.and_then(SubjectId::process);
@@ -358,7 +358,7 @@ impl Model {
                 Ok((change.ticket, vec![MemberRequest { connection: id, step: UndoStep::Change(change) }]))
             }
             SubjectId::Fleet => {
-                let fleet = self.several.fleet.as_mut().ok_or("no process is chosen")?;
+                let fleet = self.choice.fleet.as_mut().ok_or("no process is chosen")?;
                 fleet.turn(&mut self.connections, (targets, level, take), &mut self.log, now)
             }
         }
@@ -373,7 +373,7 @@ impl Model {
                 connection.map(|connection| (id, connection.ask_plan(targets, level))).into_iter().collect()
             }
             Some(SubjectId::Fleet) => {
-                let fleet = self.several.fleet.as_ref();
+                let fleet = self.choice.fleet.as_ref();
                 fleet.map(|fleet| fleet.ask_plans(&mut self.connections, targets, level)).unwrap_or_default()
             }
             None => Vec::new(),
@@ -390,7 +390,7 @@ impl Model {
                 step.map(|step| MemberRequest { connection: id, step }).into_iter().collect()
             }
             Some(SubjectId::Fleet) => {
-                let Some(fleet) = &mut self.several.fleet else { return Vec::new() };
+                let Some(fleet) = &mut self.choice.fleet else { return Vec::new() };
                 fleet.undo(&mut self.connections, redo, &mut self.log, now)
             }
             None => Vec::new(),

@@ -12,7 +12,7 @@ pub(super) mod transition_log;
 pub use audit::PROGRAM;
 pub use changes::UndoStep;
 pub use control::Control;
-pub use fleet_parts::Outcome;
+pub use fleet_parts::PartOutcome;
 
 use super::callers::Callers;
 use super::cost::{self, CostEstimate};
@@ -149,7 +149,7 @@ pub struct Requests {
     /// The last change that was refused as a whole.
     refusal: Option<(Ticket, RefusedRequest)>,
     /// Changes that are parts of one change of a fleet.
-    fleet_parts: BTreeMap<Ticket, Outcome>,
+    fleet_parts: BTreeMap<Ticket, PartOutcome>,
 }
 
 impl Requests {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::model::catalogue::Catalogue;
 use crate::model::catalogue::tests::{method, small};
-use crate::model::connection::UndoStep;
 use crate::model::ids::{MethodIx, Node};
 use crate::model::list::{Filter, Sort};
 use crate::model::log::{Log, LogKind};
@@ -12,6 +11,7 @@ use crate::model::selection::SelectionMode;
 use crate::model::update::{CataloguePart, ConnectionUpdate};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::counters::CounterDelta;
+use redial_protocol::diagnostics::RowNote;
 use redial_protocol::frozen::RuntimeKind;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, Holder, StatusRow, Transition};
@@ -42,7 +42,8 @@ pub fn now(ms: u64) -> Now {
     Now { mono: Duration::from_millis(ms), unix_ms: ms }
 }
 
-fn connected() -> (Connection, Log) {
+/// A live connection with the small catalogue.
+pub(super) fn connected() -> (Connection, Log) {
     connected_to(small())
 }
 
@@ -51,7 +52,11 @@ pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     let mut connection = Connection::new(ConnectionId(3), ProcessKey { pid: 7, start: 1 }, "shop");
     let mut log = Log::default();
     assert!(connection.obstacle().is_some());
-    connection.apply(vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))], &mut log, now(0));
+    connection.apply(
+        vec![ConnectionUpdate::Connecting, ConnectionUpdate::Connected(Box::new(facts()))],
+        &mut log,
+        now(0),
+    );
     connection.table.catalogue = catalogue;
     connection.table.live.place(&connection.table.catalogue);
     connection.settle(now(0));
@@ -59,7 +64,8 @@ pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     (connection, log)
 }
 
-fn texts(log: &Log, kind: LogKind) -> Vec<&str> {
+/// The log lines of a kind.
+pub(super) fn texts(log: &Log, kind: LogKind) -> Vec<&str> {
     log.entries().iter().filter(|entry| entry.kind == kind).map(|entry| entry.text.as_str()).collect()
 }
 
@@ -77,7 +83,8 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: CopyState)
         state,
         version: None,
         instances: vec![],
-        note: (state == CopyState::Refused).then(|| Reason::NoBody.sentence().to_owned()),
+        note: (state == CopyState::Refused)
+            .then_some(RowNote::NotDialled { reason: Reason::NoBody, hresult: 0 }),
         times_note: None,
         options: TimeOptions::default(),
         calls: 0,
@@ -150,15 +157,17 @@ fn refusals_say_why() {
         .turn(&connection.table.targets_for(&MethodSet::default()), Level::Count, false, &mut log, now(1))
         .expect_err("nothing");
     assert_eq!(why, "no method is selected");
-    let turn =
-        connection.turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1)).expect("possible");
+    let turn = connection
+        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
+        .expect("possible");
     let holder = Holder { pid: 5, program: "redial dial".into() };
     let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: Some(holder) };
     connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
     assert_eq!(connection.last_refusal(), Some(&(turn.ticket, refused)));
     assert!(!connection.table.dial(add).pending, "the ring goes back");
-    let turn =
-        connection.turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(3)).expect("possible");
+    let turn = connection
+        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(3))
+        .expect("possible");
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::NoBody, 1)],
@@ -166,10 +175,15 @@ fn refusals_say_why() {
         ..DialReport::default()
     };
     let rows = vec![row(&connection, 0, add, CopyState::Refused)];
-    let updates = vec![ConnectionUpdate::Dialled(turn.ticket, Ok(report)), ConnectionUpdate::Event(Event::Rows { id: None, rows })];
+    let updates = vec![
+        ConnectionUpdate::Dialled(turn.ticket, Ok(report)),
+        ConnectionUpdate::Event(Event::Rows { id: None, rows }),
+    ];
     connection.apply(updates, &mut log, now(4));
     assert!(
-        texts(&log, LogKind::Refusal).iter().any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
+        texts(&log, LogKind::Refusal)
+            .iter()
+            .any(|text| text.starts_with("refused: Shop!A.B(): it has no IL"))
     );
     assert!(texts(&log, LogKind::Transition).iter().any(|text| text.contains("off → refused: it has no IL")));
     assert!(connection.undo(true, &mut log, now(5)).is_err_and(|why| why.contains("nothing to redo")));
@@ -253,8 +267,11 @@ fn paused_process_has_no_rate_and_a_quiet_one_stays_quiet() {
         let delta = CounterDelta { t_ms, rows, calls: calls.to_vec() };
         ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })
     };
-    let updates =
-        vec![ConnectionUpdate::Event(Event::Rows { id: None, rows }), counters(1_000, &[5]), counters(2_000, &[7])];
+    let updates = vec![
+        ConnectionUpdate::Event(Event::Rows { id: None, rows }),
+        counters(1_000, &[5]),
+        counters(2_000, &[7]),
+    ];
     connection.apply(updates, &mut log, now(1));
     assert_eq!(connection.table.group(cart).sums.rate, 7.0);
     let paused = || vec![ConnectionUpdate::Paused(Some("it is stopped by a signal".into()))];
@@ -280,7 +297,11 @@ fn selection_survives_filters_sorting_and_updates() {
         connection.settle(now(1));
         assert_eq!(connection.table.selection.focus(), Some(Node::Method(add)));
         assert_eq!(connection.table.focus_place().is_some(), text.is_empty());
-        assert_eq!(connection.table.targets().is_empty(), !text.is_empty(), "nobody turns what he does not see");
+        assert_eq!(
+            connection.table.targets().is_empty(),
+            !text.is_empty(),
+            "nobody turns what he does not see"
+        );
     }
     for key in [super::super::list::SortKey::Calls, super::super::list::SortKey::Name] {
         connection.table.set_sort(Sort { key, descending: true });
@@ -302,36 +323,21 @@ fn selection_survives_filters_sorting_and_updates() {
 }
 
 #[test]
-fn all_off_marks_dials_and_logs_the_outcome() {
-    let (mut connection, mut log) = connected();
-    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
-    let rows = vec![row(&connection, 0, add, CopyState::Live)];
-    connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
-    for (result, kind, part) in [
-        (Ok((0, 0)), LogKind::AllOff, "no dial was on"),
-        (Ok((1, 0)), LogKind::AllOff, "every dial is off in shop (7), 1 reverted"),
-        (Ok((1, 2)), LogKind::Failure, "2 not"),
-        (Err("no process 7".to_owned()), LogKind::Failure, "all off failed: no process 7"),
-    ] {
-        let ticket = connection.all_off(&mut log, now(2));
-        let dial = connection.table.dial(add);
-        assert_eq!((dial.wanted, dial.pending), (Level::Off, true));
-        connection.apply(vec![ConnectionUpdate::AllOff(ticket, result)], &mut log, now(3));
-        assert!(texts(&log, kind).last().is_some_and(|text| text.contains(part)), "{part}");
-    }
-}
-
-#[test]
 fn summarizes_a_flood_of_transitions() {
     let (mut connection, mut log) = connected();
-    let rows: Vec<StatusRow> = (0..8).map(|id| row(&connection, id, MethodIx(id), CopyState::Asked)).collect();
+    let rows: Vec<StatusRow> =
+        (0..8).map(|id| row(&connection, id, MethodIx(id), CopyState::Asked)).collect();
     connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     let states = [CopyState::Live, CopyState::Asked];
     let flood = (0..40).map(|index| transition(index % 8, states[(index / 8) as usize % 2])).collect();
     connection.apply(flood, &mut log, now(2));
     assert_eq!(texts(&log, LogKind::Transition).len(), 12);
     // More messages in the same second add no lines; after it there is one line per state.
-    connection.apply(vec![transition(3, CopyState::Asked), transition(4, CopyState::Live)], &mut log, now(900));
+    connection.apply(
+        vec![transition(3, CopyState::Asked), transition(4, CopyState::Live)],
+        &mut log,
+        now(900),
+    );
     assert_eq!(connection.summary_due(), Some(Duration::from_millis(1_002)));
     connection.summarize_transitions(&mut log, now(1_001));
     assert_eq!(texts(&log, LogKind::Transition).len(), 12);
@@ -383,50 +389,6 @@ fn logs_a_batch_that_does_not_fit() {
     assert_eq!(texts(&log, LogKind::Notice).len(), 1);
 }
 
-/// The agent undoes a change, because it knows the earlier orders. A redo is a new change.
-#[test]
-fn undo_names_the_last_ticket_of_the_change() {
-    let (mut connection, mut log) = connected();
-    let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
-    let targets = connection.table.targets_for(&MethodSet::one(add));
-    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
-    let done = |connection: &mut Connection, ticket| {
-        let updates = vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))];
-        connection.apply(updates, &mut Log::default(), now(2));
-    };
-    done(&mut connection, turn.ticket);
-    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
-        panic!("a step")
-    };
-    assert_eq!(of, turn.ticket);
-    assert_eq!((connection.table.dial(add).wanted, connection.table.dial(add).pending), (Level::Off, true));
-    done(&mut connection, ticket);
-    let Ok(UndoStep::Change(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
-    assert_eq!(again.orders, turn.orders);
-    assert!(connection.table.dial(add).pending);
-    done(&mut connection, again.ticket);
-    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(5)) else {
-        panic!("a step")
-    };
-    assert_eq!(of, again.ticket, "it was done again by another turn");
-    // Refused, it can be tried again; forgotten, it cannot.
-    let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: None };
-    connection.apply(vec![ConnectionUpdate::Dialled(ticket, Err(refused))], &mut log, now(6));
-    let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(7)) else {
-        panic!("a step")
-    };
-    assert_eq!(of, again.ticket);
-    connection.apply(vec![ConnectionUpdate::Forgotten(ticket)], &mut log, now(8));
-    assert!(texts(&log, LogKind::Refusal).last().is_some_and(|text| text.contains("does not remember")));
-    assert!(
-        connection.undo(false, &mut log, now(9)).is_err() && connection.undo(true, &mut log, now(9)).is_err()
-    );
-    let off = connection.all_off(&mut log, now(10));
-    let Ok(UndoStep::UndoChange { of, .. }) = connection.undo(false, &mut log, now(11)) else { panic!("a step") };
-    assert_eq!(of, off);
-    assert!(matches!(connection.undo(true, &mut log, now(12)), Ok(UndoStep::AllOff(ticket)) if ticket != off));
-}
-
 /// A plugin is loaded, dialled and unloaded, again and again, while something else is dialled and selected.
 #[test]
 fn repeated_loads_and_unloads_do_not_fill_the_window() {
@@ -469,7 +431,11 @@ fn repeated_loads_and_unloads_do_not_fill_the_window() {
     connection.table.click(Node::Method(method), SelectionMode::Replace);
     let scope = connection.table.targets_for(&MethodSet::one(method));
     let turn = connection.turn(&scope, Level::Off, false, &mut log, now(1)).expect("possible");
-    connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Ok(DialReport::default()))], &mut log, now(1));
+    connection.apply(
+        vec![ConnectionUpdate::Dialled(turn.ticket, Ok(DialReport::default()))],
+        &mut log,
+        now(1),
+    );
     let mut unloaded = vec![connection.table.catalogue.modules()[last - 1].key];
     let mut sizes = Vec::new();
     for round in 0..200 {

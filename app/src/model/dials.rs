@@ -249,6 +249,7 @@ impl From<&DialledCopy> for DialLoad {
 pub mod tests {
     use super::*;
     pub use crate::text::fixtures::times;
+    use redial_protocol::diagnostics::{RowNote, TimesNote};
     use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey};
     use redial_protocol::level::Level;
     use redial_protocol::message::Instance;
@@ -354,8 +355,8 @@ pub mod tests {
             state: CopyState::Live,
             version: Some(1),
             instances: vec![Instance { id: ID, state: CopyState::Live }],
-            note: Some("inlined in 2 callers".into()),
-            times_note: Some("it is only counted".into()),
+            note: Some(RowNote::Inlined),
+            times_note: Some(TimesNote { spared: true, ..TimesNote::default() }),
             options: TimeOptions::default(),
         };
         assert_eq!(dials.apply(Event::Transition(transition(0))), DialsUpdate::Rows);
@@ -366,8 +367,8 @@ pub mod tests {
         );
         let dial = dials.iter().next().expect("one row");
         assert_eq!((dial.row.state, dial.row.version, dial.row.calls), (CopyState::Live, Some(1), 7));
-        assert_eq!(dial.row.note.as_deref(), Some("inlined in 2 callers"));
-        assert_eq!(dial.row.times_note.as_deref(), Some("it is only counted"));
+        assert_eq!(dial.row.note, Some(RowNote::Inlined));
+        assert_eq!(dial.row.times_note, Some(TimesNote { spared: true, ..TimesNote::default() }));
         assert_eq!(dial.row.instances, [Instance { id: ID, state: CopyState::Live }]);
     }
 

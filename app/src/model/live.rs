@@ -211,8 +211,8 @@ impl Live {
         (mine.wanted, mine.state, mine.version) = (row.wanted, row.state, row.version);
         mine.options = row.options;
         mine.record_counting(tick);
-        mine.note = row.note.map(Into::into);
-        mine.times_note = row.times_note.map(Into::into);
+        mine.note = row.note;
+        mine.times_note = row.times_note.map(Box::new);
         mine.calls = row.calls;
         mine.instances = row.instances.into();
         self.record_timed(row.wanted);
@@ -235,8 +235,8 @@ impl Live {
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.options = transition.options;
         row.record_counting(tick);
-        row.note = transition.note.map(Into::into);
-        row.times_note = transition.times_note.map(Into::into);
+        row.note = transition.note;
+        row.times_note = transition.times_note.map(Box::new);
         row.instances = transition.instances.into();
         self.record_timed(transition.wanted);
         self.mark(transition.row, true);

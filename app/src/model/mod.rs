@@ -26,9 +26,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
-mod name_order;
 pub mod callers;
 pub mod catalogue;
+pub mod changes;
 mod chosen_processes;
 pub mod connection;
 pub mod cost;
@@ -37,31 +37,31 @@ pub mod fleet;
 pub mod histograms;
 pub mod ids;
 pub mod iis;
-pub mod visible_rows;
-pub mod wanted_level;
 pub mod list;
 pub mod live;
-mod row_index;
-mod row_pages;
 pub mod log;
-pub mod row_poll;
 pub mod method_set;
 pub mod method_table;
 pub mod missing_reason;
-pub mod suggestions;
+mod name_order;
 pub mod orders;
-pub mod program_output;
+pub mod process_choice;
 pub mod processes;
+pub mod program_output;
 pub mod query;
 mod ranking;
+mod row_index;
+mod row_pages;
+pub mod row_poll;
 pub mod selection;
 pub mod series;
-pub mod process_choice;
 mod sort_snapshot;
 pub mod state;
 pub mod subject;
+pub mod suggestions;
 pub mod tree;
-pub mod changes;
 pub mod update;
+pub mod visible_rows;
+pub mod wanted_level;
 
 pub use state::Model;

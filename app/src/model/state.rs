@@ -1,7 +1,7 @@
 //! The complete model: processes, connections, log.
 
 use super::connection::{Connection, Status};
-use super::fleet::Settled;
+use super::fleet::RemainingWork;
 use super::ids::SubjectId;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Log, LogKind};
@@ -73,7 +73,7 @@ pub struct Model {
     /// The process that is shown; the fleet, for several merged processes.
     pub current: Option<SubjectId>,
     /// The chosen processes.
-    pub(super) several: ProcessChoice,
+    pub(super) choice: ProcessChoice,
     /// The log.
     pub log: Log,
     /// Programs started by this window.
@@ -114,7 +114,7 @@ impl Model {
     }
 
     /// Brings all derived state up to date; call once a frame, after the last `apply`.
-    pub fn settle(&mut self, now: Now) -> Settled {
+    pub fn settle(&mut self, now: Now) -> RemainingWork {
         let mut settled = self.settle_fleet(now);
         for connection in self.connections.values_mut() {
             connection.summarize_transitions(&mut self.log, now);
@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// Settles once more in a frame after a gesture, without importing anything into the fleet.
-    pub fn settle_gesture(&mut self, now: Now) -> Settled {
+    pub fn settle_gesture(&mut self, now: Now) -> RemainingWork {
         let suspend_import = |model: &mut Model, suspend| {
             model.fleet_mut().into_iter().for_each(|fleet| fleet.suspend_import(suspend));
         };
@@ -220,7 +220,7 @@ impl Model {
     /// Forgets a connection; the worker must disconnect.
     pub fn close(&mut self, id: ConnectionId) {
         let closed = self.connections.remove(&id);
-        self.several
+        self.choice
             .processes
             .retain(|process| closed.as_ref().is_none_or(|closed| closed.process != *process));
         if self.current == Some(SubjectId::Process(id)) {

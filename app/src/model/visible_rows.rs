@@ -134,8 +134,8 @@ impl Model {
         if !self.is_beside() {
             return;
         }
-        let Some(fleet) = &mut self.several.fleet else { return };
-        let in_sight = self.several.in_sight.iter().copied();
+        let Some(fleet) = &mut self.choice.fleet else { return };
+        let in_sight = self.choice.in_sight.iter().copied();
         for id in in_sight.chain(self.current.and_then(SubjectId::process)) {
             if let Some(theirs) = self.connections.get_mut(&id) {
                 fleet.align_rows(theirs);

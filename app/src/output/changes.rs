@@ -4,6 +4,7 @@
 use super::json::ReleasedJson;
 use super::table::{Table, number, text, wide};
 use crate::model::cost::CostEstimate;
+use crate::text::diagnostics::{Reader, reasons};
 use crate::text::words::printable;
 use crate::text::words::{self, grouped};
 use redial_protocol::level::Level;
@@ -25,9 +26,9 @@ pub fn costly(estimate: &CostEstimate, pid: u32) -> String {
 /// The most refused methods to list per reason; `--json` lists all that the agent sent.
 const NAMED_PER_REASON: usize = 10;
 
-/// Formats the result of a change. `level` is the level that all its orders share, if any. With `later`, orders that
-/// match nothing were set, too.
-pub fn done(report: &DialReport, level: Option<Level>, later: bool) -> Vec<String> {
+/// Formats the result of a change; `warnings` are its warnings in words. `level` is the level that all its orders
+/// share, if any. With `later`, orders that match nothing were set, too.
+pub fn done(report: &DialReport, warnings: &[String], level: Option<Level>, later: bool) -> Vec<String> {
     let at = level.map(|level| format!(" at {level}")).unwrap_or_default();
     let mut first = match report.matched {
         0 if later => format!("no loaded method matches; set{at} for modules that load later"),
@@ -39,14 +40,15 @@ pub fn done(report: &DialReport, level: Option<Level>, later: bool) -> Vec<Strin
     let mut lines = vec![first];
     lines.extend(refusals(&report.refused_by_reason, &report.refused, &report.shared, "refused"));
     lines.extend(accepted_for_all(&report.shared));
-    lines.extend(report.warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
+    lines.extend(warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
     lines
 }
 
-/// Formats the plan of a change; `orders` are the planned orders as text. With `later`, orders that match nothing
-/// would be set, too.
+/// Formats the plan of a change; `orders` are the planned orders as text, and `warnings` its warnings in words. With
+/// `later`, orders that match nothing would be set, too.
 pub fn planned(
     plan: &PlanReport,
+    warnings: &[String],
     orders: &[String],
     estimate: Option<CostEstimate>,
     later: bool,
@@ -111,7 +113,7 @@ pub fn planned(
             words::percent(estimate.now),
         )
     }));
-    lines.extend(plan.warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
+    lines.extend(warnings.iter().map(|warning| format!("warning: {}", words::one_line(warning))));
     lines.push("nothing was changed (--plan)".to_owned());
     lines
 }
@@ -145,7 +147,11 @@ fn refusals(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     for (reason, number) in by_reason {
-        lines.push(format!("{} {verb}: {}", words::methods(*number), reason.sentence()));
+        lines.push(format!(
+            "{} {verb}: {}",
+            words::methods(*number),
+            reasons::sentence(*reason, Reader::CommandLine)
+        ));
         let named: Vec<_> =
             methods.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
         for one in &named {
@@ -203,20 +209,24 @@ pub mod tests {
 
     #[test]
     fn plans_predict_the_cost_from_current_rates() {
-        let lines = planned(&plan(), &["A.B = time".to_owned()], Some(estimate()), false, None);
+        let lines = planned(&plan(), &[], &["A.B = time".to_owned()], Some(estimate()), false, None);
         let expected = "expected cost: about 4.0 % of a processor at the current rate of 2 methods (2,000,000 calls per \
                         second); now less than 0.1 %";
         assert!(lines.iter().any(|line| line == expected), "{lines:#?}");
         let little = CostEstimate { dials: 1, then: 0.09, ..estimate() };
-        let lines = planned(&plan(), &["A.B = time".to_owned()], Some(little), false, None);
+        let lines = planned(&plan(), &[], &["A.B = time".to_owned()], Some(little), false, None);
         let expected = "expected cost: less than 0.1 % of a processor at the current rate of 1 method";
         assert!(lines.iter().any(|line| line.starts_with(expected)), "{lines:#?}");
     }
 
     #[test]
     fn groups_refusals_and_cuts_long_lists() {
-        let lines =
-            done(&report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]), Some(Level::Count), false);
+        let lines = done(
+            &report(20, 7, &[(Reason::Hresult, 1), (Reason::Dynamic, 12)]),
+            &[],
+            Some(Level::Count),
+            false,
+        );
         assert_eq!(lines[0], "20 methods matched, 7 accepted at count");
         assert_eq!(lines[1], "1 method refused: the runtime refused the request");
         assert_eq!(lines[2], "    Shop!Shop.Cart.M0()  (0x80131371)");
@@ -228,20 +238,23 @@ pub mod tests {
     #[test]
     fn reports_orders_for_later_modules() {
         let nothing = report(0, 0, &[]);
-        assert_eq!(done(&nothing, Some(Level::Count), false), ["0 methods matched, 0 accepted at count"]);
-        let later = done(&nothing, Some(Level::Count), true);
+        assert_eq!(
+            done(&nothing, &[], Some(Level::Count), false),
+            ["0 methods matched, 0 accepted at count"]
+        );
+        let later = done(&nothing, &[], Some(Level::Count), true);
         assert_eq!(later, ["no loaded method matches; set at count for modules that load later"]);
     }
 
     #[test]
     fn names_the_domains_that_share_a_copy() {
         let refused = DialReport { shared: vec![shared(false)], ..report(2, 0, &[(Reason::Shared, 2)]) };
-        let lines = done(&refused, Some(Level::Count), false);
+        let lines = done(&refused, &[], Some(Level::Count), false);
         assert!(lines[1].contains("--all-domains"), "{lines:#?}");
         assert_eq!(lines[4], "  Shop.Common is one copy shared by AppDomains 'A', 'B\\u{1b}' and 2 more");
         let accepted = DialReport { shared: vec![shared(true)], bodyless: 1, ..report(3, 2, &[]) };
         assert_eq!(
-            done(&accepted, None, true),
+            done(&accepted, &[], None, true),
             [
                 "3 methods matched, 2 accepted, 1 without a body",
                 "Shop.Common is one copy shared by AppDomains 'A', 'B\\u{1b}' and 2 more: \
@@ -268,7 +281,7 @@ pub mod tests {
     fn formats_a_whole_plan() {
         let orders = ["Shop.* = count domain=A".to_owned(), "Nope.* = off".to_owned()];
         assert_eq!(
-            planned(&plan(), &orders, None, false, None),
+            planned(&plan(), &["mind\nthe gap".to_owned()], &orders, None, false, None),
             [
                 "MATCHED  ORDER",
                 "      9  Shop.* = count domain=A",
@@ -280,7 +293,10 @@ pub mod tests {
                 "    1 would change options without recompilation",
                 "    1 would stay unchanged",
                 "    1 without a body",
-                &format!("1 method would be refused: {}", Reason::Shared.sentence()),
+                &format!(
+                    "1 method would be refused: {}",
+                    reasons::sentence(Reason::Shared, Reader::CommandLine)
+                ),
                 "    Shop!Shop.Cart.M0()",
                 "  Shop.Common is one copy shared by AppDomains 'A', 'B\\u{1b}' and 2 more",
                 "2 of them are generic: all instantiations are dialled, including later ones",
@@ -293,7 +309,7 @@ pub mod tests {
         );
         let nothing = PlanReport { per_order: vec![0], ..PlanReport::default() };
         assert_eq!(
-            planned(&nothing, &orders[1..], None, true, None)[1..],
+            planned(&nothing, &[], &orders[1..], None, true, None)[1..],
             [
                 "      0  Nope.* = off  (for modules that load later)",
                 "",

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::model::dials::DialledCopy;
+use crate::text::diagnostics::{Reader, row_notes};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
@@ -27,6 +28,7 @@ pub use fields::{ControlJson, hex, module_id, token};
 use fields::{OptionsJson, lossy_float};
 pub use il::IlJson;
 pub use modules::ModulesJson;
+use std::borrow::Cow;
 
 /// The runtime of a process.
 #[derive(Debug, Serialize)]
@@ -80,8 +82,8 @@ pub struct DialJson<'a> {
     state: CopyState,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
-    reason: Option<&'a str>,
-    times_reason: Option<&'a str>,
+    reason: Option<Cow<'static, str>>,
+    times_reason: Option<String>,
     calls: u64,
     #[serde(serialize_with = "lossy_float")]
     rate: Option<f64>,
@@ -173,8 +175,11 @@ impl<'a> DialJson<'a> {
             state: row.state,
             version: row.version,
             instances: row.instances.iter().map(InstanceJson::from).collect(),
-            reason: row.note.as_deref(),
-            times_reason: row.times_note.as_deref(),
+            reason: row.note.map(|note| row_notes::note(note, Reader::CommandLine)),
+            times_reason: row
+                .times_note
+                .as_ref()
+                .map(|note| row_notes::times_note(note, Reader::CommandLine)),
             calls: row.calls,
             rate: dial.rate,
             in_flight: times.map(|times| times.in_flight),
@@ -208,7 +213,7 @@ pub struct WatchJson<'a> {
     /// The cost of all dials, in percent of one processor; null until rates are known.
     pub cost_percent: Option<f64>,
     /// The overhead budget; null until the agent reported it.
-    pub cost_budget: Option<CostBudgetJson<'a>>,
+    pub cost_budget: Option<CostBudgetJson>,
 }
 
 /// A row of `status --sum` and `watch --sum`: a method with its sums over all processes.

@@ -1,8 +1,10 @@
 //! Wording of the overhead budget.
 #![forbid(unsafe_code)]
 
+use super::diagnostics::agent_notes;
 use super::words;
 use redial_protocol::cost::{BudgetStep, CostBudget};
+use redial_protocol::diagnostics::TimesNote;
 use redial_protocol::level::Level;
 
 /// The sentence without a budget.
@@ -39,7 +41,10 @@ pub fn effects(budget: &CostBudget) -> Vec<String> {
         ));
     }
     lines.extend(
-        budget.problem.as_ref().map(|why| format!("the budget cannot be kept: {}", words::one_line(why))),
+        budget
+            .problem
+            .as_ref()
+            .map(|problem| format!("the budget cannot be kept: {}", agent_notes::budget_problem(problem))),
     );
     lines
 }
@@ -50,8 +55,8 @@ pub fn still_applies(last: &BudgetStep, wanted: Option<Level>) -> bool {
 }
 
 /// Returns whether the note of a row says that the budget stepped it down.
-pub fn is_stepped(times_note: Option<&str>) -> bool {
-    times_note.is_some_and(|note| note.starts_with("stepped down to "))
+pub fn is_stepped(times_note: Option<&TimesNote>) -> bool {
+    times_note.is_some_and(|note| note.stepped_down.is_some())
 }
 
 /// Returns the sentence about the budget's last step; `name` is that of the costliest method, if known.
@@ -76,6 +81,7 @@ pub fn stepped(last: &BudgetStep, name: Option<&str>) -> String {
 mod tests {
     use super::*;
     use redial_protocol::cost::Share;
+    use redial_protocol::diagnostics::BudgetProblem;
     use redial_protocol::ids::RowId;
 
     fn budget() -> CostBudget {
@@ -98,13 +104,13 @@ mod tests {
             stepped: 1,
             spared: 2,
             spared_cost: Share(720),
-            problem: Some("4096 orders stand".into()),
+            problem: Some(BudgetProblem::NoRoomForOrder { limit: 4096 }),
             ..budget()
         };
         let lines = effects(&all);
         assert!(lines[0].starts_with("1 method is stepped down by the budget"), "{lines:#?}");
         assert!(lines[1].starts_with("2 methods are exempt") && lines[1].contains("7.2 %"), "{lines:#?}");
-        assert_eq!(lines[2], "the budget cannot be kept: 4096 orders stand");
+        assert!(lines[2].starts_with("the budget cannot be kept: 4096 orders already stand"), "{lines:#?}");
     }
 
     #[test]

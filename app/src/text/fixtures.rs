@@ -1,5 +1,6 @@
 //! Reports and times for tests.
 
+use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -16,15 +17,10 @@ pub fn report(matched: u64, accepted: u64, refused: &[(Reason, u64)]) -> DialRep
         matched,
         accepted,
         refused_by_reason: refused.to_vec(),
-        refused: refused
-            .iter()
-            .flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i)))
-            .map(method)
-            .collect(),
+        refused: refused.iter().flat_map(|(reason, n)| (0..*n).map(|i| (*reason, i))).map(method).collect(),
         ..DialReport::default()
     }
 }
-
 
 /// Returns a module that four AppDomains share.
 pub fn shared(accepted: bool) -> SharedModule {
@@ -36,7 +32,6 @@ pub fn shared(accepted: bool) -> SharedModule {
         accepted,
     }
 }
-
 
 /// Returns a plan with values in every field.
 pub fn plan() -> PlanReport {
@@ -56,11 +51,10 @@ pub fn plan() -> PlanReport {
         expected_us: 1_250,
         expected_clr_bytes: 6_000,
         expected_agent_bytes: 512,
-        warnings: vec!["mind\nthe gap".into()],
+        warnings: vec![ChangeWarning::PausesProgram],
         unmatched: vec![1],
     }
 }
-
 
 /// Times of a row.
 pub fn times(index: u32) -> Times {

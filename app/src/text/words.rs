@@ -2,9 +2,7 @@
 #![forbid(unsafe_code)]
 
 use redial_protocol::level::Level;
-use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
-use std::borrow::Cow;
 
 /// Formats a whole number with thousands separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -67,14 +65,6 @@ pub fn state_means(state: CopyState, level: Option<Level>) -> &'static str {
         CopyState::Refused => "nothing was changed",
         CopyState::Failed => "the runtime reported an error; the original code runs",
         CopyState::Lost => "its module or AppDomain was unloaded",
-    }
-}
-
-/// Joins a row's notes on its state or count and on its times, if there are any.
-pub fn notes<'a>(note: Option<&'a str>, times_note: Option<&'a str>) -> Option<Cow<'a, str>> {
-    match (note, times_note) {
-        (Some(note), Some(times)) => Some(Cow::Owned(format!("{note}; {times}"))),
-        (note, times) => note.or(times).map(Cow::Borrowed),
     }
 }
 
@@ -284,14 +274,6 @@ pub fn with_names(order: &str, mut name_of: impl FnMut(&str, u32) -> Option<Stri
         rest = after;
     }
     readable + rest
-}
-
-/// Returns the sentence of a reason, with the HRESULT if the runtime reported one.
-pub fn reason(reason: Reason, hresult: u32) -> String {
-    match reason {
-        Reason::Hresult => format!("{} ({hresult:#010x})", reason.sentence()),
-        other => other.sentence().to_owned(),
-    }
 }
 
 /// Escapes control characters.

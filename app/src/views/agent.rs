@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn control_text_names_the_controller() {
         let holder = |pid| Holder { pid, program: "redial dial".into() };
-        assert!(control(None).contains("free"));
+        assert!(control(None).contains("Nobody has control"));
         assert!(control(Some(&holder(std::process::id()))).contains("This window"));
         assert!(control(Some(&holder(0))).contains("redial dial (pid 0)"));
     }

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(typed(" 2.5 "), Some(Ok(Share(250))));
         assert_eq!(typed(" "), None);
         assert!(matches!(typed("off"), Some(Err(why)) if why.contains("remove the budget")));
-        assert!(matches!(typed("much"), Some(Err(why)) if why.contains("percent of one processor")));
+        assert!(matches!(typed("much"), Some(Err(why)) if why.contains("percentage of one processor")));
         let current = CostBudget { limit: Some(Share(725)), ..CostBudget::default() };
         assert_eq!(BudgetState::of(&current).text, "7.25");
     }

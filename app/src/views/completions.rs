@@ -27,7 +27,8 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec
     let hint = "Also times the method's MoveNext, which does the work. Then this panel shows completed \
                calls, calls in flight and their mean latency. Until then, times end at the first await.";
     if ui.button("Time completions").on_hover_text(hint).clicked() {
-        commands.push(UiCommand::Turn { targets: table.targets_for(&MethodSet::one(body)), level: Level::Time });
+        commands
+            .push(UiCommand::Turn { targets: table.targets_for(&MethodSet::one(body)), level: Level::Time });
     }
 }
 

@@ -5,6 +5,7 @@ use crate::model::connection::Connections;
 use crate::model::fleet::{out_of_reach, plan};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::method_table::{MethodTable, Targets};
+use crate::text::diagnostics::{Reader, change_warnings, reasons};
 use crate::text::words;
 use crate::ui::capitalized;
 use crate::ui::knob::meaning;
@@ -228,7 +229,7 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     let mut sentences = vec![format!("{} matched, {say}:", words::count(plan.matched, "copy", "copies"))];
     for (number, what) in [
         (plan.to_request, "will be recompiled"),
-        (plan.to_revert, "will get their original code back"),
+        (plan.to_revert, "will get the original code back"),
         (plan.to_adjust, "will get other options without recompilation"),
         (plan.unchanged, "already as wanted"),
         (plan.bodyless, "skipped: no body (abstract, extern, P/Invoke)"),
@@ -239,7 +240,11 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     }
     for (reason, number) in &plan.refused_by_reason {
         let each = if *number == 1 { "" } else { ", each because" };
-        sentences.push(format!("    {} refused{each}: {}", grouped(*number), reason.sentence()));
+        sentences.push(format!(
+            "    {} refused{each}: {}",
+            grouped(*number),
+            reasons::sentence(*reason, Reader::Window)
+        ));
     }
     for shared in &plan.shared {
         let mut domains = shared.domains.clone();
@@ -263,7 +268,8 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
         "Expected: about {time} until the runtime accepts the change. Until the AppDomain unloads, the \
         runtime retains up to {clr}, even after the dials are off; the agent needs about {agent}."
     ));
-    sentences.extend(plan.warnings.iter().map(|warning| words::sentence(&words::one_line(warning))));
+    let warnings = change_warnings::sentences(&plan.warnings, Reader::Window);
+    sentences.extend(warnings.iter().map(|warning| words::sentence(&words::one_line(warning))));
     sentences
 }
 
@@ -325,6 +331,7 @@ fn inside(ui: &mut Ui, bulk: &mut LargeChange, connections: &Connections) -> Opt
 mod tests {
     use super::*;
     use crate::text::fixtures::{plan, shared};
+    use redial_protocol::diagnostics::ChangeWarning;
     use redial_protocol::reason::Reason;
 
     #[test]
@@ -332,7 +339,7 @@ mod tests {
         let sentences = |number| {
             let refused_by_reason = vec![(Reason::RuntimeHelper, number)];
             planned(
-                &PlanReport { refused_by_reason, warnings: vec!["calls may be missing".into()], ..plan() },
+                &PlanReport { refused_by_reason, warnings: vec![ChangeWarning::PausesProgram], ..plan() },
                 1,
             )
         };
@@ -340,7 +347,9 @@ mod tests {
         assert!(has(1, "    1 refused: the runtime itself calls it"), "{:#?}", sentences(1));
         assert!(has(2, "    2 refused, each because: the runtime itself calls it"), "{:#?}", sentences(2));
         assert!(
-            sentences(1).iter().any(|sentence| sentence == "Calls may be missing."),
+            sentences(1)
+                .iter()
+                .any(|sentence| sentence == "This runtime pauses the program while it accepts a request."),
             "{:#?}",
             sentences(1)
         );
@@ -354,8 +363,8 @@ mod tests {
             planned(&PlanReport { generic: number, shared: vec![shared], ..plan() }, 1)
         };
         let has = |number: u64, part: &str| one(number).iter().any(|sentence| sentence.contains(part));
-        assert!(has(1, "1 of them is generic: all its instantiations"), "{:#?}", one(1));
-        assert!(has(2, "2 of them are generic: all their instantiations"), "{:#?}", one(2));
+        assert!(has(1, "1 of them is generic: the change covers all its instantiations"), "{:#?}", one(1));
+        assert!(has(2, "2 of them are generic: the change covers all their instantiations"), "{:#?}", one(2));
         assert!(has(1, "1 method of Shop.Common is shared: "), "{:#?}", one(1));
         assert!(has(2, "2 methods of Shop.Common are shared: "), "{:#?}", one(2));
     }

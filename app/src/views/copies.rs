@@ -7,6 +7,7 @@ use crate::model::method_set::MethodSet;
 use crate::model::method_table::Targets;
 use crate::model::orders::ChangeScope;
 use crate::model::subject::Subject;
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::words;
 use crate::ui::knob::{self, Knob};
 use crate::ui::theme::Palette;
@@ -91,7 +92,8 @@ fn one(ui: &mut Ui, subject: Subject<'_>, copy: MethodIx, commands: &mut Vec<UiC
                 .fleet()
                 .and_then(|fleet| fleet.partial_refusals().iter().find(|one| one.methods.contains(copy)));
             let note = dial.row.filter(|row| matches!(row.state, CopyState::Refused | CopyState::Failed));
-            let note = note.and_then(|row| row.note.as_deref()).or(untaken.map(|one| one.why.as_str()));
+            let note = note.and_then(|row| row.note).map(|note| row_notes::note(note, Reader::Window));
+            let note = note.or(untaken.map(|one| one.why.as_str().into()));
             if let Some(why) = note {
                 ui.add(Label::new(RichText::new(why).small().color(palette.bad)).wrap());
             }

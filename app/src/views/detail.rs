@@ -14,6 +14,7 @@ use crate::model::method_table::{MethodTable, Targets};
 use crate::model::subject::Subject;
 use crate::model::visible_rows::VisibleRows;
 use crate::text::budget;
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::times::TimeColumn;
 use crate::text::words;
 use crate::ui::capitalized;
@@ -135,13 +136,23 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
     let stepped =
         dial.row.and_then(|row| row.times_note.as_deref()).filter(|note| budget::is_stepped(Some(note)));
     let stepped = stepped.filter(|_| merged.is_none());
-    knob(ui, subject, (&face, known, stepped), table.targets_for(&MethodSet::one(method)), commands);
+    let stepped = stepped.map(|note| row_notes::times_note(note, Reader::Window));
+    knob(
+        ui,
+        subject,
+        (&face, known, stepped.as_deref()),
+        table.targets_for(&MethodSet::one(method)),
+        commands,
+    );
     let numbers = group.is_some() || dial.row.is_some();
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
         figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
         // Always takes its line, so that nothing below moves when the dial goes off.
-        last_numbers(ui, Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()));
+        last_numbers(
+            ui,
+            Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
+        );
         let timed = NumberAge::of(connected && group.is_timed());
         super::latency::sums(ui, timed, group.sums.times.as_ref());
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
@@ -196,18 +207,18 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         {
             ui.label(RichText::new(state_hint(dial.state, Some(row.wanted))).small().color(palette.weak));
         }
-        if let Some(note) = &row.note {
+        if let Some(note) = row.note {
             let colour = if matches!(row.state, CopyState::Refused | CopyState::Failed) {
                 palette.bad
             } else {
                 palette.asked
             };
             ui.add_space(4.0);
-            ui.colored_label(colour, note.as_ref());
+            ui.colored_label(colour, row_notes::note(note, Reader::Window));
         }
         if let Some(note) = row.times_note.as_ref().filter(|_| stepped.is_none()) {
             ui.add_space(4.0);
-            ui.colored_label(palette.asked, note.as_ref());
+            ui.colored_label(palette.asked, row_notes::times_note(note, Reader::Window));
         }
         // Instances of earlier versions do not matter.
         let live = row.instances.iter().filter(|instance| instance.state == CopyState::Live).count();

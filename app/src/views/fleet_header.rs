@@ -13,6 +13,7 @@ use crate::model::process_choice::Arrangement;
 use crate::model::subject::Subject;
 use crate::model::update::{Now, Retry};
 use crate::model::visible_rows::VisibleRows;
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::words;
 use crate::ui::theme::Palette;
 use eframe::egui::{
@@ -338,8 +339,9 @@ pub fn refusals(subject: Subject<'_>, copies: &MethodSet) -> Vec<(String, String
     let table = subject.table();
     let of_copy = |method: MethodIx| {
         let row = table.live.of_method(method).filter(|row| is_refused(row))?;
-        let why = row.note.as_deref().unwrap_or(words::state_word(row.state));
-        Some((row.domain.to_string(), why.to_owned()))
+        let why = row.note.map(|note| row_notes::note(note, Reader::Window));
+        let why = why.unwrap_or(words::state_word(row.state).into());
+        Some((row.domain.to_string(), why.into_owned()))
     };
     let mut refusals: Vec<(String, String)> = copies.iter().filter_map(of_copy).collect();
     let partial = subject.fleet().into_iter().flat_map(Fleet::partial_refusals);

@@ -4,12 +4,12 @@ use crate::commands::NOT_OFFERED;
 use crate::model::method_table::{Dial, GroupDial, NO_BODIES};
 use crate::model::subject::Subject;
 use crate::text::budget;
+use crate::text::diagnostics::{Reader, reasons};
 use crate::text::words;
 use crate::ui::knob;
 use crate::ui::theme::Palette;
 use eframe::egui::Color32;
 use redial_protocol::level::Level;
-use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
 
 /// The state that a knob shows, with owned texts.
@@ -54,7 +54,7 @@ impl KnobState {
     /// marked as past.
     pub fn of(dial: &Dial<'_>, connected: bool) -> KnobState {
         let known = dial.row.is_some();
-        let unable = dial.bodyless.map(Reason::sentence);
+        let unable = dial.bodyless.map(|reason| reasons::sentence(reason, Reader::Window));
         if !connected {
             let past =
                 known && matches!(dial.state, CopyState::Live | CopyState::Asked | CopyState::Reverting);

@@ -268,7 +268,8 @@ mod tests {
         let histogram = read_out(&Chart::of(&now, None, 60), &coarse(&now, None));
         assert_eq!(
             histogram,
-            "40 calls: p50 130 ns, p90 130 ns, p99 130 ns\n10 calls took 64–128 ns (25.0 %)\n30 calls took 128–256 ns (75.0 %)"
+            "40 calls: p50 130 ns, p90 130 ns, p99 130 ns\n10 calls took 64–128 ns (25.0 %)\n\
+             30 calls took 128–256 ns (75.0 %)"
         );
     }
 }

@@ -17,6 +17,7 @@ use crate::model::method_table::{GroupDial, MethodTable, Shape};
 use crate::model::selection::SelectionMode;
 use crate::model::subject::Subject;
 use crate::model::visible_rows::{VisibleRow, VisibleRows};
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::times::{self, TimeColumn};
 use crate::text::words;
 use crate::ui::capitalized;
@@ -185,7 +186,9 @@ impl RowView<'_> {
             paint.curve(*rect, row, table.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
-            let note = dial.row.and_then(|row| words::notes(row.note.as_deref(), row.times_note.as_deref()));
+            let note = dial
+                .row
+                .and_then(|row| row_notes::notes(row.note, row.times_note.as_deref(), Reader::Window));
             self.hint(|ui| {
                 ui.label(&accessible_name);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
@@ -203,7 +206,7 @@ impl RowView<'_> {
                     ui.weak(capitalized(why));
                 }
                 if let Some(note) = &note {
-                    ui.colored_label(palette.asked, note.as_ref());
+                    ui.colored_label(palette.asked, note);
                 }
             });
         }

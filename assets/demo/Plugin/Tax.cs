@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace Plugin
 {
-    /// <summary>The plug-in that Shop loads into a load context of its own.</summary>
+    /// <summary>The plug-in that Shop loads into a separate load context.</summary>
     public static class Tax
     {
         [MethodImpl(MethodImplOptions.NoInlining)]

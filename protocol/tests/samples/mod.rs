@@ -6,6 +6,9 @@ mod numbers;
 use numbers::{callers, counters, histogram, slowest_calls, times};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::{BudgetStep, Cost, CostBudget, Share};
+use redial_protocol::diagnostics::{
+    BudgetProblem, ChangeWarning, Limit, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
+};
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlPage, IlSource};
@@ -16,6 +19,7 @@ use redial_protocol::message::{
 };
 use redial_protocol::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
+use redial_protocol::pattern::PatternError;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::CopyState;
@@ -241,8 +245,8 @@ fn status_row(index: u32, state: CopyState) -> StatusRow {
         state,
         version: Some(1),
         instances: vec![instance(state)],
-        note: Some("already inlined in Shop.Till.Ring".into()),
-        times_note: Some("it is only counted".into()),
+        note: Some(RowNote::Inlined),
+        times_note: Some(TimesNote { spared: true, ..TimesNote::default() }),
         options: TimeOptions::default(),
         calls: 1 << 40,
     }
@@ -274,7 +278,7 @@ fn dial_report() -> DialReport {
             hresult: 0x8013_1354,
         }],
         shared: vec![shared()],
-        warnings: vec!["it is inlined in Shop.Till.Ring already".into()],
+        warnings: vec![ChangeWarning::CallsInlined { copies: 21 }],
         unmatched: vec![3, 300],
         change: 17,
     }
@@ -298,7 +302,7 @@ fn cost_budget() -> CostBudget {
         spared_cost: Share(20),
         spared: 3,
         stepped: 4,
-        problem: Some("4096 orders stand already".into()),
+        problem: Some(BudgetProblem::NoRoomForOrder { limit: 4096 }),
         last: Some(BudgetStep { change: 5, copies: 6, cost: Share(720), limit: Share(500), costliest }),
     }
 }
@@ -348,14 +352,14 @@ pub fn commands() -> Vec<WireCommand> {
 /// Returns every refusal, one for each variant.
 pub fn refusals() -> Vec<Refusal> {
     vec![
-        Refusal::BadPattern("the pattern is empty".into()),
+        Refusal::BadPattern(PatternError::Empty.into()),
         Refusal::ControlHeld(holder()),
         Refusal::NothingMatched { suggestions: vec!["*.Add".into()] },
-        Refusal::OverLimit("4097 orders; the limit is 4096".into()),
+        Refusal::OverLimit(Limit::Orders { orders: 4097, limit: 4096 }),
         Refusal::NothingToUndo,
         Refusal::Cancelled,
-        Refusal::AgentOff("REDIAL_DISABLE is set".into()),
-        Refusal::Unsupported("the level trace".into()),
+        Refusal::AgentOff(Unavailable::RuntimeSilent { seconds: 30 }),
+        Refusal::Unsupported(Unsupported::NoIl(Reason::PInvoke)),
     ]
 }
 
@@ -395,7 +399,7 @@ pub fn replies() -> Vec<Reply> {
             expected_us: 7,
             expected_clr_bytes: 8,
             expected_agent_bytes: 9,
-            warnings: vec!["Shop.Cart.* matches nothing yet".into()],
+            warnings: vec![ChangeWarning::PausesProgram],
             unmatched: vec![1],
         }),
         Reply::Undone { entry: audit_entry(), report: dial_report() },
@@ -419,12 +423,12 @@ pub fn replies() -> Vec<Reply> {
             held: 1,
             kept: 2,
             memory_bytes: 3,
-            budgets: vec![ResourceUsage { name: "slots".into(), used: 4, limit: 5 }],
+            budgets: vec![ResourceUsage { resource: Resource::TimesBytes, used: 4, limit: 5 }],
             clr_kept_bytes: 6,
             missed_deadlines: 7,
             guard_trips: 8,
             audit: vec![audit_entry()],
-            remains: vec!["Shop.Till.Ring keeps its call of Shop.Cart.Add".into()],
+            remains: vec![Remainder::RecompiledCallers { methods: 11 }],
             costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
             cost_budget: CostBudget::default(),
             callers_picoseconds: Some(10),

@@ -3,6 +3,7 @@
 //! sentence.
 #![cfg(target_os = "linux")]
 
+use redial_protocol::diagnostics::Remainder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
@@ -171,7 +172,7 @@ fn counts_methods_inlined_before_attach(runtime: Runtime) -> Result<()> {
         ensure!(wrong.is_empty(), "not exact:\n  {}", wrong.join("\n  "));
         let notes: Vec<_> = counts.iter().filter(|(_, counted)| counted.note.is_some()).collect();
         ensure!(notes.is_empty(), "{notes:?}");
-        let recompiled = |sentence: &String| sentence.contains("were inlined into");
+        let recompiled = |one: &Remainder| matches!(one, Remainder::RecompiledCallers { .. });
         let remains = Controller::connect(shop.pid)?.agent_status()?.remains;
         ensure!(remains.iter().any(recompiled), "no caller had inlined anything: {remains:?}");
         shop.redial("off", &[])?.ok()?;

@@ -1,6 +1,7 @@
 //! Random valid IL (20,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
 //! without dials, in every phase, and its count equals its own count of entries.
 
+use redial::text::diagnostics::{Reader, row_notes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ops::RangeInclusive;
@@ -157,7 +158,10 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
         let called = row.calls - counted[module * RANDOM_NUMBERS + number];
         let exits = ended.get(&row.row).map(|now| now - before.get(&row.row).unwrap_or(&0)).unwrap_or(0);
         match row.times_note {
-            Some(note) => *only_counted.entry(note).or_default() += 1,
+            Some(note) => {
+                let why = row_notes::times_note(&note, Reader::CommandLine);
+                *only_counted.entry(why).or_default() += 1;
+            }
             None => {
                 ensure!(exits == called, "{exits} of {called} calls ended: {row:?}");
                 timed += usize::from(exits > 0);

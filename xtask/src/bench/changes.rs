@@ -65,12 +65,12 @@ fn catalogue(bench: &Bench, runtime: Runtime, many: &Many) -> Result<Vec<Figure>
     let on = runtime.name();
     Ok(vec![
         Figure::of(
-            &format!("{on}: connecting to whole catalogue, per 100,000 of {methods} methods"),
+            &format!("{on}: from connecting to complete catalogue, per 100,000 of {methods} methods"),
             "ms",
             &took,
             Target::Median(CATALOGUE),
         ),
-        Figure::of(&format!("{on}: on the pipe for it, per method"), "bytes", &bytes, Target::None),
+        Figure::of(&format!("{on}: received for it, per method"), "bytes", &bytes, Target::None),
     ])
 }
 
@@ -97,7 +97,7 @@ fn single(bench: &Bench, runtime: Runtime, controller: &mut Controller) -> Resul
     Ok(vec![
         Figure::of(&format!("{of}: `dial` of one method to accepted"), "ms", &on, Target::P99(ACCEPTED)),
         Figure::of(&format!("{of}: `off` of one method to accepted"), "ms", &off, Target::P99(ACCEPTED)),
-        Figure::of(&format!("{of}: bytes received for a change"), "bytes", &[bytes], Target::None),
+        Figure::of(&format!("{of}: received for a change"), "bytes", &[bytes], Target::None),
     ])
 }
 
@@ -141,9 +141,7 @@ fn hot(bench: &Bench, runtime: Runtime, many: &mut Many, controller: &mut Contro
         Figure::of(&format!("{on}: 1,000 hot methods to accepted"), "ms", &accepted, Target::None),
         Figure::of(&format!("{on}: 1,000 hot methods to live"), "ms", &live, Target::Median(HOT_LIVE)),
         Figure::of(
-            &format!(
-                "{on}: beside it, the first calls of the same 1,000, compiled by the runtime for itself"
-            ),
+            &format!("{on}: for comparison, first calls of the same 1,000, compiled by the runtime alone"),
             "ms",
             &[many.first_calls],
             Target::None,

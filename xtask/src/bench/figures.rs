@@ -102,7 +102,7 @@ impl Figure {
     }
 }
 
-const HEADINGS: [&str; 8] = ["what", "measured", "median", "p99", "p99.9", "worst", "target", ""];
+const HEADINGS: [&str; 8] = ["row", "measured", "median", "p99", "p99.9", "worst", "target", ""];
 
 /// Returns every row as cells, the headings first.
 pub fn cells(figures: &[Figure]) -> Vec<[String; 8]> {

@@ -178,7 +178,7 @@ impl Row {
     }
 }
 
-const HEADINGS: [&str; 7] = ["what", "runtime", "without", "with", "added", "ratio", "target"];
+const HEADINGS: [&str; 7] = ["row", "runtime", "without", "with", "added", "ratio", "target"];
 
 /// Returns every row as cells, the headings first; numbers are `median (least–most)`.
 pub fn cells(rows: &[Row]) -> Vec<[String; 7]> {
@@ -256,10 +256,10 @@ mod tests {
         let cells = cells(&[row]);
         let markdown = markdown(&cells);
         assert!(markdown.starts_with(
-            "| what | runtime | without | with | added | ratio | target |\n|---|---|---|---|---|---|---|\n"
+            "| row | runtime | without | with | added | ratio | target |\n|---|---|---|---|---|---|---|\n"
         ));
         assert!(markdown.contains("| count [ns/call] | 8.0 | 2.00 (1.00–10.00) |"), "{markdown}");
-        assert!(terminal(&cells).starts_with("what "));
+        assert!(terminal(&cells).starts_with("row "));
     }
 
     #[test]

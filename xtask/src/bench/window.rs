@@ -105,12 +105,7 @@ fn idle(bench: &Bench, screen: &Screen) -> Result<Vec<Figure>> {
     let resident = resident_mib(&proc)?;
     Ok(vec![
         Figure::of("an idle visible window, of a core", "%", &percent, Target::Worst(IDLE)),
-        Figure::of(
-            "resident memory of it, with a screen drawn by the processor",
-            "MiB",
-            &[resident],
-            Target::None,
-        ),
+        Figure::of("its resident memory, with software rendering", "MiB", &[resident], Target::None),
     ])
 }
 

@@ -26,7 +26,39 @@ struct CrateLayers {
 }
 
 /// Crates whose modules form layers.
-const LAYERED: &[CrateLayers] = &[];
+const LAYERED: &[CrateLayers] = &[
+    CrateLayers {
+        root: "agent/src/lib.rs",
+        layers: &[
+            &["sync", "guard", "platform"],
+            &["il", "signature", "planner", "known_bad", "eligibility", "startup"],
+            &["clr", "runtime", "hot_reload"],
+            &["probes"],
+            &["events"],
+            &["catalogue", "inlining"],
+            &["instrument"],
+            &["ledger", "control", "audit", "inbox", "standing_orders", "launcher_orders", "cost_budget", "caller_names"],
+            &["context"],
+            &["rejit"],
+            &["server"],
+            &["agent"],
+            &["attach"],
+            &["com"],
+        ],
+    },
+    CrateLayers {
+        root: "app/src/lib.rs",
+        layers: &[
+            &["text", "exit", "signals", "settings", "parallel", "stderr"],
+            &["link", "model"],
+            &["output", "setup"],
+            &["ui", "commands"],
+            &["views"],
+            &["desktop"],
+            &["cli"],
+        ],
+    },
+];
 
 /// Root files of the other crates, in which files only must not import each other in a circle.
 const UNLAYERED: &[&str] =

@@ -12,6 +12,7 @@ use crate::link::session::Session;
 use crate::output::json::{DialledJson, PlanJson};
 use crate::output::{Out, changes, terminal_columns};
 use crate::signals::Interrupts;
+use crate::text::diagnostics::{Reader, change_warnings};
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{Reply, WireCommand};
 use std::time::Duration;
@@ -43,14 +44,15 @@ impl ChangeRequest<'_> {
         let costly = self.costly(&mut session)?;
         let waited =
             wait(&mut session, self.command(later)).map_err(|error| self.explain(&mut session, error))?;
-        let Reply::Dialled(mut report) = waited.reply else { return Err(session.wrong_reply().into()) };
-        report.warnings.extend(costly);
-        self.add_suggestions(&mut session, &report.unmatched, &mut report.warnings);
+        let Reply::Dialled(report) = waited.reply else { return Err(session.wrong_reply().into()) };
+        let mut warnings = change_warnings::sentences(&report.warnings, Reader::CommandLine);
+        warnings.extend(costly);
+        self.add_suggestions(&mut session, &report.unmatched, &mut warnings);
         let exit = outcome(&ChangeTotals::of(&report), later);
         if self.options.json {
-            out.json(&DialledJson::new(pid, &report))?;
+            out.json(&DialledJson::new(pid, &report, &warnings))?;
         } else {
-            for line in changes::done(&report, self.level(), later) {
+            for line in changes::done(&report, &warnings, self.level(), later) {
                 out.line(&line)?;
             }
         }
@@ -90,7 +92,7 @@ impl ChangeRequest<'_> {
         interrupts.deliver_to(session.interrupter());
         let session = &mut session;
         let asked = WireCommand::Plan { orders: self.orders.clone(), lifetime: self.options.lifetime() };
-        let mut plan = match session.ask(asked, &mut |_| {}) {
+        let plan = match session.ask(asked, &mut |_| {}) {
             Ok(Reply::Plan(plan)) => plan,
             Ok(_) => return Err(session.wrong_reply().into()),
             Err(LinkError::Interrupted) => {
@@ -98,19 +100,21 @@ impl ChangeRequest<'_> {
             }
             Err(error) => return Err(self.explain(session, error)),
         };
+        let mut warnings = change_warnings::sentences(&plan.warnings, Reader::CommandLine);
         if !self.matches_nothing(&plan) {
-            self.add_suggestions(session, &plan.unmatched, &mut plan.warnings);
+            self.add_suggestions(session, &plan.unmatched, &mut warnings);
         }
         let estimate = self.estimate_cost(session)?;
         let orders: Vec<String> = self.orders.iter().map(print_order).collect();
         if self.options.json {
             let lines = self.lines.iter().copied().map(Some).chain(std::iter::repeat(None));
             let orders: Vec<_> = lines.zip(orders).collect();
-            out.json(&PlanJson::new(pid, &orders, &plan, estimate))?;
+            out.json(&PlanJson::new(pid, &orders, &plan, &warnings, estimate))?;
         } else {
             let orders: Vec<String> =
                 orders.into_iter().enumerate().map(|(at, order)| self.numbered(at, order)).collect();
-            for line in changes::planned(&plan, &orders, estimate, self.options.later, terminal_columns()) {
+            let columns = terminal_columns();
+            for line in changes::planned(&plan, &warnings, &orders, estimate, self.options.later, columns) {
                 out.line(&line)?;
             }
         }

@@ -4,9 +4,10 @@ use super::*;
 use crate::cli::arguments;
 use crate::cli::target::Target;
 use crate::output::changes::tests::estimate;
-use crate::text::fixtures::{plan, report, shared};
 use crate::output::json::DialledJson;
 use crate::output::json::PlanJson;
+use crate::text::diagnostics::{Reader, reasons};
+use crate::text::fixtures::{plan, report, shared};
 use redial_protocol::level::Level;
 use redial_protocol::message::Holder;
 use redial_protocol::message::Refusal;
@@ -122,7 +123,7 @@ fn reports_lifetimes_and_refuses_useless_options() {
 fn the_json_has_the_documented_fields() {
     let report = DialReport { shared: vec![shared(true)], ..report(2, 1, &[(Reason::Hresult, 1)]) };
     assert_eq!(
-        serde_json::to_value(DialledJson::new(9, &report)).expect("JSON"),
+        serde_json::to_value(DialledJson::new(9, &report, &[])).expect("JSON"),
         json!({
             "pid": 9, "matched": 2, "accepted": 1, "bodyless": 0, "warnings": [],
             "refused": [{
@@ -140,7 +141,7 @@ fn the_json_has_the_documented_fields() {
 fn the_json_of_a_plan_has_further_fields() {
     let orders = [(Some(3), "A.B = count".to_owned()), (None, "C.D = off".to_owned())];
     let plan = plan();
-    let value = serde_json::to_value(PlanJson::new(9, &orders, &plan, Some(estimate()))).expect("JSON");
+    let value = serde_json::to_value(PlanJson::new(9, &orders, &plan, &[], Some(estimate()))).expect("JSON");
     assert_eq!(
         (&value["matched"], &value["accepted"], &value["bodyless"]),
         (&json!(9), &json!(7), &json!(1))
@@ -156,7 +157,8 @@ fn the_json_of_a_plan_has_further_fields() {
         [4, 1, 1, 1, 2].map(|number| json!(number)).each_ref()
     );
     assert_eq!(value["expected_cost_percent"], json!(4.0));
-    assert_eq!(value["refused_by_reason"], json!([{"reason": Reason::Shared.sentence(), "copies": 1}]));
+    let shared_by_others = reasons::sentence(Reason::Shared, Reader::CommandLine);
+    assert_eq!(value["refused_by_reason"], json!([{"reason": shared_by_others, "copies": 1}]));
     for field in
         ["pid", "refused", "shared", "warnings", "expected_us", "expected_clr_bytes", "expected_agent_bytes"]
     {

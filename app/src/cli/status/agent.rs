@@ -11,6 +11,7 @@ use crate::output::json::AgentJson;
 use crate::output::table::{Table, text, wide};
 use crate::output::{Out, terminal_columns};
 use crate::text::budget;
+use crate::text::diagnostics::agent_notes;
 use crate::text::words;
 use redial_protocol::cost::Cost;
 use redial_protocol::dialset::print_order;
@@ -54,7 +55,7 @@ fn lines(
         format!("memory of the agent: about {}", words::bytes(status.memory_bytes)),
     ];
     for budget in &status.budgets {
-        let name = words::one_line(&budget.name);
+        let name = agent_notes::resource(budget.resource);
         lines.push(format!(
             "capacity used for {name}: {} of {}",
             words::grouped(budget.used),
@@ -76,7 +77,7 @@ fn lines(
     lines.extend(status.callers_picoseconds.map(callers));
     lines.push(budget::summary(&status.cost_budget));
     lines.extend(budget::effects(&status.cost_budget));
-    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
+    lines.extend(agent_notes::remainders(&status.remains));
     if !orders.is_empty() {
         lines.push(String::new());
         let mut table = Table::new(&[wide("ORDER"), text("LIFETIME"), wide("SET BY")]);
@@ -121,6 +122,7 @@ pub mod tests {
     use super::*;
     use crate::cli::save::tests::standing;
     use redial_protocol::cost::CostBudget;
+    use redial_protocol::diagnostics::{Remainder, Resource};
     use redial_protocol::level::Level;
     use redial_protocol::message::{Holder, ResourceUsage};
     use serde_json::json;
@@ -132,7 +134,7 @@ pub mod tests {
             held: 0,
             kept: 2,
             memory_bytes: 3 << 20,
-            budgets: vec![ResourceUsage { name: "slots".into(), used: 2, limit: 65_536 }],
+            budgets: vec![ResourceUsage { resource: Resource::DialledMethods, used: 2, limit: 65_536 }],
             clr_kept_bytes: 2_500,
             missed_deadlines: 0,
             guard_trips: 0,
@@ -142,7 +144,7 @@ pub mod tests {
                 program: "redial run".into(),
                 order: "Shop.Cart.* = count".into(),
             }],
-            remains: vec!["1 caller was inlined".into()],
+            remains: vec![Remainder::RecompiledCallers { methods: 1 }],
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
             cost_budget: CostBudget::default(),
             callers_picoseconds: Some(3_200),

@@ -2,9 +2,9 @@
 
 mod agent;
 mod callers;
-mod queries;
+pub(super) mod queries;
 mod slowest_calls;
-mod wording;
+pub(super) mod wording;
 
 use super::copy_locations::LocationColumns;
 use super::method_totals::MethodTotals;
@@ -18,9 +18,9 @@ use crate::output::json::DialJson;
 use crate::output::table::{self, Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
 use crate::text::budget;
+use crate::text::diagnostics::{Reader, agent_notes, row_notes};
 use crate::text::words;
 use redial_protocol::message::AgentStatus;
-use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 pub use queries::{ask_agent, ask_costs, ask_rows};
@@ -127,7 +127,7 @@ fn copies_lines(
         lines.push(budget::summary(&status.cost_budget));
         lines.extend(budget::effects(&status.cost_budget));
     }
-    lines.extend(status.remains.iter().map(|sentence| words::one_line(sentence)));
+    lines.extend(agent_notes::remainders(&status.remains));
     lines
 }
 
@@ -194,7 +194,7 @@ fn rows_table(rows: &[&DialledCopy], dials: &DialledCopies, reasons: bool) -> Ta
 
 /// Returns why a dial was refused or failed, or which calls its numbers miss.
 fn reason(dial: &DialledCopy) -> Option<String> {
-    words::notes(dial.row.note.as_deref(), dial.row.times_note.as_deref()).map(Cow::into_owned)
+    row_notes::notes(dial.row.note, dial.row.times_note.as_ref(), Reader::CommandLine)
 }
 
 #[cfg(test)]
@@ -202,9 +202,11 @@ mod tests {
     use super::agent::tests::agent_status;
     use super::*;
     use crate::model::dials::tests::{row, times as timed};
+    use redial_protocol::diagnostics::RowNote;
     use redial_protocol::ids::InstanceId;
     use redial_protocol::level::Level;
     use redial_protocol::message::{Instance, StatusRow};
+    use redial_protocol::reason::Reason;
     use redial_protocol::state::CopyState;
     use serde_json::json;
 
@@ -216,7 +218,7 @@ mod tests {
             vec![Instance { id: InstanceId { function_id: 0x7f00, rejit_id: 3 }, state: CopyState::Live }];
         let mut refused = row(1, "Shop.Cart.Native", 0);
         refused.state = CopyState::Refused;
-        refused.note = Some("it is a P/Invoke".into());
+        refused.note = Some(RowNote::NotDialled { reason: Reason::Unloaded, hresult: 0 });
         let mut dials = DialledCopies::default();
         dials.rows(vec![live, refused]);
         dials
@@ -239,7 +241,7 @@ mod tests {
                 "async_completions": null, "async_in_flight": null, "async_mean_ns": null, "kept_calls": null,
             })
         );
-        assert_eq!(rows[1]["reason"], "it is a P/Invoke");
+        assert_eq!(rows[1]["reason"], "its module was unloaded");
         assert_eq!(rows[1]["version"], json!(null));
     }
 
@@ -251,11 +253,12 @@ mod tests {
             [
                 "CALLS  WANTED  STATE    METHOD                   REASON",
                 "1,234  count   live v2  Shop!Shop.Cart.Add()",
-                "    0  count   refused  Shop!Shop.Cart.Native()  it is a P/Invoke",
+                "    0  count   refused  Shop!Shop.Cart.Native()  its module was unloaded",
                 "",
                 "control: redial app (pid 7)",
                 "dialled: 2 kept, 0 held",
-                "1 caller was inlined",
+                "1 undialled method is recompiled, because dialled ones were inlined into it; the original code returns when \
+                 the dials are off",
             ]
         );
         let narrow = copies_lines(&dials(), &agent_status(), (None, false, false), Some(50));
@@ -265,7 +268,7 @@ mod tests {
                 "CALLS  WANTED  STATE    METHOD",
                 "1,234  count   live v2  Shop!Shop.Cart.Add()",
                 "    0  count   refused  Shop!Shop.Cart.Native()",
-                "    it is a P/Invoke",
+                "    its module was unloaded",
             ],
             "reasons do not fit beside the rest"
         );
@@ -273,28 +276,30 @@ mod tests {
 
     #[test]
     fn names_and_reasons_fit_beside_times_on_any_terminal() {
+        // Remaining effects are not wrapped.
+        let status = AgentStatus { remains: Vec::new(), ..agent_status() };
         let mut dials = DialledCopies::default();
-        let reason = "other code may stand in the place of its calls: the compiler's own, or that of precompiled modules";
+        let reason = row_notes::note(RowNote::CallsReplaced, Reader::CommandLine);
         let long = "Shop.Cart.TotalOfEverythingThereIsToBeSold";
         let mut slow = row(0, long, 1_234_567);
-        (slow.wanted, slow.state, slow.note) = (Level::Time, CopyState::Live, Some(reason.into()));
+        (slow.wanted, slow.state, slow.note) = (Level::Time, CopyState::Live, Some(RowNote::CallsReplaced));
         let mut was = row(1, "Shop.Cart.Take", 12);
         was.state = CopyState::Live;
         dials.rows(vec![slow, was]);
         dials.times(vec![timed(0), timed(1)]);
-        let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
+        let whole = copies_lines(&dials, &status, (None, false, false), None);
         assert!(
-            whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(reason),
+            whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(&*reason),
             "{whole:#?}"
         );
         assert!(whole[2].contains("(8.59 s)") && whole[3..5] == [times::TIMED, times::LAST], "{whole:#?}");
         for columns in [60, 80, 100, 120, 160] {
-            let lines = copies_lines(&dials, &agent_status(), (None, false, false), Some(columns));
+            let lines = copies_lines(&dials, &status, (None, false, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             let before = lines[0].find("METHOD").expect("a heading");
             let room = lines[1].chars().count() - before;
             assert!(room >= (columns * 3 / 8).min("Shop!()".len() + long.len()), "{columns}: {lines:#?}");
-            assert!(lines[2].starts_with("    other code may stand"), "{columns}: {lines:#?}");
+            assert!(lines[2].starts_with("    the JIT, or precompiled"), "{columns}: {lines:#?}");
             let left_out = lines.iter().any(|line| line.starts_with("no room for P90, "));
             assert_eq!(left_out, columns < 160, "{columns}: {lines:#?}");
         }
@@ -336,6 +341,7 @@ mod tests {
 
     #[test]
     fn a_long_name_hides_no_number() {
+        let status = AgentStatus { remains: Vec::new(), ..agent_status() };
         let long = format!("Shop.{}.Add", "VeryLongNamespace.".repeat(20));
         let mut dials = DialledCopies::default();
         dials.rows(vec![
@@ -344,12 +350,12 @@ mod tests {
         ]);
         dials.times(vec![timed(1)]);
         for columns in [60, 80, 120] {
-            let lines = copies_lines(&dials, &agent_status(), (None, false, false), Some(columns));
+            let lines = copies_lines(&dials, &status, (None, false, false), Some(columns));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
         }
-        let whole = copies_lines(&dials, &agent_status(), (None, false, false), None);
+        let whole = copies_lines(&dials, &status, (None, false, false), None);
         assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets the whole name: {whole:#?}");
     }
 

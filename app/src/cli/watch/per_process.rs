@@ -1,8 +1,8 @@
 //! Shows the numbers of several processes at once, each under its title.
 
-use super::arguments;
 use super::screen::{DrawnLines, View, heading};
 use super::threads::{WatchEvent, WatchMessage, exit, watch_each};
+use crate::cli::arguments;
 use crate::cli::multi_process::combined;
 use crate::cli::target::TargetProcess;
 use crate::exit::{Exit, Failure};

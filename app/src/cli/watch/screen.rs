@@ -4,7 +4,7 @@ use super::super::arguments;
 use super::super::copy_locations::LocationColumns;
 use super::super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use super::super::row_order::{ByRate, OffTotals, on_first};
-use super::super::status;
+use super::super::status::wording;
 use super::super::times::{self, TimeColumns};
 use super::notes::Notes;
 use crate::exit::Failure;
@@ -137,7 +137,7 @@ fn step(dials: &DialledCopies) -> Option<&BudgetStep> {
 /// Returns the sentence about that step.
 fn stepped(dials: &DialledCopies) -> Option<String> {
     let last = step(dials)?;
-    let name = dials.get(last.costliest.0).map(status::name);
+    let name = dials.get(last.costliest.0).map(wording::name);
     Some(format!("{}; `redial undo` undoes that", budget::stepped(last, name.as_deref())))
 }
 
@@ -195,10 +195,10 @@ fn table(
     headings.push(name("METHOD"));
     let mut table = Table::new(&headings);
     for dial in ordered.iter().take(most) {
-        let mut cells = vec![calls(dial), rate_of(dial), status::state(dial)];
+        let mut cells = vec![calls(dial), rate_of(dial), wording::state(dial)];
         cells.extend(times.cells(dial));
         cells.extend(places.cells(dial));
-        cells.push(status::name(dial));
+        cells.push(wording::name(dial));
         table.row(cells);
     }
     let mut lines = head;
@@ -287,8 +287,8 @@ impl PlainLines {
             // Report that a listed method goes off, but not methods that were never listed.
             let listed = before.is_some() || self.all || !dial.is_over();
             if listed && before != Some(&now) {
-                let name = printable(&(status::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
-                let state = status::state(dial);
+                let name = printable(&(wording::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
+                let state = wording::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate_of(dial), &state, &name));
                 self.printed.insert(dial.row.row, now);
             }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::dials::tests::{counters, row, times};
 use redial_protocol::cost::{BudgetStep, Cost, CostBudget, Share};
+use redial_protocol::diagnostics::RowNote;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 
@@ -17,7 +18,7 @@ fn dials(count: u32) -> DialledCopies {
 }
 
 fn inlined(index: u32, state: CopyState) -> StatusRow {
-    let note = Some("already inlined into compiled callers".to_owned());
+    let note = Some(RowNote::Inlined);
     StatusRow { note, state, ..row(index, "Shop.Cart.Inlined", 1_500) }
 }
 

@@ -1,9 +1,9 @@
 //! Shows the live sums over several processes, once per interval.
 
-use super::arguments;
 use super::notes::Notes;
 use super::screen::{DrawnLines, columns, heading, time};
 use super::threads::{WatchEvent, exit, watch_each};
+use crate::cli::arguments;
 use crate::cli::method_totals::{MethodTotal, MethodTotals};
 use crate::cli::multi_process::combined;
 use crate::cli::number_cells::rate;
@@ -252,6 +252,7 @@ mod tests {
     use super::*;
     use crate::cli::target::Target;
     use crate::model::dials::tests::{counters, row, times};
+    use redial_protocol::diagnostics::RowNote;
     use redial_protocol::ids::ProcessKey;
     use redial_protocol::level::Level;
     use redial_protocol::message::StatusRow;
@@ -327,7 +328,7 @@ mod tests {
         let (members, arguments) = (members(), arguments(None, None));
         let mut writer = TotalsWriter::new(&members, &arguments);
         let mut dials = DialledCopies::default();
-        let note = Some("1 caller was inlined".to_owned());
+        let note = Some(RowNote::Inlined);
         dials.rows(vec![StatusRow { state: CopyState::Live, note, ..row(0, "Shop.Cart.Add", 5) }]);
         let sums = MethodTotals::of(&dials);
         let lines = writer.changes(&sums, 1_000);

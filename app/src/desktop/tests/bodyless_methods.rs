@@ -1,11 +1,11 @@
 //! Tests of methods that cannot be on: their look, their knob, and that they never get in the way.
 
+use super::fixture::{crowd, deliver, execute, not_dialled, row, with_shop};
 use super::gestures::{last_logged, value};
-use super::fixture::{execute, crowd, row, deliver, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::log::LogKind;
-use crate::model::update::{Now, ConnectionUpdate};
+use crate::model::update::{ConnectionUpdate, Now};
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -31,7 +31,10 @@ fn undialable_methods_do_not_block_toggling_off() {
         let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a change");
         deliver(
             harness,
-            vec![ConnectionUpdate::Dialled(ticket, Ok(Default::default())), ConnectionUpdate::Event(Event::Rows { id: None, rows })],
+            vec![
+                ConnectionUpdate::Dialled(ticket, Ok(Default::default())),
+                ConnectionUpdate::Event(Event::Rows { id: None, rows }),
+            ],
         );
         // Time after which only the agent's state counts.
         let now = Now { mono: Duration::from_secs(600), unix_ms: 0 };
@@ -39,7 +42,7 @@ fn undialable_methods_do_not_block_toggling_off() {
         harness.run_steps(3);
     };
     let mut rows: Vec<_> = (0..7).map(|index| row(index, CopyState::Live, Level::Count, 1, None)).collect();
-    rows.push(row(8, CopyState::Refused, Level::Off, 0, Some("its body is bad")));
+    rows.push(row(8, CopyState::Refused, Level::Off, 0, Some(not_dialled(Reason::BadIl))));
     answer(&mut harness, rows);
     assert_eq!(value(&harness, "Dial of the selection"), "count, 7 of 7 live");
     assert!(turned(&mut harness).starts_with("off on 10 methods"));
@@ -63,7 +66,10 @@ fn bodyless_methods_are_named_when_turned_on() {
         deliver(&mut harness, vec![ConnectionUpdate::Dialled(ticket, Ok(report)), rows]);
         let entries = harness.state().model.log.entries();
         let named = entries.iter().filter(|entry| entry.text.starts_with("without a body, so not counted: "));
-        notices.push((last_logged(&harness, LogKind::Request).split(' ').next().map(str::to_owned), named.count()));
+        notices.push((
+            last_logged(&harness, LogKind::Request).split(' ').next().map(str::to_owned),
+            named.count(),
+        ));
     }
     assert_eq!(notices, [(Some("count".to_owned()), 1), (Some("off".to_owned()), 1)]);
 }

@@ -10,6 +10,7 @@ use eframe::egui::{Event as Typed, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::cost::{BudgetStep, CostBudget, Share};
+use redial_protocol::diagnostics::{SteppedDown, TimesNote};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
@@ -42,8 +43,8 @@ fn budget_step_shows_reason_and_undo() {
     assert!(shows(&harness, "Dials cost 1.3 %, budget 5 %"));
     assert!(logged(&harness, LogKind::Budget).is_empty());
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
-    let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; all dials cost 7.2 %, the \
-                limit is 5 %";
+    let text = "the budget turned Shop!Shop.Cart.Add(int) down to count: it cost 7 % of a processor; \
+                all dials cost 7.2 %, the limit is 5 %";
     assert_eq!(logged(&harness, LogKind::Budget), [text]);
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(stepped(7)))]);
     assert_eq!(logged(&harness, LogKind::Budget).len(), 1, "repeated once");
@@ -151,7 +152,8 @@ fn stepped_down_method_mentions_the_budget() {
     let why = "stepped down to count by the budget: it cost 7 % of a processor, and all dials may cost 5 %";
     let step = |state, wanted| {
         let mut row = row(0, state, wanted, 3, None);
-        row.times_note = Some(why.into());
+        let stepped_down = SteppedDown { to: Level::Count, cost: Share(700), limit: Share(500) };
+        row.times_note = Some(TimesNote { stepped_down: Some(stepped_down), ..TimesNote::default() });
         ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![row] })
     };
     let value = |harness: &Harness<'static, App>| harness.get_by_label(ADD).value().unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Tests of AppDomains and copies: targets of knobs, confirmations, merged rows.
 
-use super::fixture::{execute, copy_row, crowd, look_at_domains, status, deliver, window, window_of, with_shop};
+use super::fixture::{
+    copy_row, crowd, deliver, execute, look_at_domains, status, window, window_of, with_shop,
+};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::log::LogKind;
@@ -10,7 +12,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
-use redial_protocol::order::{Order, Lifetime, StandingOrder};
+use redial_protocol::order::{Lifetime, Order, StandingOrder};
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::CopyState;
@@ -27,7 +29,11 @@ fn tree() -> Harness<'static, App> {
 
 fn requests(harness: &Harness<'static, App>) -> Vec<String> {
     let log = &harness.state().model.log;
-    log.entries().iter().filter(|entry| entry.kind == LogKind::Request).map(|entry| entry.text.clone()).collect()
+    log.entries()
+        .iter()
+        .filter(|entry| entry.kind == LogKind::Request)
+        .map(|entry| entry.text.clone())
+        .collect()
 }
 
 fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
@@ -129,7 +135,8 @@ fn every_copy_has_its_own_dial() {
     click(&mut harness, ADD);
     assert!(shows(&harness, "3 copies"));
     click(&mut harness, &format!("Dial of copy #2 in Second of {ADD}"));
-    let turned = harness.state().model.current().expect("there").table().changes.undoable().map(str::to_owned);
+    let turned =
+        harness.state().model.current().expect("there").table().changes.undoable().map(str::to_owned);
     assert_eq!(turned.as_deref(), Some("count on Shop!Shop.Cart.Add(int) in Second"));
     let asked = |domain: &str| {
         let label = format!("Dial of copy {domain} of {ADD}");
@@ -226,7 +233,10 @@ pub fn tell_orders(harness: &mut Harness<'static, App>) {
     ];
     let mut account = status();
     (account.held, account.kept, account.audit) = (1, 6, audit);
-    deliver(harness, vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(orders, 2)]);
+    deliver(
+        harness,
+        vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(orders, 2)],
+    );
 }
 
 #[test]
@@ -255,7 +265,10 @@ fn shows_orders_and_history() {
         by: Holder { pid: 77, program: "redial app".into() },
     };
     let account = AgentStatus { audit: vec![entry], ..status() };
-    deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(vec![standing], 2)]);
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::AgentStatus(Box::new(account)), ConnectionUpdate::Orders(vec![standing], 2)],
+    );
     harness.run_steps(3);
     let frame = harness.ctx.content_rect().width();
     let (left, dialog) = (frame / 2.0 - 380.0, frame / 2.0 + 380.0);

@@ -12,6 +12,7 @@ use eframe::egui::{self, Theme};
 use egui_kittest::Harness;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::counters::CounterDelta;
+use redial_protocol::diagnostics::RowNote;
 use redial_protocol::ids::{CopyKey, MethodToken, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, Event, Holder, StatusRow};
@@ -286,8 +287,13 @@ pub fn status() -> AgentStatus {
     }
 }
 
+/// Returns the note of a row that is refused for this reason.
+pub fn not_dialled(reason: Reason) -> RowNote {
+    RowNote::NotDialled { reason, hresult: 0 }
+}
+
 /// Returns the agent's row for the Shop method at this index of the table above.
-pub fn row(index: u32, state: CopyState, wanted: Level, calls: u64, note: Option<&str>) -> StatusRow {
+pub fn row(index: u32, state: CopyState, wanted: Level, calls: u64, note: Option<RowNote>) -> StatusRow {
     let (owner, name, signature, token) = METHODS[index as usize];
     StatusRow {
         row: RowId(index),
@@ -300,7 +306,7 @@ pub fn row(index: u32, state: CopyState, wanted: Level, calls: u64, note: Option
         state,
         version: (state == CopyState::Live).then_some(1),
         instances: Vec::new(),
-        note: note.map(str::to_owned),
+        note,
         times_note: None,
         options: TimeOptions::default(),
         calls,
@@ -318,19 +324,13 @@ pub fn copy_row(domain: u64, state: CopyState, calls: u64) -> StatusRow {
 
 /// Returns rows in every state a user can meet.
 pub fn rows() -> ConnectionUpdate {
-    let refused = "it is a P/Invoke and has no IL; dial its managed callers instead";
+    let refused = not_dialled(Reason::PInvoke);
     ConnectionUpdate::Event(Event::Rows {
         id: None,
         rows: vec![
             row(0, CopyState::Live, Level::Count, 0, None),
             row(1, CopyState::Asked, Level::Count, 0, None),
-            row(
-                2,
-                CopyState::Live,
-                Level::Count,
-                17,
-                Some("already inlined into 2 callers, whose calls are not seen"),
-            ),
+            row(2, CopyState::Live, Level::Count, 17, Some(RowNote::Inlined)),
             row(4, CopyState::Off, Level::Off, 99, None),
             row(7, CopyState::Refused, Level::Count, 0, Some(refused)),
         ],

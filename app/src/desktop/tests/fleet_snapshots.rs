@@ -1,18 +1,21 @@
 //! Pictures of several processes together, and of the setup dialog.
 
+use super::fixture::{
+    SHOP, crowd_of, execute, feed, look_at_shops, not_dialled, row, second, shop, window, window_of,
+};
 use super::snapshots::both;
-use super::fixture::{SHOP, execute, crowd_of, feed, look_at_shops, row, second, shop, window, window_of};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::ConnectionId;
-use crate::model::selection::SelectionMode;
 use crate::model::process_choice::Arrangement;
-use crate::model::update::{RefusedRequest, Retry, ConnectionUpdate, Update};
+use crate::model::selection::SelectionMode;
+use crate::model::update::{ConnectionUpdate, RefusedRequest, Retry, Update};
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Holder, StatusRow};
+use redial_protocol::reason::Reason;
 use redial_protocol::report::DialReport;
 use redial_protocol::state::CopyState;
 
@@ -32,7 +35,7 @@ fn counting(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
         let mut these = vec![live(0, 1_000 * u64::from(id))];
         these.extend((id < 3).then(|| live(2, 17)));
         these.push(match id {
-            3 => row(1, CopyState::Refused, Level::Count, 0, Some("an older build without IL for it")),
+            3 => row(1, CopyState::Refused, Level::Count, 0, Some(not_dialled(Reason::NoBody))),
             _ => live(1, 5),
         });
         rows(&mut harness, id, these);
@@ -64,7 +67,11 @@ fn merged_with_troubles() {
     both("merged_troubles", |theme| {
         let mut harness = counting(theme, WIDE);
         execute(&mut harness, UiCommand::Follow);
-        deliver_to(&mut harness, 1, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+        deliver_to(
+            &mut harness,
+            1,
+            vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+        );
         harness.get_by_label("Dial of Shop!Shop.Pricing.Discount(Shop.Money, int)").click();
         harness.run_steps(2);
         let ticket = |id: u32| {
@@ -76,7 +83,11 @@ fn merged_with_troubles() {
         let why = "redial dial (pid 977) has control of it".to_owned();
         let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
         deliver_to(&mut harness, 2, vec![ConnectionUpdate::Dialled(second, Ok(report))]);
-        deliver_to(&mut harness, 3, vec![ConnectionUpdate::Dialled(third, Err(RefusedRequest { why, holder: Some(holder) }))]);
+        deliver_to(
+            &mut harness,
+            3,
+            vec![ConnectionUpdate::Dialled(third, Err(RefusedRequest { why, holder: Some(holder) }))],
+        );
         rows(&mut harness, 2, vec![row(6, CopyState::Asked, Level::Count, 0, None)]);
         harness.run_steps(3);
         harness

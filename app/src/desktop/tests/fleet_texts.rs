@@ -1,23 +1,23 @@
 //! Tests of texts about several processes: the remaining ones, and the processes behind rows and log lines.
 
-use super::fleet::{ADD, copies_of_add, logged, merged, parts, rows, deliver_to, turn_add, value};
 use super::fixture::{
-    SHOP, execute, catalogue, choose_shops, crowd, feed, look_at_shop, look_at_shops, shop, shops, still, window,
-    window_of,
+    SHOP, catalogue, choose_shops, crowd, execute, feed, look_at_shop, look_at_shops, shop, shops, still,
+    window, window_of,
 };
+use super::fleet::{ADD, copies_of_add, deliver_to, logged, merged, parts, rows, turn_add, value};
 use crate::commands::UiCommand;
-use crate::desktop::frame_budget::{OtherWork, FrameBudget};
 use crate::desktop::App;
 use crate::desktop::app::Drained;
+use crate::desktop::frame_budget::{FrameBudget, OtherWork};
 use crate::model::connection::tests::facts;
 use crate::model::ids::{ConnectionId, MethodIx, Node, TypeIx};
 use crate::model::log::LogKind;
+use crate::model::process_choice::Arrangement;
 use crate::model::processes::AgentState;
 use crate::model::selection::SelectionMode;
-use crate::model::process_choice::Arrangement;
-use crate::model::tree::TreeRow;
-use crate::model::update::{Retry, ConnectionUpdate, Update};
 use crate::model::subject::Subject;
+use crate::model::tree::TreeRow;
+use crate::model::update::{ConnectionUpdate, Retry, Update};
 use eframe::egui::accesskit::Toggled;
 use eframe::egui::{self, Key, Theme};
 use egui_kittest::Harness;
@@ -175,11 +175,7 @@ fn rows_of_one_method_are_adjacent_per_process() {
     }
     let places = shown.iter().map(|method| all.list.position(*method, &all.catalogue));
     assert!(places.eq((0..30).map(Some)), "each is found at its position");
-    assert_eq!(
-        all.catalogue.short_place(&all.catalogue.modules()[0]),
-        "4242",
-        "they all have the same name"
-    );
+    assert_eq!(all.catalogue.short_place(&all.catalogue.modules()[0]), "4242", "they all have the same name");
     harness.get_by_label("Side by side").click();
     harness.run_steps(3);
     assert_eq!(chosen(&harness), ["Side by side"]);
@@ -241,7 +237,8 @@ fn side_by_side_order_matches_the_process_list() {
     }
     execute(&mut harness, UiCommand::Arrange(Arrangement::SideBySide));
     assert_eq!(panes(&harness), ["Show Shop.dll (4242)", "Show Shop.dll (4243)"]);
-    let current = |harness: &Harness<'static, App>| harness.state().model.current_process().expect("one").process.pid;
+    let current =
+        |harness: &Harness<'static, App>| harness.state().model.current_process().expect("one").process.pid;
     assert_eq!(current(&harness), 4242, "4244 was selected first, but is not visible");
     harness.get_by_label("Next ▶").click();
     harness.run_steps(3);
@@ -351,7 +348,11 @@ fn repeated_attach_failure_is_logged_once() {
     let mut harness = window(Theme::Dark);
     choose_shops(&mut harness);
     for why in ["no room", "no room", "no library"] {
-        deliver_to(&mut harness, 2, vec![ConnectionUpdate::Attaching, ConnectionUpdate::NotAttached(why.into())]);
+        deliver_to(
+            &mut harness,
+            2,
+            vec![ConnectionUpdate::Attaching, ConnectionUpdate::NotAttached(why.into())],
+        );
     }
     assert_eq!(
         logged(&harness, LogKind::Failure),
@@ -416,7 +417,8 @@ fn each_process_offers_its_agents_levels() {
     let all = fleet.table();
     let rows = (0..all.list.len()).filter_map(|place| all.list.at(place));
     let add = rows.filter(|method| all.catalogue.full_name(*method).text == ADD);
-    let offers: Vec<bool> = add.map(|row| fleet.offered_at(Node::Method(row)).contains(&Level::Time)).collect();
+    let offers: Vec<bool> =
+        add.map(|row| fleet.offered_at(Node::Method(row)).contains(&Level::Time)).collect();
     assert_eq!(offers.iter().filter(|offers| **offers).count(), 1, "{offers:?}");
     assert_eq!(offers.len(), 3);
 }

@@ -1,11 +1,13 @@
 //! Tests of user actions and their effect before an agent answers.
 
-use super::fixture::{CONNECTION, execute, crowd, feed, minute, row, rows, second, status, deliver, with_shop};
+use super::fixture::{
+    CONNECTION, crowd, deliver, execute, feed, minute, row, rows, second, status, with_shop,
+};
 use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::model::visible_rows::VisibleRows;
 use crate::model::log::LogKind;
-use crate::model::update::{LaunchUpdate, RefusedRequest, Retry, ConnectionUpdate, Update, ProgramLine};
+use crate::model::update::{ConnectionUpdate, LaunchUpdate, ProgramLine, RefusedRequest, Retry, Update};
+use crate::model::visible_rows::VisibleRows;
 use eframe::egui::accesskit::{self, Role};
 use eframe::egui::{self, Key, Modifiers, Theme};
 use egui_kittest::Harness;
@@ -39,7 +41,10 @@ fn change_is_pending_at_once_until_the_agent_answers() {
     let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
     deliver(
         &mut harness,
-        vec![ConnectionUpdate::Dialled(ticket, Ok(Default::default())), ConnectionUpdate::Event(Event::Rows { id: None, rows })],
+        vec![
+            ConnectionUpdate::Dialled(ticket, Ok(Default::default())),
+            ConnectionUpdate::Event(Event::Rows { id: None, rows }),
+        ],
     );
     assert_eq!(value(&harness, ADD_DIAL), "count, live");
     assert_eq!(value(&harness, ADD), "live, 3 calls");
@@ -148,7 +153,10 @@ fn selected_row_survives_reordering() {
     deliver(&mut harness, minute());
     execute(
         &mut harness,
-        UiCommand::Sort(crate::model::list::Sort { key: crate::model::list::SortKey::Rate, descending: true }),
+        UiCommand::Sort(crate::model::list::Sort {
+            key: crate::model::list::SortKey::Rate,
+            descending: true,
+        }),
     );
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
@@ -171,7 +179,8 @@ fn a_table_is_copied_as_shown() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![rows()]);
     let shop = harness.state().model.current().expect("Shop");
-    let (text, rows) = crate::desktop::clipboard::table(VisibleRows::of(shop), crate::commands::CopyFormat::Csv);
+    let (text, rows) =
+        crate::desktop::clipboard::table(VisibleRows::of(shop), crate::commands::CopyFormat::Csv);
     assert_eq!(rows, shop.table().row_count());
     assert!(text.contains("Shop!Shop.Cart.get_Total(),count,live,17,,"), "{text}");
     assert!(!text.contains("System.String"), "the framework is hidden");
@@ -230,7 +239,11 @@ fn small_changes_and_off_need_no_confirmation() {
     execute(&mut harness, UiCommand::Filter("type0".into()));
     harness.get_by_label("Dial of type Type0").click();
     harness.run_steps(3);
-    assert_eq!(harness.state().model.current().expect("Shop").table().changes.pending().len(), 1, "a hundred at once");
+    assert_eq!(
+        harness.state().model.current().expect("Shop").table().changes.pending().len(),
+        1,
+        "a hundred at once"
+    );
     // A search does not expand so many groups.
     execute(&mut harness, UiCommand::Filter("crowd".into()));
     let module = "Dial of AppDomain clrhost";
@@ -241,7 +254,11 @@ fn small_changes_and_off_need_no_confirmation() {
     assert_eq!(harness.state().model.current().expect("Shop").table().changes.pending().len(), 2);
     harness.get_by_label(module).set_value_accesskit(0.0);
     harness.run_steps(3);
-    assert_eq!(harness.state().model.current().expect("Shop").table().changes.pending().len(), 3, "off needs no confirmation");
+    assert_eq!(
+        harness.state().model.current().expect("Shop").table().changes.pending().len(),
+        3,
+        "off needs no confirmation"
+    );
 }
 
 #[test]
@@ -404,8 +421,14 @@ fn ended_program_shows_its_end_and_output() {
             launch(LaunchUpdate::Output { lines, left_out: 0 }),
         ],
     );
-    deliver(&mut harness, vec![ConnectionUpdate::Connected(Box::new(crate::model::connection::tests::facts())), rows()]);
-    deliver(&mut harness, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::Connected(Box::new(crate::model::connection::tests::facts())), rows()],
+    );
+    deliver(
+        &mut harness,
+        vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+    );
     feed(&mut harness, vec![launch(LaunchUpdate::Ended { how: "with code 2".into() })]);
     for part in ["shop --exact ended with code 2", "cannot use --exact", "99 calls  Shop!Shop.Catalog.Find"] {
         assert!(harness.query_all_by_label_contains(part).next().is_some(), "{part}");
@@ -439,11 +462,7 @@ fn escape_closes_a_menu_and_nothing_else() {
     harness.get_by_label("Methods").click();
     harness.run_steps(3);
     let entry = harness.get_by_role_and_label(Role::CheckBox, "Hide framework methods");
-    assert_eq!(
-        entry.accesskit_node().toggled(),
-        Some(accesskit::Toggled::True),
-        "a switch shows its state"
-    );
+    assert_eq!(entry.accesskit_node().toggled(), Some(accesskit::Toggled::True), "a switch shows its state");
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(harness.query_by_label("Hide framework methods").is_none());
@@ -451,50 +470,4 @@ fn escape_closes_a_menu_and_nothing_else() {
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert_eq!(harness.state().model.current().expect("Shop").table().list.filter().text, "");
-}
-
-#[test]
-fn tree_expands_single_groups() {
-    let mut harness = with_shop(Theme::Dark);
-    execute(&mut harness, UiCommand::Tree);
-    harness.run_steps(6);
-    for shown in ["AppDomain clrhost", "module Shop", "namespace Shop", "type Cart", "type Pricing"] {
-        assert!(harness.query_by_label(shown).is_some(), "{shown}");
-    }
-    assert!(harness.query_by_label(ADD).is_none());
-    harness.get_by_label("Expand module Shop").click();
-    harness.run_steps(6);
-    assert!(harness.query_by_label("namespace Shop").is_none(), "once collapsed by hand it stays collapsed");
-}
-
-#[test]
-fn selected_group_selects_its_methods_in_the_table() {
-    let mut harness = with_shop(Theme::Dark);
-    execute(&mut harness, UiCommand::Tree);
-    harness.run_steps(6);
-    harness.get_by_label("type Cart").click();
-    harness.run_steps(3);
-    execute(&mut harness, UiCommand::Tree);
-    let selected = |harness: &Harness<'static, App>, label: &str| {
-        harness.get_by_label(label).accesskit_node().toggled() == Some(accesskit::Toggled::True)
-    };
-    let cart = ["Add(int)", "Clear()", "TryTake(int, out int)", "get_Total()"]
-        .map(|method| format!("Shop!Shop.Cart.{method}"));
-    assert!(cart.iter().all(|method| selected(&harness, method)));
-    assert!(!selected(&harness, "Shop!Shop.Catalog.Find(string)"));
-    let context = harness.ctx.clone();
-    let add = harness.state().model.current().and_then(|shop| {
-        (0..shop.table().row_count()).filter_map(|place| shop.table().row_at(place)).find(|node| match node {
-            crate::model::ids::Node::Method(method) => shop.table().catalogue.full_name(*method).text == ADD,
-            _ => false,
-        })
-    });
-    let pick = UiCommand::Pick(add.expect("Add"), crate::model::selection::SelectionMode::Toggle);
-    harness.state_mut().execute(&context, pick);
-    harness.run_steps(3);
-    assert!(!selected(&harness, ADD), "one of them is deselected");
-    assert!(cart.iter().filter(|method| *method != ADD).all(|method| selected(&harness, method)));
-    harness.key_press(Key::Space);
-    harness.run_steps(3);
-    assert!(last_logged(&harness, LogKind::Request).starts_with("count on 3 methods"));
 }

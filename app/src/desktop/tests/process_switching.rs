@@ -1,19 +1,19 @@
 //! Tests of switching between processes, alone and together: state that is kept, and process names in the log.
 
-use super::fleet::{ADD, logged, merged, deliver_to};
 use super::fixture::{
-    SHOP, execute, catalogue, choose_shops, crowd, feed, look_at_shops, nothing_counted, shop, shops, status,
+    SHOP, catalogue, choose_shops, crowd, execute, feed, look_at_shops, nothing_counted, shop, shops, status,
     window,
 };
+use super::fleet::{ADD, deliver_to, logged, merged};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::connection::tests::facts;
 use crate::model::ids::ConnectionId;
-use crate::model::list::{Filter, SortKey as By, Sort};
+use crate::model::list::{Filter, Sort, SortKey as By};
 use crate::model::log::LogKind;
-use crate::model::selection::SelectionMode;
 use crate::model::process_choice::Arrangement;
-use crate::model::update::{LaunchUpdate, ConnectionUpdate, Update};
+use crate::model::selection::SelectionMode;
+use crate::model::update::{ConnectionUpdate, LaunchUpdate, Update};
 use eframe::egui::{Key, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -147,7 +147,11 @@ fn all_off_names_its_processes_before_and_after() {
     let holder = Some(Holder { pid: std::process::id(), program: "redial".into() });
     let account = AgentStatus { control: holder.clone(), held: 3, ..status() };
     let control = ConnectionUpdate::Event(Event::Control(holder));
-    deliver_to(&mut harness, 1, vec![control, ConnectionUpdate::AgentStatus(Box::new(account)), super::fixture::rows()]);
+    deliver_to(
+        &mut harness,
+        1,
+        vec![control, ConnectionUpdate::AgentStatus(Box::new(account)), super::fixture::rows()],
+    );
     assert!(shows(&harness, "All dials off in 2 processes (3)"), "including processes not shown");
     execute(&mut harness, UiCommand::AllOff);
     let asked = |harness: &Harness<'static, App>, id| {
@@ -157,7 +161,8 @@ fn all_off_names_its_processes_before_and_after() {
     let tickets = [1, 2].map(|id| asked(&harness, id));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::AllOff(tickets[0], Ok((3, 0)))]);
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::AllOff(tickets[1], Ok((0, 0)))]);
-    let text = "all off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\nall off: no dial was on in Shop.dll (4242)";
+    let text = "all off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\n\
+                all off: no dial was on in Shop.dll (4242)";
     assert!(shows(&harness, text));
     assert!(
         harness.state().model.connections[&ConnectionId(2)].table.changes.undoable().is_none(),
@@ -271,7 +276,8 @@ fn log_names_other_processes() {
     // The notification names it, too.
     execute(&mut harness, UiCommand::Select(shop(4243)));
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::NotAttached("no room".into())]);
-    let shown_text = harness.query_all_by_label_contains("Shop.dll (4242): the agent was not loaded: no room");
+    let shown_text =
+        harness.query_all_by_label_contains("Shop.dll (4242): the agent was not loaded: no room");
     assert_eq!(shown_text.count(), 2, "in the log and in the notification");
 }
 

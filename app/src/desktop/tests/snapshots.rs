@@ -2,16 +2,16 @@
 //! look at each before committing it.
 
 use super::fixture::{
-    SHOP, execute, copy_row, crowd, feed, look_at_domains, look_at_shop, minute, processes, rows, second, deliver,
-    window, window_of, with_shop,
+    SHOP, copy_row, crowd, deliver, execute, feed, look_at_domains, look_at_shop, minute, processes, rows,
+    second, window, window_of, with_shop,
 };
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::{MethodIx, Node};
-use crate::model::list::{Filter, SortKey, Sort};
+use crate::model::list::{Filter, Sort, SortKey};
 use crate::model::processes::{AgentState, ProcessRow};
 use crate::model::selection::SelectionMode;
-use crate::model::update::{LaunchUpdate, Retry, ConnectionUpdate, Update, ProgramLine};
+use crate::model::update::{ConnectionUpdate, LaunchUpdate, ProgramLine, Retry, Update};
 use eframe::egui::{Key as Button, Modifiers, Theme};
 use egui_kittest::kittest::Queryable;
 use egui_kittest::{Harness, SnapshotOptions, SnapshotResults};
@@ -113,7 +113,10 @@ fn a_tree_with_mixed_groups() {
 fn the_process_is_gone() {
     both("gone", |theme| {
         let mut harness = counting(theme);
-        deliver(&mut harness, vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }]);
+        deliver(
+            &mut harness,
+            vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
+        );
         harness
     });
 }
@@ -250,7 +253,10 @@ fn agent_out_of_reach() {
     let lost = |theme, size| {
         let mut harness = counting_in(look_at_shop(window_of(theme, size)));
         let why = "the agent in process 4242 did not answer within 10 s".into();
-        deliver(&mut harness, vec![ConnectionUpdate::Lost { why, retry: Retry::Asked }, ConnectionUpdate::Connecting]);
+        deliver(
+            &mut harness,
+            vec![ConnectionUpdate::Lost { why, retry: Retry::Asked }, ConnectionUpdate::Connecting],
+        );
         harness
     };
     both("out_of_reach", |theme| lost(theme, ZOOMED));

@@ -63,8 +63,8 @@ fn process_without_agent_moves_no_row() {
     assert!(note.bottom() <= before.top() && note.right() <= before.right() + 20.0);
     harness.hover_at(note.center());
     harness.run_steps(20);
-    let whole = "Shop.dll (5000): started without the agent and does not join: tick “Load the agent into them”, or its \
-                 own box in the process list";
+    let whole = "Shop.dll (5000): started without the agent and does not join: tick “Load the agent into \
+                 them”, or its own box in the process list";
     assert!(harness.query_by_label(whole).is_some(), "the hint has the whole text");
 }
 

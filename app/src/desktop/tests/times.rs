@@ -100,7 +100,7 @@ const SIZES: [[f32; 2]; 2] = [[1_280.0, 800.0], [900.0, 600.0]];
 fn state_and_calls_stay_beside_times() {
     for size in SIZES {
         let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, size)));
-        for column in ["state", "Calls", "per second", "total"] {
+        for column in ["state", "calls", "per second", "total"] {
             assert!(shows(&harness, &format!("Sort by {column}")), "{column} at {size:?}");
         }
         assert!(size[0] < 1_000.0 || shows(&harness, "Sort by self"), "it shows where time goes");

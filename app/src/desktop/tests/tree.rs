@@ -1,11 +1,13 @@
 //! Tests of the method tree: sorting within groups, and the notes on collapsed groups.
 
 use super::fixture::{deliver, execute, minute, rows, second, with_shop};
+use super::gestures::last_logged;
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::model::ids::Node;
+use crate::model::log::LogKind;
 use crate::model::method_table::Shape;
-use eframe::egui::Theme;
+use eframe::egui::{Key, Theme, accesskit};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 
@@ -109,4 +111,50 @@ fn collapsed_group_counts_its_selected_methods() {
     harness.get_by_label("type Cart").click();
     harness.run_steps(3);
     assert_eq!(shows(&harness, "type Cart"), "", "the type itself is selected");
+}
+
+#[test]
+fn tree_expands_single_groups() {
+    let mut harness = with_shop(Theme::Dark);
+    execute(&mut harness, UiCommand::Tree);
+    harness.run_steps(6);
+    for shown in ["AppDomain clrhost", "module Shop", "namespace Shop", "type Cart", "type Pricing"] {
+        assert!(harness.query_by_label(shown).is_some(), "{shown}");
+    }
+    assert!(harness.query_by_label(ADD).is_none());
+    harness.get_by_label("Expand module Shop").click();
+    harness.run_steps(6);
+    assert!(harness.query_by_label("namespace Shop").is_none(), "once collapsed by hand it stays collapsed");
+}
+
+#[test]
+fn selected_group_selects_its_methods_in_the_table() {
+    let mut harness = with_shop(Theme::Dark);
+    execute(&mut harness, UiCommand::Tree);
+    harness.run_steps(6);
+    harness.get_by_label("type Cart").click();
+    harness.run_steps(3);
+    execute(&mut harness, UiCommand::Tree);
+    let selected = |harness: &Harness<'static, App>, label: &str| {
+        harness.get_by_label(label).accesskit_node().toggled() == Some(accesskit::Toggled::True)
+    };
+    let cart = ["Add(int)", "Clear()", "TryTake(int, out int)", "get_Total()"]
+        .map(|method| format!("Shop!Shop.Cart.{method}"));
+    assert!(cart.iter().all(|method| selected(&harness, method)));
+    assert!(!selected(&harness, "Shop!Shop.Catalog.Find(string)"));
+    let context = harness.ctx.clone();
+    let add = harness.state().model.current().and_then(|shop| {
+        (0..shop.table().row_count()).filter_map(|place| shop.table().row_at(place)).find(|node| match node {
+            crate::model::ids::Node::Method(method) => shop.table().catalogue.full_name(*method).text == ADD,
+            _ => false,
+        })
+    });
+    let pick = UiCommand::Pick(add.expect("Add"), crate::model::selection::SelectionMode::Toggle);
+    harness.state_mut().execute(&context, pick);
+    harness.run_steps(3);
+    assert!(!selected(&harness, ADD), "one of them is deselected");
+    assert!(cart.iter().filter(|method| *method != ADD).all(|method| selected(&harness, method)));
+    harness.key_press(Key::Space);
+    harness.run_steps(3);
+    assert!(last_logged(&harness, LogKind::Request).starts_with("count on 3 methods"));
 }

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
-mod obstacle;
+pub(super) mod obstacle;
 mod port;
 
 pub use error::AttachError;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::ids::ConnectionId;
+use redial_protocol::diagnostics::Limit;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AuditEntry, Holder};
 use redial_protocol::order::Order;
@@ -129,7 +130,9 @@ fn a_refused_change_is_taken_back_or_reports_the_rest() {
     let mut case = Case::new();
     case.change(1, 2);
     case.answer(done(11));
-    assert!(case.answer(Reply::Refused(Refusal::OverLimit("too many".into()))).is_empty());
+    assert!(
+        case.answer(Reply::Refused(Refusal::OverLimit(Limit::StandingOrders { limit: 4096 }))).is_empty()
+    );
     let (_, why) = refused(&case.answer(undone()));
     assert!(why.contains("too many") && !why.contains("stay"), "{why}");
     case.change(2, 3);
@@ -160,7 +163,7 @@ fn an_unanswered_change_is_taken_back_once_answered() {
     // If it is refused, there is nothing to take back.
     case.change(3, 1);
     assert!(case.take_back(4, 3).is_none());
-    let updates = case.answer(Reply::Refused(Refusal::OverLimit("too many".into())));
+    let updates = case.answer(Reply::Refused(Refusal::OverLimit(Limit::StandingOrders { limit: 4096 })));
     let [first, second] = updates.as_slice() else { panic!("{updates:?}") };
     assert!(matches!(first, ConnectionUpdate::Dialled(Ticket(3), Err(_))));
     assert!(matches!(second, ConnectionUpdate::Dialled(Ticket(4), Ok(report)) if report.matched == 0));

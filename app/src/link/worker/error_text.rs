@@ -2,8 +2,9 @@
 
 use crate::link::attach::{AttachError, Obstacle};
 use crate::link::discover::user_name;
-use crate::link::error::LinkError;
+use crate::link::error::{LinkError, refusal as refusal_text};
 use crate::model::update::RefusedRequest;
+use crate::text::diagnostics::Reader;
 use redial_protocol::message::{AgentStatus, Refusal};
 use redial_protocol::order::StandingOrder;
 
@@ -37,6 +38,7 @@ pub fn sentence(error: &LinkError) -> String {
              between these versions; use the agent's own version of Redial, or restart the process from this window",
             env!("CARGO_PKG_VERSION")
         ),
+        LinkError::Refused(refusal) => refusal_text(refusal, Reader::Window),
         error => error.to_string(),
     }
 }

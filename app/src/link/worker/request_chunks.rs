@@ -90,6 +90,7 @@ pub fn add(total: &mut DialReport, report: DialReport) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redial_protocol::diagnostics::ChangeWarning;
     use redial_protocol::message::Request;
     use redial_protocol::packet::ControllerPacket;
     use redial_protocol::reason::Reason;
@@ -148,7 +149,7 @@ mod tests {
             accepted: 3,
             bodyless: 1,
             refused_by_reason: vec![(reason, number)],
-            warnings: vec!["shared".into()],
+            warnings: vec![ChangeWarning::PausesProgram],
             ..DialReport::default()
         };
         let mut total = DialReport::default();

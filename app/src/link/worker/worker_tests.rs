@@ -146,8 +146,9 @@ impl FakeWindow {
         let now = self.now();
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
-        let turn =
-            connection.turn(&connection.table.targets_for(set), Level::Count, take, log, now).expect("possible");
+        let turn = connection
+            .turn(&connection.table.targets_for(set), Level::Count, take, log, now)
+            .expect("possible");
         self.request(ConnectionRequest::Change(turn));
     }
 

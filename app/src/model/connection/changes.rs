@@ -171,3 +171,7 @@ impl Connection {
         ticket
     }
 }
+
+#[cfg(test)]
+#[path = "changes_tests.rs"]
+mod tests;

@@ -13,7 +13,7 @@ use redial_protocol::report::DialReport;
 
 /// The result of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PartOutcome {
     /// The agent has not answered yet.
     Waiting,
     /// It was carried out.
@@ -37,7 +37,7 @@ impl Connection {
         now: Now,
     ) -> Result<DialChange, String> {
         let turn = self.turn(targets, level, take, &mut Log::default(), now)?;
-        self.requests.fleet_parts.insert(turn.ticket, Outcome::Waiting);
+        self.requests.fleet_parts.insert(turn.ticket, PartOutcome::Waiting);
         Ok(turn)
     }
 
@@ -52,12 +52,17 @@ impl Connection {
             &table.live,
             now,
         );
-        self.requests.fleet_parts.insert(ticket, Outcome::Waiting);
+        self.requests.fleet_parts.insert(ticket, PartOutcome::Waiting);
         DialChange { connection: self.id, ticket, orders, take: false, later: true }
     }
 
     /// Undoes a part, or makes it again. None if that has been done already in this process alone.
-    pub fn undo_part(&mut self, of: Ticket, redo: bool, now: Now) -> Option<Result<(Ticket, UndoStep), String>> {
+    pub fn undo_part(
+        &mut self,
+        of: Ticket,
+        redo: bool,
+        now: Now,
+    ) -> Option<Result<(Ticket, UndoStep), String>> {
         let changes = &self.table.changes;
         let is_possible = if redo { changes.can_redo(of) } else { changes.can_undo(of) };
         if !is_possible {
@@ -69,7 +74,7 @@ impl Connection {
                 UndoStep::UndoChange { ticket, .. } | UndoStep::AllOff(ticket) => *ticket,
                 UndoStep::Change(turn) => turn.ticket,
             };
-            self.requests.fleet_parts.insert(ticket, Outcome::Waiting);
+            self.requests.fleet_parts.insert(ticket, PartOutcome::Waiting);
             (ticket, step)
         }))
     }
@@ -77,23 +82,23 @@ impl Connection {
     /// Turns everything off as a part of a fleet's change.
     pub fn all_off_part(&mut self, now: Now) -> Ticket {
         let ticket = self.all_off(&mut Log::default(), now);
-        self.requests.fleet_parts.insert(ticket, Outcome::Waiting);
+        self.requests.fleet_parts.insert(ticket, PartOutcome::Waiting);
         ticket
     }
 
     /// Returns the outcome of a part. A final outcome is returned only once.
-    pub fn outcome(&mut self, part: Ticket) -> Outcome {
+    pub fn outcome(&mut self, part: Ticket) -> PartOutcome {
         match self.requests.fleet_parts.get(&part) {
-            Some(Outcome::Waiting) => Outcome::Waiting,
+            Some(PartOutcome::Waiting) => PartOutcome::Waiting,
             _ => self.requests.fleet_parts.remove(&part).unwrap_or_else(|| {
                 let why = "nobody knows what became of it".to_owned();
-                Outcome::Refused(RefusedRequest { why, holder: None })
+                PartOutcome::Refused(RefusedRequest { why, holder: None })
             }),
         }
     }
 
     /// Sets the outcome of a change if it is a part. Returns whether it is.
-    pub(super) fn finish_part(&mut self, ticket: Ticket, outcome: impl FnOnce() -> Outcome) -> bool {
+    pub(super) fn finish_part(&mut self, ticket: Ticket, outcome: impl FnOnce() -> PartOutcome) -> bool {
         match self.requests.fleet_parts.get_mut(&ticket) {
             Some(part) => {
                 *part = outcome();

@@ -2,7 +2,7 @@
 
 use super::audit::entries_by_others;
 use super::transition_log::Transitions;
-use super::{Connection, Orders, Outcome, Status};
+use super::{Connection, Orders, PartOutcome, Status};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::{Log, LogKind, ProcessName};
 use crate::model::update::{CataloguePart, ConnectionUpdate, Now, RefusedRequest, Retry, UndoneChange};
@@ -142,7 +142,7 @@ impl Connection {
     fn lost(&mut self, why: String, retry: Retry, log: &mut Log, now: Now) {
         self.session.paused = None;
         for pending in self.table.changes.clear() {
-            let refused = || Outcome::Refused(RefusedRequest { why: why.clone(), holder: None });
+            let refused = || PartOutcome::Refused(RefusedRequest { why: why.clone(), holder: None });
             if pending.accepted.is_none() && !self.finish_part(pending.ticket, refused) {
                 let text = format!("{} was not answered: {why}", pending.words);
                 self.log_line(log, now, LogKind::NoAnswer, text);
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     fn change_refused(&mut self, ticket: Ticket, refused: RefusedRequest, log: &mut Log, now: Now) {
-        let is_part = self.finish_part(ticket, || Outcome::Refused(refused.clone()));
+        let is_part = self.finish_part(ticket, || PartOutcome::Refused(refused.clone()));
         let words = self.table.changes.failed(ticket).map_or("turn".to_owned(), |pending| pending.words);
         if !is_part {
             self.log_line(log, now, LogKind::Refusal, format!("{words} refused: {}", refused.why));
@@ -277,7 +277,7 @@ impl Connection {
     }
 
     fn change_unanswered(&mut self, ticket: Ticket, why: String, log: &mut Log, now: Now) {
-        let refused = || Outcome::Refused(RefusedRequest { why: why.clone(), holder: None });
+        let refused = || PartOutcome::Refused(RefusedRequest { why: why.clone(), holder: None });
         let is_part = self.finish_part(ticket, refused);
         if let Some(pending) = self.table.changes.failed(ticket).filter(|_| !is_part) {
             let text = format!("{} was not answered: {why}", pending.words);
@@ -287,7 +287,7 @@ impl Connection {
 
     fn change_forgotten(&mut self, ticket: Ticket, log: &mut Log, now: Now) {
         let why = "too much was turned there since, and the agent does not remember it any more";
-        let refused = || Outcome::Refused(RefusedRequest { why: why.to_owned(), holder: None });
+        let refused = || PartOutcome::Refused(RefusedRequest { why: why.to_owned(), holder: None });
         let is_part = self.finish_part(ticket, refused);
         let words = self.table.changes.forgotten(ticket).map_or("undo".to_owned(), |pending| pending.words);
         if !is_part {

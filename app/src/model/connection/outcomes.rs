@@ -1,11 +1,12 @@
 //! Logs the outcomes of changes.
 
-use super::{Connection, Outcome};
+use super::{Connection, PartOutcome};
 use crate::model::changes::PendingChange;
 use crate::model::ids::Ticket;
 use crate::model::log::{Log, LogKind};
 use crate::model::update::{Now, RefusedRequest};
 use crate::model::wanted_level::WantedLevel;
+use crate::text::diagnostics::{Reader, change_warnings, reasons};
 use crate::text::words;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, SharedModule};
@@ -20,7 +21,7 @@ impl Connection {
         }) else {
             return;
         };
-        if self.finish_part(ticket, || Outcome::Done(Box::new(report.clone()))) {
+        if self.finish_part(ticket, || PartOutcome::Done(Box::new(report.clone()))) {
             return;
         }
         let whole = report.refused_by_reason.is_empty() && report.warnings.is_empty();
@@ -66,13 +67,14 @@ impl Connection {
             let more = if rest > 0 { format!(" and {} more", words::grouped(rest)) } else { String::new() };
             let why = match reason {
                 Reason::Shared => shared_by(&report.shared),
-                reason => reason.sentence().to_owned(),
+                reason => reasons::sentence(*reason, Reader::Window).to_owned(),
             };
             let text = format!("refused: {}{more}: {why}", first.join(", "));
             self.log_line(log, now, LogKind::Refusal, text);
         }
         for warning in &report.warnings {
-            self.log_line(log, now, LogKind::Notice, warning.clone());
+            let text = change_warnings::sentence(warning, Reader::Window);
+            self.log_line(log, now, LogKind::Notice, text);
         }
     }
 
@@ -86,8 +88,8 @@ impl Connection {
         now: Now,
     ) {
         let outcome = || match &result {
-            Ok((reverted, remaining)) => Outcome::Off(*reverted, *remaining),
-            Err(why) => Outcome::Refused(RefusedRequest { why: why.clone(), holder: None }),
+            Ok((reverted, remaining)) => PartOutcome::Off(*reverted, *remaining),
+            Err(why) => PartOutcome::Refused(RefusedRequest { why: why.clone(), holder: None }),
         };
         // The agent's next status report says so too, but later.
         if let (Ok((_, 0)), Some(agent)) = (&result, &mut self.agent) {

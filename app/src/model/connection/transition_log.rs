@@ -2,6 +2,7 @@
 //! thousands of methods does not push everything else out of the log.
 
 use crate::model::live::Live;
+use crate::text::diagnostics::{Reader, row_notes};
 use crate::text::words;
 use redial_protocol::ids::RowId;
 use redial_protocol::state::CopyState;
@@ -129,7 +130,7 @@ impl TransitionLog {
             }
             let Some(row) = live.row(id) else { continue };
             span.lines += 1;
-            let notes = words::notes(row.note.as_deref(), row.times_note.as_deref());
+            let notes = row_notes::notes(row.note, row.times_note.as_deref(), Reader::Window);
             let notes = notes.map(|notes| format!(": {notes}")).unwrap_or_default();
             line(format!("{}: {}{notes}", row.name, in_words(states)));
         }

@@ -25,7 +25,8 @@ pub struct MemberRequest {
 
 impl Fleet {
     /// Turns methods in every process that has them: returns the requests to send. With `take`, only where another
-    /// controller's control was the reason of a refusal. Refusals by single processes are logged when the others have answered.
+    /// controller's control was the reason of a refusal.
+    /// Refusals by single processes are logged when the others have answered.
     ///
     /// # Errors
     /// Why nothing can be turned anywhere, as a sentence; it is in the log already.

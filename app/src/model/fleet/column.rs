@@ -4,7 +4,7 @@ use crate::model::catalogue::module_removal::Renumbering;
 
 /// Maps rows of the fleet's list to one process.
 #[derive(Debug, Default)]
-pub struct Column {
+pub struct ColumnMapping {
     pub(super) to: Renumbering,
     /// The editions of both catalogues and the process's numbering, of which the mapping was computed.
     pub(super) computed_from: Option<(u64, u64, u64)>,

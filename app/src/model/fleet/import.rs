@@ -8,7 +8,7 @@ pub(super) const PACE: Duration = Duration::from_millis(100);
 
 /// The progress of the import.
 #[derive(Debug, Default)]
-pub(super) struct Import {
+pub(super) struct ImportProgress {
     pub(super) last_slot: u64,
     pub(super) last_module: u64,
     pub(super) last_row: u32,
@@ -28,7 +28,7 @@ pub(super) struct Import {
     pub arrivals: Arrivals,
 }
 
-impl Import {
+impl ImportProgress {
     /// Returns an id for the domain of a new member.
     pub fn next_slot(&mut self) -> u64 {
         self.last_slot += 1;

@@ -1,6 +1,6 @@
 //! Imports modules and rows of the processes into the fleet's table, a bounded part in each frame.
 
-use super::import::{Import, PACE};
+use super::import::{ImportProgress, PACE};
 use super::{Fleet, MOST_METHODS, Member};
 use crate::model::catalogue::Catalogue;
 use crate::model::connection::Connections;
@@ -113,7 +113,7 @@ impl Fleet {
         if orders {
             self.order_types(connections);
         }
-        let Import { imported_modules, is_unordered, .. } = self.import;
+        let ImportProgress { imported_modules, is_unordered, .. } = self.import;
         ImportedModules {
             more: more || is_unordered || imported_modules || forgets,
             // Methods that stay in place can be shown as they were.

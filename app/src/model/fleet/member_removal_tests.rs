@@ -4,9 +4,9 @@ use super::*;
 use crate::model::catalogue::synthetic::batches;
 use crate::model::connection::tests::{facts, now};
 use crate::model::ids::{MethodIx, Node};
-use crate::model::list::{SortKey, Sort};
-use crate::model::selection::SelectionMode;
+use crate::model::list::{Sort, SortKey};
 use crate::model::process_choice::Arrangement;
+use crate::model::selection::SelectionMode;
 use crate::model::state::Model;
 use crate::model::update::{CataloguePart, ConnectionUpdate, Update};
 use redial_protocol::catalogue::DomainRow;
@@ -41,7 +41,9 @@ fn fleet(pids: &[u32], by: SortKey) -> Model {
         let domains = CataloguePart::Domains { domains: vec![domain], methods: METHODS as u64 };
         let parts = modules.into_iter().map(|batch| CataloguePart::Batch(Box::new(batch)));
         let parts = std::iter::once(domains).chain(parts).chain([CataloguePart::Complete(order)]);
-        let updates = [ConnectionUpdate::Connected(Box::new(facts()))].into_iter().chain(parts.map(ConnectionUpdate::Catalogue));
+        let updates = [ConnectionUpdate::Connected(Box::new(facts()))]
+            .into_iter()
+            .chain(parts.map(ConnectionUpdate::Catalogue));
         let rows = ConnectionUpdate::Event(Event::Rows { id: None, rows });
         model.apply(Update::Connection(id, updates.chain([rows]).collect()), now(0));
     }

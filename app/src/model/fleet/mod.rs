@@ -35,12 +35,12 @@ use super::method_table::{Arrivals, MethodTable};
 use super::update::{Now, RefusedRequest, Retry};
 use crate::text::words;
 use carried_selection::CarriedSelection;
-use column::Column;
-use import::Import;
+use column::ColumnMapping;
+use import::ImportProgress;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
-use removal::Removal;
+use removal::PendingRemoval;
 use requests::FleetRequests;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -60,8 +60,8 @@ pub struct Fleet {
     status: Status,
     levels: FleetLevels,
     members: Vec<Member>,
-    import: Import,
-    removal: Removal,
+    import: ImportProgress,
+    removal: PendingRemoval,
     /// The process and the module behind each module of the table.
     origins: HashMap<ModuleKey, (ConnectionId, ModuleKey)>,
     requests: FleetRequests,
@@ -96,12 +96,12 @@ pub struct Member {
     /// Why not all its methods are in the fleet's table.
     pub left_out: Option<String>,
     /// Maps rows of the fleet's table to its own.
-    column: Column,
+    column: ColumnMapping,
 }
 
 /// Work that a frame leaves.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub struct RemainingWork {
     /// There is more to import, so another frame is wanted.
     pub more: bool,
     /// When there will be more, on the clock of `Now::mono`.
@@ -120,8 +120,8 @@ impl Default for Fleet {
             status: Status::Connecting,
             levels: FleetLevels::default(),
             members: Vec::new(),
-            import: Import::default(),
-            removal: Removal::default(),
+            import: ImportProgress::default(),
+            removal: PendingRemoval::default(),
             origins: HashMap::new(),
             requests: FleetRequests::default(),
             transitions: TransitionSummary::default(),
@@ -208,7 +208,7 @@ impl Fleet {
 
     /// Imports new modules and rows as far as a frame has time for them, and takes in the processes' answers. Call it
     /// once a frame.
-    pub(super) fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> Settled {
+    pub(super) fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> RemainingWork {
         self.update_status(connections);
         let (more, arrivals) = if self.import.is_suspended {
             (true, Arrivals::None)
@@ -237,7 +237,7 @@ impl Fleet {
         let changes = self.set_up_newcomers(connections, log, now);
         self.levels.retain(|slot| self.members.iter().any(|member| member.slot == slot));
         let due = self.import.sums_due().into_iter().chain(self.transitions.due()).min();
-        Settled { more, due, changes }
+        RemainingWork { more, due, changes }
     }
 
     /// Brings the table up to date. Call it once a frame, after [`Fleet::settle`].
@@ -350,7 +350,7 @@ impl Member {
             is_new: false,
             missed: Vec::new(),
             left_out: None,
-            column: Column::default(),
+            column: ColumnMapping::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::model::connection::Connections;
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::method_table::Targets;
 use crate::model::orders::ChangeScope;
+use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::report::PlanReport;
@@ -58,7 +59,7 @@ pub fn sum<'a>(plans: impl IntoIterator<Item = &'a PlanReport>) -> PlanReport {
         sum.expected_clr_bytes += plan.expected_clr_bytes;
         sum.expected_agent_bytes += plan.expected_agent_bytes;
         let new = plan.warnings.iter().filter(|warning| !sum.warnings.contains(warning));
-        let new: Vec<String> = new.cloned().collect();
+        let new: Vec<ChangeWarning> = new.cloned().collect();
         sum.warnings.extend(new);
     }
     sum
@@ -78,13 +79,14 @@ mod tests {
             refused_by_reason: vec![(Reason::Dynamic, scale), (reason, 1)],
             expected_us: 100 * scale,
             expected_clr_bytes: 1_000 * scale,
-            warnings: vec!["mind the gap".into(), format!("and the {scale}")],
+            warnings: vec![ChangeWarning::PausesProgram, ChangeWarning::CallsReplaced { copies: scale }],
             ..PlanReport::default()
         };
         let both = sum([&plan(1, Reason::Shared), &plan(2, Reason::Dynamic)]);
         assert_eq!((both.matched, both.to_request, both.bodyless), (30, 21, 3));
         assert_eq!(both.refused_by_reason, [(Reason::Dynamic, 4), (Reason::Shared, 1)]);
         assert_eq!((both.expected_us, both.expected_clr_bytes), (200, 3_000));
-        assert_eq!(both.warnings, ["mind the gap", "and the 1", "and the 2"]);
+        let replaced = |copies| ChangeWarning::CallsReplaced { copies };
+        assert_eq!(both.warnings, [ChangeWarning::PausesProgram, replaced(1), replaced(2)]);
     }
 }

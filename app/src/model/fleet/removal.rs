@@ -4,7 +4,7 @@ use redial_protocol::ids::{ModuleKey, RowId};
 
 /// Modules and rows that are still to be removed.
 #[derive(Debug, Default)]
-pub(super) struct Removal {
+pub(super) struct PendingRemoval {
     pub(super) modules: Vec<ModuleKey>,
     /// The rows of these modules.
     pub(super) rows: Vec<RowId>,
@@ -12,7 +12,7 @@ pub(super) struct Removal {
     pub(super) hidden: bool,
 }
 
-impl Removal {
+impl PendingRemoval {
     /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()

@@ -7,6 +7,7 @@ use crate::model::ids::ConnectionId;
 use crate::model::log::{Log, LogKind};
 use crate::model::method_set::MethodSet;
 use crate::model::update::Now;
+use crate::text::diagnostics::{Reader, change_warnings, reasons};
 use crate::text::words;
 use std::collections::BTreeMap;
 
@@ -136,9 +137,13 @@ impl Fleet {
                 let mut named = report.refused.iter().filter(|one| one.reason == *reason);
                 let method = named.next().map(|one| words::plain_parameters(&one.method));
                 let method = method.map(|method| format!("{method}: ")).unwrap_or_default();
-                reasons.entry(format!("{method}{}", reason.sentence())).or_default().push(*id);
+                reasons
+                    .entry(format!("{method}{}", reasons::sentence(*reason, Reader::Window)))
+                    .or_default()
+                    .push(*id);
             }
             for warning in &report.warnings {
+                let warning = change_warnings::sentence(warning, Reader::Window);
                 let text = format!("{}: {warning}", self.title_of(*id));
                 log.add(now, Some((*id).into()), LogKind::Notice, text);
             }

@@ -1,6 +1,6 @@
 //! Changes of the fleet: their parts in each process, and the answers so far.
 
-use crate::model::connection::{Connections, Outcome};
+use crate::model::connection::{Connections, PartOutcome};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::LogKind;
 use crate::model::method_set::MethodSet;
@@ -103,19 +103,21 @@ impl SentChange {
         for (id, part) in std::mem::take(&mut self.waiting) {
             let outcome = match connections.get_mut(&id) {
                 Some(theirs) => theirs.outcome(part),
-                None => Outcome::Refused(RefusedRequest { why: "it was closed".to_owned(), holder: None }),
+                None => {
+                    PartOutcome::Refused(RefusedRequest { why: "it was closed".to_owned(), holder: None })
+                }
             };
             match outcome {
-                Outcome::Waiting => self.waiting.push((id, part)),
-                Outcome::Done(report) => {
+                PartOutcome::Waiting => self.waiting.push((id, part)),
+                PartOutcome::Done(report) => {
                     self.done.push((id, part));
                     self.reports.push((id, *report));
                 }
-                Outcome::Off(reverted, remaining) => {
+                PartOutcome::Off(reverted, remaining) => {
                     self.done.push((id, part));
                     self.off = (self.off.0 + reverted, self.off.1 + remaining);
                 }
-                Outcome::Refused(refused) => self.refused.push((id, refused)),
+                PartOutcome::Refused(refused) => self.refused.push((id, refused)),
             }
         }
     }

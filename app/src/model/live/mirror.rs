@@ -73,9 +73,7 @@ impl Live {
             ((mine.wanted, mine.state) != (wanted, state), (mine.calls, mine.rate) != (from.calls, rate));
         (mine.wanted, mine.state, mine.version) = (wanted, state, from.version.filter(|_| answers));
         mine.options = from.options;
-        if mine.note != from.note {
-            mine.note.clone_from(&from.note);
-        }
+        mine.note = from.note;
         if mine.times_note != from.times_note {
             mine.times_note.clone_from(&from.times_note);
         }

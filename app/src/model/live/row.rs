@@ -2,6 +2,7 @@
 
 use crate::model::ids::MethodIx;
 use crate::model::series::Series;
+use redial_protocol::diagnostics::{RowNote, TimesNote};
 use redial_protocol::ids::{CopyKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::message::Instance;
@@ -31,9 +32,9 @@ pub struct LiveRow {
     /// The number of its live body.
     pub version: Option<u32>,
     /// Why it was refused or failed, or which calls the number excludes.
-    pub note: Option<Box<str>>,
+    pub note: Option<RowNote>,
     /// Why it is only counted though times are wanted, or which times are missing.
-    pub times_note: Option<Box<str>>,
+    pub times_note: Option<Box<TimesNote>>,
     /// Calls since it was first dialled.
     pub calls: u64,
     /// Calls per second in the last interval; absent before there was one.

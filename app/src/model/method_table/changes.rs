@@ -5,6 +5,7 @@ use crate::model::ids::Ticket;
 use crate::model::method_set::MethodSet;
 use crate::model::orders::ChangeScope;
 use crate::model::update::Now;
+use crate::text::diagnostics::{Reader, reasons};
 use redial_protocol::level::Level;
 
 /// Why a group cannot be turned of which no method has a body.
@@ -35,7 +36,7 @@ impl MethodTable {
         if none == methods.len() {
             let first = methods.iter().next().and_then(|method| self.catalogue.without_body(method));
             return Err(match (none, first) {
-                (1, Some(reason)) => reason.sentence().to_owned(),
+                (1, Some(reason)) => reasons::sentence(reason, Reader::Window).to_owned(),
                 _ => NO_BODIES.to_owned(),
             });
         }

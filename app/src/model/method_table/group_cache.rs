@@ -56,19 +56,21 @@ impl TotalsCache {
     }
 }
 
+/// Editions of the catalogue and of the methods shown.
+type CopyEditions = (u64, u64);
+
 /// The copies behind merged groups. They depend on the modules loaded and the methods shown, not on numbers.
 #[derive(Debug, Default)]
 pub struct CopyCache {
-    known: RefCell<((u64, u64), HashMap<Node, Rc<MethodSet>>)>,
+    known: RefCell<(CopyEditions, HashMap<Node, Rc<MethodSet>>)>,
 }
 
 impl CopyCache {
-    /// Returns the copies behind a group. Calls `compute` if they are unknown or `editions` (of the catalogue and of the
-    /// methods shown) changed.
+    /// Returns the copies behind a group. Calls `compute` if they are unknown or `editions` changed.
     pub fn get(
         &self,
         node: Node,
-        editions: (u64, u64),
+        editions: CopyEditions,
         compute: impl FnOnce() -> MethodSet,
     ) -> Rc<MethodSet> {
         let (known_editions, known) = &mut *self.known.borrow_mut();

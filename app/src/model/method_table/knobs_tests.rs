@@ -4,10 +4,11 @@ use super::*;
 use crate::model::catalogue::tests::{method, small_without};
 use crate::model::connection::Connection;
 use crate::model::connection::tests::{connected_to, now, row};
-use crate::model::method_table::{NO_BODIES, Targets};
 use crate::model::log::Log;
+use crate::model::method_table::{NO_BODIES, Targets};
 use crate::model::orders::ChangeScope;
 use crate::model::update::ConnectionUpdate;
+use crate::text::diagnostics::{Reader, reasons};
 use redial_protocol::message::{Event, StatusRow};
 
 /// Tokens of `Shop.Cart.Add(int)` and `Shop.Cart.Clear()`.
@@ -34,7 +35,11 @@ fn case(bodyless: &[(u32, Reason)]) -> Case {
 
 impl Case {
     fn take_rows(&mut self, rows: Vec<StatusRow>) {
-        self.connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut self.log, now(1));
+        self.connection.apply(
+            vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })],
+            &mut self.log,
+            now(1),
+        );
         self.connection.settle(now(1));
     }
 
@@ -72,7 +77,7 @@ fn bodyless_methods_do_not_make_a_group_mixed() {
 #[test]
 fn requests_nothing_for_bodyless_methods() {
     let mut case = case(&[(CLEAR, Reason::PInvoke)]);
-    let reason = Reason::PInvoke.sentence();
+    let reason = reasons::sentence(Reason::PInvoke, Reader::Window);
     assert_eq!(case.connection.table.dial(case.clear).bodyless, Some(Reason::PInvoke));
     let (one, both) = (case.copies(&[case.clear]), case.copies(&[case.add, case.clear]));
     assert_eq!(case.turn(&one, Level::Count), Err(reason.to_owned()));
@@ -116,7 +121,10 @@ fn refused_bodyless_method_can_be_turned_off() {
     assert_eq!(case.turn(&one, Level::Off), Ok(vec!["Shop!0x06000001".to_owned()]));
     case.take_rows(vec![StatusRow { wanted: Level::Off, state: CopyState::Off, ..refused }]);
     let dial = case.connection.table.dial(case.clear);
-    assert_eq!((dial.bodyless, case.connection.table.is_unavailable(case.clear)), (Some(Reason::NoBody), true));
+    assert_eq!(
+        (dial.bodyless, case.connection.table.is_unavailable(case.clear)),
+        (Some(Reason::NoBody), true)
+    );
 }
 
 /// Refused, failed and lost methods whose level is off do not make a group mixed either.
@@ -128,6 +136,9 @@ fn unavailable_methods_do_not_make_a_group_mixed() {
         let rows = vec![row(&case.connection, 0, case.add, CopyState::Live), off];
         case.take_rows(rows);
         assert_eq!(case.connection.table.group(case.cart).wanted, Some(Level::Count), "{state}");
-        assert!(case.connection.table.is_unavailable(case.clear) && !case.connection.table.is_unavailable(case.add));
+        assert!(
+            case.connection.table.is_unavailable(case.clear)
+                && !case.connection.table.is_unavailable(case.add)
+        );
     }
 }

@@ -3,6 +3,7 @@
 use super::budget::CostBudgetJson;
 use super::fields::{ControlJson, OptionsJson, hex};
 use crate::link::discover::user_name;
+use crate::text::diagnostics::agent_notes;
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, ResourceUsage};
@@ -26,11 +27,11 @@ pub struct AgentJson<'a> {
     missed_deadlines: u64,
     guard_trips: u64,
     audit: Vec<AuditJson<'a>>,
-    remains: &'a [String],
+    remains: Vec<String>,
     /// The cost of a call at each level.
     costs: Vec<CostJson>,
     /// The overhead budget and the current cost.
-    cost_budget: CostBudgetJson<'a>,
+    cost_budget: CostBudgetJson,
     /// The extra cost of a timed call if its caller is counted; null where callers cannot be counted.
     callers_ns: Option<f64>,
 }
@@ -112,7 +113,7 @@ impl<'a> AgentJson<'a> {
     /// Makes the object for process `pid`.
     pub fn new(pid: u32, status: &'a AgentStatus, orders: &'a [StandingOrder], undoable: u32) -> Self {
         let budget = |budget: &'a ResourceUsage| ResourceJson {
-            name: &budget.name,
+            name: agent_notes::resource(budget.resource),
             used: budget.used,
             limit: budget.limit,
         };
@@ -130,7 +131,7 @@ impl<'a> AgentJson<'a> {
             missed_deadlines: status.missed_deadlines,
             guard_trips: status.guard_trips,
             audit: status.audit.iter().map(AuditJson::from).collect(),
-            remains: &status.remains,
+            remains: agent_notes::remainders(&status.remains),
             costs: status.costs.iter().map(cost).collect(),
             cost_budget: CostBudgetJson::from(&status.cost_budget),
             callers_ns: status.callers_picoseconds.map(|picoseconds| picoseconds as f64 / 1e3),

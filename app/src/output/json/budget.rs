@@ -1,12 +1,13 @@
 //! The overhead budget as JSON.
 
+use crate::text::diagnostics::agent_notes;
 use redial_protocol::cost::{BudgetStep, CostBudget, Share};
 use redial_protocol::level::Level;
 use serde::Serialize;
 
 /// The budget and the current cost, in percent of one processor.
 #[derive(Debug, Serialize)]
-pub struct CostBudgetJson<'a> {
+pub struct CostBudgetJson {
     /// Null without a budget.
     budget_percent: Option<f64>,
     /// Null if no controller is connected or no dial is on.
@@ -17,7 +18,7 @@ pub struct CostBudgetJson<'a> {
     left_alone: u64,
     left_alone_cost_percent: f64,
     /// Why the budget cannot be kept.
-    problem: Option<&'a str>,
+    problem: Option<String>,
     /// The last step of the budget.
     last: Option<SteppedJson>,
 }
@@ -34,8 +35,8 @@ struct SteppedJson {
     costliest_cost_percent: f64,
 }
 
-impl<'a> From<&'a CostBudget> for CostBudgetJson<'a> {
-    fn from(budget: &'a CostBudget) -> Self {
+impl From<&CostBudget> for CostBudgetJson {
+    fn from(budget: &CostBudget) -> Self {
         let last = |last: &BudgetStep| SteppedJson {
             change: last.change,
             methods: last.copies,
@@ -50,7 +51,7 @@ impl<'a> From<&'a CostBudget> for CostBudgetJson<'a> {
             stepped_down: budget.stepped,
             left_alone: budget.spared,
             left_alone_cost_percent: budget.spared_cost.percent(),
-            problem: budget.problem.as_deref(),
+            problem: budget.problem.as_ref().map(agent_notes::budget_problem),
             last: budget.last.as_ref().map(last),
         }
     }
@@ -58,15 +59,15 @@ impl<'a> From<&'a CostBudget> for CostBudgetJson<'a> {
 
 /// `budget`.
 #[derive(Debug, Serialize)]
-pub struct BudgetJson<'a> {
+pub struct BudgetJson {
     pid: u32,
     #[serde(flatten)]
-    budget: CostBudgetJson<'a>,
+    budget: CostBudgetJson,
 }
 
-impl<'a> BudgetJson<'a> {
+impl BudgetJson {
     /// Makes the object for process `pid`.
-    pub fn new(pid: u32, budget: &'a CostBudget) -> Self {
+    pub fn new(pid: u32, budget: &CostBudget) -> Self {
         BudgetJson { pid, budget: budget.into() }
     }
 }

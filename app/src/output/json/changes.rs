@@ -2,6 +2,7 @@
 
 use super::agent::AuditJson;
 use crate::model::cost::CostEstimate;
+use crate::text::diagnostics::{Reader, reasons};
 use redial_protocol::message::AuditEntry;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
@@ -37,7 +38,10 @@ struct SharedJson<'a> {
 
 impl<'a> From<&'a RefusedMethod> for RefusedJson<'a> {
     fn from(one: &'a RefusedMethod) -> Self {
-        RefusedJson { method: &one.method, reason: crate::text::words::reason(one.reason, one.hresult) }
+        RefusedJson {
+            method: &one.method,
+            reason: reasons::with_hresult(one.reason, one.hresult, Reader::CommandLine),
+        }
     }
 }
 
@@ -54,8 +58,8 @@ impl<'a> From<&'a SharedModule> for SharedJson<'a> {
 }
 
 impl<'a> DialledJson<'a> {
-    /// Makes the object for process `pid`.
-    pub fn new(pid: u32, report: &'a DialReport) -> Self {
+    /// Makes the object for process `pid`; `warnings` are those of the report and of the command, in words.
+    pub fn new(pid: u32, report: &'a DialReport, warnings: &'a [String]) -> Self {
         DialledJson {
             pid,
             matched: report.matched,
@@ -63,7 +67,7 @@ impl<'a> DialledJson<'a> {
             bodyless: report.bodyless,
             refused: report.refused.iter().map(RefusedJson::from).collect(),
             shared: report.shared.iter().map(SharedJson::from).collect(),
-            warnings: &report.warnings,
+            warnings,
         }
     }
 }
@@ -94,9 +98,9 @@ pub struct UndoneJson<'a> {
 }
 
 impl<'a> UndoneJson<'a> {
-    /// Makes the object for process `pid`.
-    pub fn new(pid: u32, what: &'a AuditEntry, report: &'a DialReport) -> Self {
-        UndoneJson { dialled: DialledJson::new(pid, report), undone: AuditJson::from(what) }
+    /// Makes the object for process `pid`; `warnings` are those of the report, in words.
+    pub fn new(pid: u32, what: &'a AuditEntry, report: &'a DialReport, warnings: &'a [String]) -> Self {
+        UndoneJson { dialled: DialledJson::new(pid, report, warnings), undone: AuditJson::from(what) }
     }
 }
 
@@ -153,16 +157,18 @@ struct ReasonJson {
 
 impl From<&(Reason, u64)> for ReasonJson {
     fn from((reason, copies): &(Reason, u64)) -> Self {
-        ReasonJson { reason: reason.sentence(), copies: *copies }
+        ReasonJson { reason: reasons::sentence(*reason, Reader::CommandLine), copies: *copies }
     }
 }
 
 impl<'a> PlanJson<'a> {
-    /// Makes the object for process `pid`. `orders` are the planned orders as text, with their line numbers.
+    /// Makes the object for process `pid`. `orders` are the planned orders as text, with their line numbers;
+    /// `warnings` are those of the plan, in words.
     pub fn new(
         pid: u32,
         orders: &'a [(Option<usize>, String)],
         plan: &'a PlanReport,
+        warnings: &'a [String],
         estimate: Option<CostEstimate>,
     ) -> Self {
         let planned = orders.iter().zip(&plan.per_order);
@@ -173,7 +179,7 @@ impl<'a> PlanJson<'a> {
             bodyless: plan.bodyless,
             refused: plan.refused.iter().map(RefusedJson::from).collect(),
             shared: plan.shared.iter().map(SharedJson::from).collect(),
-            warnings: &plan.warnings,
+            warnings,
             orders: planned
                 .map(|((line, order), matched)| PlannedJson { line: *line, order, matched: *matched })
                 .collect(),

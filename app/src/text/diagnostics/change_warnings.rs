@@ -1,7 +1,7 @@
 //! Wording of warnings about a change or a plan.
 
 use super::Reader;
-use crate::text::words::{count, grouped, them};
+use crate::text::words::{count, them};
 use redial_protocol::diagnostics::ChangeWarning;
 
 /// Words a warning.
@@ -10,7 +10,9 @@ pub fn sentence(warning: &ChangeWarning, reader: Reader) -> String {
         ChangeWarning::NothingMatches { pattern, copy, left_out } => {
             let left_out = if *left_out { "; it was not set" } else { "" };
             match copy {
-                Some(copy) => format!("nothing in a module with the id {copy:#x} matches {pattern}{left_out}"),
+                Some(copy) => {
+                    format!("nothing in a module with the id {copy:#x} matches {pattern}{left_out}")
+                }
                 None => format!("nothing matches {pattern} yet{left_out}"),
             }
         }
@@ -35,14 +37,14 @@ pub fn sentence(warning: &ChangeWarning, reader: Reader) -> String {
             )
         }
         ChangeWarning::OnlyCounted { copies } => {
-            let list = reader
-                .choose("`redial status` lists them, with reasons", "their details in the window say why");
+            let list =
+                reader.choose("`redial status` lists them, with reasons", "the details of each say why");
             format!("{} only counted, not timed ({list})", count(*copies, "copy is", "copies are"))
         }
         ChangeWarning::OnlyStarts { copies } => {
             let list = reader.choose(
                 "`redial dial --completions` does; `redial status` names them",
-                "the details of each copy name them",
+                "“Time completions” in their details does",
             );
             format!(
                 "{} async, and timed up to the first await: to see completions, dial the methods that do the work, \
@@ -52,10 +54,12 @@ pub fn sentence(warning: &ChangeWarning, reader: Reader) -> String {
         }
         ChangeWarning::BudgetSpares { methods } => format!(
             "the budget had stepped {} down; it leaves {} alone from now on, until you set a new budget",
-            if *methods == 1 { "1 method".to_owned() } else { format!("{} methods", grouped(*methods)) },
+            count(*methods, "method", "methods"),
             them(*methods)
         ),
-        ChangeWarning::PausesProgram => "this runtime pauses the program while it accepts a request".to_owned(),
+        ChangeWarning::PausesProgram => {
+            "this runtime pauses the program while it accepts a request".to_owned()
+        }
     }
 }
 
@@ -90,8 +94,15 @@ mod tests {
     fn words_numbers_of_copies() {
         let words = |warning: ChangeWarning| sentence(&warning, Reader::CommandLine);
         assert!(words(ChangeWarning::OnlyStarts { copies: 1 }).starts_with("1 copy is async"));
-        assert!(words(ChangeWarning::OnlyCounted { copies: 4866 }).starts_with("4,866 copies are only counted"));
-        assert!(words(ChangeWarning::CallsInlined { copies: 1 }).contains("calls of 1 copy may be missing: its code"));
-        assert!(words(ChangeWarning::BudgetSpares { methods: 1 }).contains("1 method down; it leaves it alone"));
+        assert!(
+            words(ChangeWarning::OnlyCounted { copies: 4866 }).starts_with("4,866 copies are only counted")
+        );
+        assert!(
+            words(ChangeWarning::CallsInlined { copies: 1 })
+                .contains("calls of 1 copy may be missing: its code")
+        );
+        assert!(
+            words(ChangeWarning::BudgetSpares { methods: 1 }).contains("1 method down; it leaves it alone")
+        );
     }
 }

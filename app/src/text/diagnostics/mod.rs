@@ -40,7 +40,9 @@ mod tests {
             Reason::ALL.into_iter().map(|reason| reasons::sentence(reason, reader).to_owned()).collect();
         all.extend(samples::ROW_NOTES.iter().map(|note| row_notes::note(*note, reader).into_owned()));
         all.extend(samples::times_notes().iter().map(|note| row_notes::times_note(note, reader)));
-        all.extend(samples::change_warnings().iter().map(|warning| change_warnings::sentence(warning, reader)));
+        all.extend(
+            samples::change_warnings().iter().map(|warning| change_warnings::sentence(warning, reader)),
+        );
         all.extend(samples::pattern_problems().iter().map(refusals::pattern_problem));
         all.extend(samples::LIMITS.iter().map(refusals::limit));
         all.extend(samples::UNAVAILABLE.iter().map(refusals::unavailable));
@@ -68,7 +70,9 @@ mod tests {
             assert!(names.iter().all(|name| !sentence.contains(name)), "{sentence}");
         }
         let all = sentences(Reader::CommandLine).join("\n");
-        for name in ["--all-domains", "--callers", "`redial status`", "`redial status --agent`", "--completions"] {
+        for name in
+            ["--all-domains", "--callers", "`redial status`", "`redial status --agent`", "--completions"]
+        {
             assert!(all.contains(name), "{name}");
         }
     }

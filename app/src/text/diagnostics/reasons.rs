@@ -45,8 +45,8 @@ pub fn sentence(reason: Reason, reader: Reader) -> &'static str {
         Reason::Shared => reader.choose(
             "other AppDomains share this copy of its module, and their calls would be dialled too; accept all of \
              them (--all-domains) to dial it",
-            "other AppDomains share this copy of its module, and their calls would be dialled too; change it in all \
-             AppDomains to dial it",
+            "other AppDomains share this copy of its module, and their calls would be dialled too; choose \
+             “Change in all AppDomains” to dial it",
         ),
     }
 }

@@ -18,9 +18,9 @@ pub fn pattern_problem(problem: &PatternProblem) -> String {
 pub fn limit(limit: &Limit) -> String {
     match limit {
         Limit::Orders { orders, limit } => format!("the command has {orders} orders; the limit is {limit}"),
-        Limit::StandingOrders { limit } => format!(
-            "{limit} orders already stand; turn some dials off first, or all to clear the orders"
-        ),
+        Limit::StandingOrders { limit } => {
+            format!("{limit} orders already stand; turn some dials off first, or all to clear the orders")
+        }
         Limit::PatternLength { limit } => format!("a pattern is longer than {limit} bytes"),
         Limit::DomainLength { limit } => format!("a domain name is longer than {limit} bytes"),
         Limit::Budget => BudgetParseError.to_string(),
@@ -47,7 +47,8 @@ pub fn unavailable(reason: &Unavailable) -> String {
             "the agent switched itself off after three internal errors; every dial is off".to_owned()
         }
         Unavailable::Interrupted => {
-            "an internal error of the agent interrupted this command; check the status for its effect".to_owned()
+            "an internal error of the agent interrupted this command; check the status for its effect"
+                .to_owned()
         }
         Unavailable::NoThread => "the system refused to start the subscription's thread".to_owned(),
         Unavailable::RuntimeSilent { seconds } => format!(
@@ -86,7 +87,9 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
         }
         Unsupported::Level { wanted, highest, lowered } => {
             let why = if *lowered { ": its program was started with a lower REDIAL_MAX_LEVEL" } else { "" };
-            return format!("level {wanted} is not offered by this agent, which allows at most {highest}{why}");
+            return format!(
+                "level {wanted} is not offered by this agent, which allows at most {highest}{why}"
+            );
         }
         Unsupported::OptionsNeedTime(options) => {
             return DialProblem::NeedsTime { text: options.to_string() }.to_string();

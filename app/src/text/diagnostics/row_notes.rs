@@ -1,7 +1,9 @@
 //! Wording of the notes of a row.
 
 use super::{Reader, reasons};
-use redial_protocol::diagnostics::{MissingTimes, RowNote, SteppedDown, TimesNote, UnseenCompletions, UntimedReason};
+use redial_protocol::diagnostics::{
+    MissingTimes, RowNote, SteppedDown, TimesNote, UnseenCompletions, UntimedReason,
+};
 use redial_protocol::reason::Reason;
 use std::borrow::Cow;
 
@@ -56,7 +58,9 @@ const SPARED: &str =
 
 fn stepped_down(step: SteppedDown) -> String {
     let SteppedDown { to, cost, limit } = step;
-    format!("stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}")
+    format!(
+        "stepped down to {to} by the budget: it cost {cost} of a processor, and all dials may cost {limit}"
+    )
 }
 
 fn missing_times(missing: &MissingTimes, reader: Reader) -> String {
