@@ -17,8 +17,8 @@ use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
-    MAX_NOTES, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_NOTES,
+    MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
 };
 use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};

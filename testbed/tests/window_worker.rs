@@ -109,7 +109,10 @@ impl Window {
     fn turn(&mut self, method: MethodIx, level: Level, take: bool) -> Result<()> {
         let now = self.now();
         let Model { connections, current, log, .. } = &mut self.model;
-        let connection = current.and_then(SubjectId::process).and_then(|id| connections.get_mut(&id)).context("no connection")?;
+        let connection = current
+            .and_then(SubjectId::process)
+            .and_then(|id| connections.get_mut(&id))
+            .context("no connection")?;
         let turn = connection
             .turn(&connection.table.targets_for(&MethodSet::one(method)), level, take, log, now)
             .map_err(anyhow::Error::msg)?;
@@ -181,7 +184,10 @@ fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
 
     let now = window.now();
     let Model { connections, current, log, .. } = &mut window.model;
-    let connection = current.and_then(SubjectId::process).and_then(|id| connections.get_mut(&id)).context("no connection")?;
+    let connection = current
+        .and_then(SubjectId::process)
+        .and_then(|id| connections.get_mut(&id))
+        .context("no connection")?;
     let (id, ticket) = (connection.id, connection.all_off(log, now));
     window.worker.send(WorkerCommand::AllOff(id, ticket));
     window.until_dial(add, Level::Off, CopyState::Off)?;

@@ -134,7 +134,7 @@ fn a_refused_change_is_taken_back_or_reports_the_rest() {
         case.answer(Reply::Refused(Refusal::OverLimit(Limit::StandingOrders { limit: 4096 }))).is_empty()
     );
     let (_, why) = refused(&case.answer(undone()));
-    assert!(why.contains("too many") && !why.contains("stay"), "{why}");
+    assert!(why.contains("orders already stand") && !why.contains("stay"), "{why}");
     case.change(2, 3);
     case.answer(done(21));
     case.answer(done(22));

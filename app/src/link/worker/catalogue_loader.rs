@@ -1,6 +1,7 @@
 //! The thread that loads a process's catalogue in a session of its own and keeps looking for loaded and
 //! unloaded modules.
 
+use super::error_text;
 use super::update_sender::{ReceiverGone, UpdateSender};
 use crate::link::connect;
 use crate::link::error::LinkError;
@@ -151,7 +152,7 @@ impl LoadingThread {
             Err(LoadEnd::Link(LinkError::Closed { .. })) => {}
             Err(LoadEnd::Link(_)) if self.stop.load(Ordering::Acquire) => {}
             Err(LoadEnd::Link(error)) => {
-                let text = format!("the method list is incomplete: {error}");
+                let text = format!("the method list is incomplete: {}", error_text::sentence(&error));
                 drop(self.sender.report(self.connection, vec![ConnectionUpdate::Notice(text)]));
             }
         }
