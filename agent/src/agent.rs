@@ -344,8 +344,8 @@ impl Agent {
     }
 
     /// `Shutdown`: sends sessions the last numbers, within a bounded wait, then silences the agent for good. Once
-    /// this returns, no agent thread calls the CLR: the ReJIT thread has ended or is ending, and nothing reads
-    /// metadata.
+    /// this returns, no agent thread calls the CLR: the ReJIT thread has ended or is ending (unless it is stuck inside
+    /// the runtime), and nothing reads metadata.
     pub fn shutdown(&self) {
         self.context.ledger.stop();
         self.server.wait_for_watchers(self.context.settings.report);
@@ -355,7 +355,8 @@ impl Agent {
         while self.context.worker.is_busy() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.context.modules.close();
+        // A request that is stuck in the runtime keeps its modules' readers: another wait would be in vain.
+        self.context.modules.close(!self.context.worker.is_busy());
         self.context.stop();
     }
 }

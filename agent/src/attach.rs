@@ -1,7 +1,8 @@
 //! Starts the agent in a process that is already running.
 //!
-//! The runtime's diagnostics server provides the thread. `InitializeForAttach` does everything that can fail, so
-//! that a failure leaves nothing behind. Callbacks begin when it returns. Then `ProfilerAttachComplete` records the
+//! The runtime's diagnostics server provides the thread. `InitializeForAttach` does everything that can fail. A
+//! failure before `install` leaves nothing behind; a later one leaves the event mask and the pinned library, and the
+//! agent only stays out of the way. Callbacks begin when it returns. Then `ProfilerAttachComplete` records the
 //! modules loaded earlier, and only after that does the agent answer clients.
 #![forbid(unsafe_code)]
 

@@ -32,7 +32,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 ///    `RequestReJIT` and takes it;
 /// 4. a module's signatures ([`crate::instrument::tokens::ModuleTokens::local_sigs`]).
 ///
-/// All other locks are held for a moment, with no other lock taken under them, and none of them under the ledger's.
+/// All other locks are held for a moment, with no other lock taken under them, and none of them under the ledger's,
+/// except in these chains:
+///
+/// - the ledger, then the state of a [`crate::probes::completions::Account`] (`LedgerState::close_account`);
+/// - `Inlining::vetoed` (read), then the active compilations, and after those `Inlining::held`
+///   (`Inlining::may_inline`);
+/// - the active compilations, then the inbox's jobs (`stop` in `ActiveCompilations::settle`, which also asks the
+///   ledger);
+/// - the lock of `condition_setter::set`, then the clock's rate.
 pub struct Context {
     /// The profiling API.
     pub info: ProfilerInfo,

@@ -36,6 +36,11 @@ pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
 }
 
 impl Exceptions {
+    /// Whether [`Exceptions::follow`] has anything to do. Takes no lock.
+    pub fn must_follow(&self) -> bool {
+        conditions::any() != self.0.load(Ordering::Relaxed)
+    }
+
     /// Turns exception events on or off, as now needed. Runs on the ReJIT thread, and not once the process is
     /// ending.
     pub fn follow(&self, info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {

@@ -81,7 +81,7 @@ fn every_command_reaches_a_fleet_by_name() -> Result<()> {
         "{methods}"
     );
     let attached = program.redial("attach", &[])?.ok()?;
-    ensure!(attached.stdout.matches(" already\n").count() == FLEET, "{}", attached.output());
+    ensure!(attached.stdout.matches("the agent is already loaded").count() == FLEET, "{}", attached.output());
 
     let watched = program.redial("watch", &["--count", "2", "--interval", "50", "--json"])?.ok()?;
     let mut lines =

@@ -282,11 +282,14 @@ impl Modules {
         }
     }
 
-    /// Ends all reading of metadata for good, waiting within a bound for present readers.
-    pub fn close(&self) {
+    /// Ends all reading of metadata for good. `wait`: waits within a bound for present readers.
+    pub fn close(&self, wait: bool) {
         self.code.closed.store(true, Ordering::Release);
         let all = self.all();
         all.iter().for_each(|module| module.life.end());
+        if !wait {
+            return;
+        }
         let deadline = Instant::now() + UNLOAD_WAIT;
         all.iter().for_each(|module| module.life.wait_for_readers(deadline));
         wait_for_readers(&self.code.readers, deadline);
@@ -438,5 +441,25 @@ impl Modules {
             })
             .collect();
         (domains, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_waits_for_readers_only_if_asked() {
+        let modules = Modules::default();
+        let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Sample"));
+        assert!(modules.publish(&module));
+        let reader = module.loaded().expect("it is loaded");
+        let began = Instant::now();
+        modules.close(false);
+        assert!(began.elapsed() < UNLOAD_WAIT && module.is_gone());
+        modules.close(true);
+        assert!(began.elapsed() >= UNLOAD_WAIT, "the reader was there");
+        drop(reader);
+        assert!(module.loaded().is_none());
     }
 }

@@ -1,8 +1,9 @@
 //! Proof that a module is loaded, for as long as the proof lives.
 //!
-//! Calls into the CLR that take a ModuleID take a [`LoadedModule`] instead, so a ModuleID that may be stale never
-//! gets there. Such a proof comes from three places: a [`ModuleLife`], which the unloading thread waits for; the
-//! enumeration after an attach ([`super::module_enumeration`]); and a callback of the CLR about the module.
+//! Calls into the CLR that take a ModuleID take a [`LoadedModule`] instead, so that no stale ModuleID gets there,
+//! within the 100 ms bound of an unload. Such a proof comes from three places: a [`ModuleLife`], which the unloading
+//! thread waits for; the enumeration after an attach ([`super::module_enumeration`]); and a callback of the CLR about
+//! the module.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{MutexGuard, RwLock, RwLockReadGuard, TryLockError};

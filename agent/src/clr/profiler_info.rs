@@ -311,8 +311,8 @@ impl ProfilerInfo {
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, ClrError> {
         let (mut header, mut size) = (std::ptr::null_mut::<u8>(), 0u32);
-        // SAFETY: out pointers are live locals. The bytes belong to the loaded image and stay as long as the
-        // module, which the caller keeps from unloading.
+        // SAFETY: `module` is loaded; out pointers are live locals. The header and the size describe the method's
+        // body in the loaded image, which stays as long as the module; `module` outlives the slice.
         let bytes = unsafe {
             check(
                 "GetILFunctionBody",
@@ -390,7 +390,7 @@ impl ProfilerInfo {
         long_work();
         let (modules, tokens) = arrays(methods);
         let count = methods.len() as u32;
-        // SAFETY: both arrays hold at least `count` elements and outlive the call.
+        // SAFETY: all modules are loaded; both arrays hold `count` elements and outlive the call.
         check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })
     }
 
@@ -419,7 +419,7 @@ impl ProfilerInfo {
         let (modules, tokens) = arrays(methods);
         let count = methods.len() as u32;
         let flags = (COR_PRF_REJIT_BLOCK_INLINING | COR_PRF_REJIT_INLINING_CALLBACKS) as u32;
-        // SAFETY: both arrays hold at least `count` elements and outlive the call.
+        // SAFETY: all modules are loaded; both arrays hold `count` elements and outlive the call.
         check(CALL, unsafe {
             newer.RequestReJITWithInliners(flags, count, modules.as_ptr(), tokens.as_ptr())
         })
@@ -431,18 +431,20 @@ impl ProfilerInfo {
         let (modules, tokens) = arrays(methods);
         let count = methods.len();
         let mut status = vec![HRESULT(0); count];
-        // SAFETY: the three arrays hold `count` elements and outlive the call.
+        // SAFETY: all modules are loaded; the three arrays hold `count` elements and outlive the call.
         let hresult = unsafe {
             self.rejit.RequestRevert(count as u32, modules.as_ptr(), tokens.as_ptr(), status.as_mut_ptr())
         };
         (check("RequestRevert", hresult), status)
     }
 
-    /// Whether a version of a function has native code (`GetCodeInfo3`).
-    /// `_module` is the module of the function.
+    /// Whether a version of a function has native code (`GetCodeInfo3`). `_module` is the module of the function.
     pub fn has_code(&self, _module: &LoadedModule, function_id: usize, rejit_id: usize) -> bool {
         let mut parts = 0u32;
-        // SAFETY: the module of the function is loaded; the call asks for zero infos; the count is a live local.
+        // SAFETY: the FunctionID is valid. In `JITCompilationStarted` the running callback proves it. For an open
+        // compilation, a callback reported it, and its module is loaded and not collectible; this relies on the
+        // compiling thread keeping the types of a generic instance loaded until it finishes. The call asks for zero
+        // infos; the count is a live local.
         let hresult =
             unsafe { self.rejit.GetCodeInfo3(function_id, rejit_id, 0, &mut parts, std::ptr::null_mut()) };
         hresult.is_ok() && parts > 0

@@ -28,7 +28,9 @@ impl Instrumentation {
 
     /// Forgets a module when it unloads.
     pub fn forget(&self, key: ModuleKey) {
-        drop(lock(&self.modules).remove(&key));
+        let tokens = lock(&self.modules).remove(&key);
+        // Free them without the lock.
+        drop(tokens);
     }
 
     /// Returns the tokens of a module, unless it has unloaded.

@@ -76,7 +76,7 @@ impl Ledger {
     /// Makes all waiting threads check their other conditions.
     pub fn wake(&self) {
         // Under the lock, so that no thread is between its check and its wait.
-        let _book = self.lock();
+        let _locked = self.lock();
         self.changed.notify_all();
     }
 

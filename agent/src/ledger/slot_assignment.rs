@@ -7,13 +7,17 @@ use super::slots::CountedRow;
 use super::state::LedgerState;
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::RowId;
+use redial_protocol::state::CopyState;
 
 impl LedgerState {
-    /// Gives a row its counters. False if the budget is used up.
+    /// Gives a row its counters. False if the budget is used up, or if the row is lost: nothing would free the slot.
     pub fn assign_slot(&mut self, id: RowId) -> bool {
         let Some(row) = self.row(id) else { return false };
         if row.slot.is_some() {
             return true;
+        }
+        if row.state == CopyState::Lost {
+            return false;
         }
         let Some((slot, start)) = self.slots.take() else { return false };
         if let Some(row) = self.row_mut(id) {

@@ -186,6 +186,16 @@ pub mod tests {
     }
 
     #[test]
+    fn lost_rows_get_no_slot() {
+        let ledger = ledger(190);
+        let (key, row, _) = timed(&ledger, 1);
+        ledger.unload(key);
+        let mut locked = ledger.lock();
+        assert!(!locked.assign_slot(row));
+        assert_eq!(locked.row(row).map(|row| row.slot), Some(None));
+    }
+
+    #[test]
     fn row_with_slot_assigned_during_unload_has_no_calls() {
         let ledger = ledger(150);
         let (key, row, slot) = timed(&ledger, 1);

@@ -1,6 +1,7 @@
 //! Native helpers that a counting body calls. Calling convention C, two native integers (the slot's byte offset
-//! in a block, an address on the caller's stack), no result. They never block and take no lock; the first call
-//! on a thread claims a block. Some bodies call [`address`] on every call, which does not look at the stack.
+//! in a block, an address on the caller's stack), no result. They never block and take no lock, except
+//! that the first call on a thread claims a block and registers a thread-local destructor, which may take the
+//! loader's lock. Some bodies call [`address`] on every call, which does not look at the stack.
 //! Others call [`address_for_new_page`], only while the page of the stack does not lead to the thread's block; it
 //! enters the page.
 //!

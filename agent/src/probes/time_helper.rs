@@ -1,6 +1,7 @@
 //! Native helpers that a timed body calls. Calling convention C, two native integers: the slot's byte offset in
 //! a block, and the address of a variable in the body's stack frame, which identifies the call. They never
-//! block and take no lock; the first timed call on a thread creates its timer.
+//! block. The first timed call on a thread creates its timer and registers a thread-local destructor, which may take
+//! the loader's lock; later calls take no lock.
 //!
 //! They find the thread's timer through `thread_timer`.
 

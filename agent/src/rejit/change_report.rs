@@ -3,6 +3,7 @@
 
 use super::scan::ScanResult;
 use crate::inlining::Inlined;
+use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
 use crate::planner::Orders;
 use redial_protocol::diagnostics::ChangeWarning;
@@ -50,7 +51,7 @@ pub fn report(
             starts += u64::from(wanted > Level::Count && row.completes_elsewhere());
             continue;
         }
-        let (reason, hresult) = row.reason.unwrap_or((Reason::Hresult, 0));
+        let (reason, hresult) = refusal(row);
         *reasons.entry(reason).or_default() += 1;
         if report.refused.len() < MAX_REFUSALS {
             report.refused.push(RefusedMethod { method: row.identity.full_name(), reason, hresult });
@@ -73,6 +74,13 @@ pub fn report(
     report
 }
 
+/// Returns why a row does not run what was ordered.
+fn refusal(row: &Row) -> (Reason, u32) {
+    // The request of a copy whose module unloads meanwhile has no result.
+    let is_gone = row.identity.module.is_gone();
+    row.reason.unwrap_or((if is_gone { Reason::Unloaded } else { Reason::Hresult }, 0))
+}
+
 /// Returns a warning for each unmatched order, limited so that the peer accepts the list. `left_out`: the change
 /// does not set these orders.
 pub fn unmatched_warnings(orders: &[&Order], left_out: bool) -> Vec<ChangeWarning> {
@@ -88,6 +96,23 @@ pub fn unmatched_warnings(orders: &[&Order], left_out: bool) -> Vec<ChangeWarnin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::{Module, Modules};
+    use crate::ledger::row::CopyIdentity;
+    use redial_protocol::ids::{ModuleKey, RowId};
+    use std::sync::Arc;
+
+    #[test]
+    fn reports_unload_of_a_module_during_the_request() {
+        let modules = Modules::default();
+        let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Sample"));
+        assert!(modules.publish(&module));
+        let mut row = Row::new(RowId(0), CopyIdentity::sample(module, 0x0600_0001), None);
+        assert_eq!(refusal(&row), (Reason::Hresult, 0));
+        modules.unload(1);
+        assert_eq!(refusal(&row), (Reason::Unloaded, 0));
+        row.reason = Some((Reason::Metadata, 7));
+        assert_eq!(refusal(&row), (Reason::Metadata, 7));
+    }
 
     #[test]
     fn names_some_of_many_unmatched_patterns() {

@@ -60,10 +60,12 @@ struct CallerSearch<'a> {
 impl CallerSearch<'_> {
     fn at(&mut self, request: &RowRequest, holders: KnownInliners) -> InlinedCallers {
         let itself = request.method();
+        // Reads a file the first time, so ask before anything holds up an unload.
+        let may_be_precompiled = request.inlinable && request.module.may_be_precompiled();
         // The module's unload makes the request void.
         let Some(loaded) = request.module.loaded() else { return InlinedCallers::default() };
         let (precompiled, all) = self.context.info.precompiled_inliners(&loaded, request.token);
-        let unseen = self.unseen(request, &loaded, all);
+        let unseen = self.unseen(request, &loaded, all, may_be_precompiled);
         drop(loaded);
         let by_runtime = matches!(unseen, UnseenCallers::AskRuntime);
         // Collectible inliners cannot be recompiled, and are not reported either.
@@ -87,9 +89,16 @@ impl CallerSearch<'_> {
         InlinedCallers { inliners, recompiled_callers, by_runtime, missed }
     }
 
-    /// Classifies the unseen inliners. `all`: the module's precompiled code named all of its own.
-    fn unseen(&self, request: &RowRequest, loaded: &LoadedModule, all: bool) -> UnseenCallers {
-        let hidden = !all && request.module.may_be_precompiled();
+    /// Classifies the unseen inliners. `all`: the module's precompiled code named all of its own;
+    /// `may_be_precompiled`: it may have such code, and the method may be inlined there.
+    fn unseen(
+        &self,
+        request: &RowRequest,
+        loaded: &LoadedModule,
+        all: bool,
+        may_be_precompiled: bool,
+    ) -> UnseenCallers {
+        let hidden = !all && may_be_precompiled;
         if !request.inlinable || !(request.module.before_attach || hidden) {
             return UnseenCallers::None;
         }
@@ -100,7 +109,7 @@ impl CallerSearch<'_> {
         }
         match info.knows_inliners() {
             true if !runtime.does(RuntimeIssue::InlinersNotLoaded) => UnseenCallers::AskRuntime,
-            _ if hidden || request.module.may_be_precompiled() => UnseenCallers::Unknown,
+            _ if hidden || may_be_precompiled => UnseenCallers::Unknown,
             // The JIT cannot have compiled a method that is not loaded.
             _ if !info.is_loaded(loaded, request.token) => UnseenCallers::None,
             // ReJIT of collectible code hangs its caller on these runtimes.

@@ -1,5 +1,6 @@
-//! Changes dials: the one thread that calls `RequestReJIT` and `RequestRevert`. That thread is native, never runs
-//! managed code, and holds no lock across those calls (`ReJITError` arrives during them).
+//! Changes dials: the one thread that calls `RequestReJIT` and `RequestRevert`. That thread is native and never runs
+//! managed code. Across those calls it holds no lock except module readers, which no callback during them waits for
+//! (`ReJITError` arrives there).
 #![forbid(unsafe_code)]
 
 mod async_detection;

@@ -4,7 +4,8 @@
 use super::async_detection;
 use super::conditions;
 use super::inlined_callers;
-use super::request_outcome::{RequestItem, refused};
+use super::loaded_methods::{RequestItem, take_back_gone};
+use super::request_outcome::refused;
 use super::row_request::{RowRequest, TimingRequest};
 use crate::catalogue::names::ModuleNames;
 use crate::context::Context;
@@ -19,6 +20,7 @@ use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
+use redial_protocol::state::CopyState;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -67,7 +69,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     let has_room = has_room_for_times(context, &copies);
     let mut ready = PreparedRequest::default();
     let mut accounts: Vec<AccountStart> = Vec::new();
-    let mut conditioned = Vec::new();
+    let (mut conditioned, mut lost) = (Vec::new(), Vec::new());
     let no_room: Vec<RowId> = context.ledger.change(|ledger, now| {
         let (mut no_room, mut requested_inliners) = (Vec::new(), HashSet::<Method>::new());
         let mut newly_timed = false;
@@ -77,9 +79,14 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
                 module: Some(Arc::clone(&request.module)),
                 row: Some(request.id),
             };
+            // Its module has unloaded since.
+            if ledger.row(request.id).is_none_or(|row| row.state == CopyState::Lost) {
+                lost.push(item);
+                continue;
+            }
             let is_new = ledger.row(request.id).is_some_and(|row| row.slot.is_none());
             let has_slot = ledger.assign_slot(request.id);
-            if !has_slot || ledger.row(request.id).is_none() {
+            if !has_slot {
                 no_room.push(request.id);
                 left_out.insert(request.method());
                 continue;
@@ -123,6 +130,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     });
     accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
     conditions::set(context, &conditioned);
+    take_back_gone(context, &lost);
     no_room.into_iter().for_each(|id| refused(context, id, Reason::Budget, 0));
     ready
 }

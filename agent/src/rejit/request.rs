@@ -4,9 +4,11 @@
 
 use super::conditions;
 use super::inlining_barrier::with_barrier;
-use super::loaded_methods::{TargetMethod, targets, with_loaded};
+use super::loaded_methods::{
+    AT_ONCE, RequestItem, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
+};
 use super::prepare::{PreparedRequest, prepare};
-use super::request_outcome::{RequestItem, accepted, defer, give_up_inliners, unable};
+use super::request_outcome::{accepted, defer, give_up_inliners, unable};
 use super::revert::revert;
 use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
 use crate::context::Context;
@@ -26,9 +28,6 @@ use std::time::Duration;
 
 /// A token that no module has: the CLR answers it with a `ReJITError` during the request.
 const NO_SUCH_METHOD: u32 = 0x06FF_FF00;
-
-/// Copies per request: between two requests a larger change reports progress, and can be cancelled.
-const AT_ONCE: usize = 8192;
 
 /// The result of bringing rows in line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +92,7 @@ pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progres
     conditions::set(context, &adjusted);
     revert(context, &down);
     let asked = up.len() + down.len();
+    // Between two requests a larger change reports progress, and can be cancelled.
     for (part, rows) in up.chunks(AT_ONCE).enumerate() {
         if part > 0 {
             if progress.is_cancelled() || context.inbox.all_off_pending() {
@@ -117,19 +117,9 @@ fn methods_of(context: &Context, rows: &[RowId]) -> HashSet<Method> {
 fn request(context: &Context, rows: Vec<RowId>, requested: &HashSet<Method>) {
     let PreparedRequest { rows: mut items, by_runtime, recompiled_callers } =
         prepare(context, rows, requested);
-    items.extend(callers_to_recompile(context, recompiled_callers));
+    items.extend(items_of_methods(&context.modules, recompiled_callers));
     send_request(context, &by_runtime, InlinedCallerSearch::ByRuntime);
     send_request(context, &items, InlinedCallerSearch::ByAgent);
-}
-
-fn callers_to_recompile(
-    context: &Context,
-    methods: impl IntoIterator<Item = Method>,
-) -> impl Iterator<Item = RequestItem> {
-    let methods: Vec<Method> = methods.into_iter().collect();
-    let modules = targets(&context.modules, methods.iter().copied());
-    let item = |(method, (module, _)): (Method, TargetMethod)| RequestItem { method, module, row: None };
-    methods.into_iter().zip(modules).map(item)
 }
 
 /// The side that finds the inliners of the requested copies.
@@ -149,10 +139,15 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+    // Compilations need not be waited for where an unload has made the request void.
+    let (gone, items) = split_gone(items);
+    take_back_gone(context, &gone);
+    if items.is_empty() {
+        return;
+    }
     let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
-    let asked: Vec<TargetMethod> = items.iter().map(|item| (item.module.clone(), item.method.1)).collect();
     let request = || {
-        with_loaded(&asked, |loaded, _| {
+        with_loaded(&items, |loaded, _| {
             let mut loaded = loaded.to_vec();
             if cfg!(debug_assertions) && context.settings.provoke_rejit_error {
                 loaded.extend(loaded.first().map(|(module, _)| (*module, NO_SUCH_METHOD)));
@@ -166,7 +161,7 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
         })
     };
     let answer = with_barrier(context, &methods, inliners == InlinedCallerSearch::ByRuntime, request);
-    let answer = match answer {
+    let (answer, skipped) = match answer {
         Ok(answer) => answer,
         Err(held) => {
             let (busy, free): (Vec<RequestItem>, Vec<RequestItem>) =
@@ -174,17 +169,20 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
             defer(context, &busy);
             // If none is named, all may succeed the next time.
             return if busy.is_empty() {
-                defer(context, items)
+                defer(context, &items)
             } else {
                 send_request(context, &free, inliners)
             };
         }
     };
+    let (gone, items) = split_at_places(items, &skipped);
+    take_back_gone(context, &gone);
     match answer {
-        Ok(()) => accepted(context, items),
+        _ if items.is_empty() => {}
+        Ok(()) => accepted(context, &items),
         Err(_) if items.len() == 1 && inliners == InlinedCallerSearch::ByRuntime => {
-            give_up_inliners(context, items);
-            send_request(context, items, InlinedCallerSearch::ByAgent);
+            give_up_inliners(context, &items);
+            send_request(context, &items, InlinedCallerSearch::ByAgent);
         }
         Err(e) if items.len() == 1 || e.hresult == CORPROF_E_REJIT_NOT_ENABLED => {
             items.iter().for_each(|item| unable(context, item, e.hresult.0 as u32));
@@ -204,7 +202,7 @@ pub fn retry_deferred(context: &Context, orders: &Orders) {
         let ledger = context.ledger.lock();
         recompiled_callers.into_iter().filter(|method| ledger.recompiled_callers.has(*method)).collect()
     };
-    let again: Vec<RequestItem> = callers_to_recompile(context, still).collect();
+    let again = items_of_methods(&context.modules, still);
     send_request(context, &again, InlinedCallerSearch::ByAgent);
     apply(context, orders, &rows, &Progress::silent());
 }

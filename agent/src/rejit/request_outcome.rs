@@ -1,27 +1,17 @@
 //! Records the outcome for each element of a request: accepted, refused, or deferred.
 #![forbid(unsafe_code)]
 
+use super::loaded_methods::RequestItem;
 use super::revert::revert;
-use crate::catalogue::Module;
 use crate::context::Context;
-use crate::inlining::{Inlined, Method};
+use crate::inlining::Inlined;
 use crate::ledger::row::Row;
 use crate::ledger::turn_off_plan::mark_unrecompilable;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Instant;
-
-/// An element of a request: a row, or a recompiled caller.
-#[derive(Clone)]
-pub(super) struct RequestItem {
-    pub(super) method: Method,
-    /// Its module; None if it was no longer loaded.
-    pub(super) module: Option<Arc<Module>>,
-    pub(super) row: Option<RowId>,
-}
 
 /// Records that the runtime cannot find the inliners of these rows.
 pub(super) fn give_up_inliners(context: &Context, items: &[RequestItem]) {
@@ -64,7 +54,7 @@ pub(super) fn accepted(context: &Context, items: &[RequestItem]) {
         for item in items {
             let Some(row) = item.row.and_then(|id| ledger.row_mut(id)) else { continue };
             row.requesting = false;
-            if item.module.as_ref().is_none_or(|module| module.is_gone()) {
+            if item.is_gone() {
                 // Its module unloads: the row is lost.
                 continue;
             }

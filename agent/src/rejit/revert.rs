@@ -2,19 +2,21 @@
 #![forbid(unsafe_code)]
 
 use super::inlining_barrier::with_barrier;
-use super::loaded_methods::{TargetMethod, targets, with_loaded};
+use super::loaded_methods::{
+    AT_ONCE, RequestItem, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
+};
 use super::reverting_check::in_flight;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
 use crate::context::Context;
 use crate::inlining::Method;
 use crate::ledger::recompiled_callers::DiscoveredBy;
 use crate::ledger::row::Row;
+use crate::ledger::state::LedgerState;
 use crate::ledger::turn_off_plan::{self, TurnOffPlan};
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::Instant;
 use windows_core::HRESULT;
 
@@ -40,19 +42,23 @@ pub fn dismiss_unneeded(context: &Context) {
 }
 
 fn turn_off(context: &Context, rows: &[RowId], dismissed: &[Method]) {
-    let (mut methods, mut asked): (Vec<Method>, Vec<TargetMethod>) = {
-        let ledger = context.ledger.lock();
-        let of_row = |row: &Row| (row.method(), (Some(Arc::clone(&row.identity.module)), row.identity.token));
-        rows.iter().filter_map(|id| ledger.row(*id)).map(of_row).unzip()
-    };
-    methods.extend(dismissed);
-    asked.extend(targets(&context.modules, dismissed.iter().copied()));
-    if methods.is_empty() || context.ledger.is_stopping() {
-        return;
+    let mut items = items_of_rows(&context.ledger.lock(), rows);
+    items.extend(items_of_methods(&context.modules, dismissed.iter().copied()));
+    let (gone, items) = split_gone(&items);
+    take_back_gone(context, &gone);
+    // "All off" turns off every row: no module has to wait for all of them before it unloads.
+    for part in items.chunks(AT_ONCE) {
+        if context.ledger.is_stopping() {
+            return;
+        }
+        turn_off_part(context, part);
     }
+}
+
+fn turn_off_part(context: &Context, items: &[RequestItem]) {
     // None: the module is unloading, which makes the request void.
-    let mut each: Vec<Option<HRESULT>> = vec![None; methods.len()];
-    let whole = with_loaded(&asked, |loaded, places| {
+    let mut each: Vec<Option<HRESULT>> = vec![None; items.len()];
+    let (whole, skipped) = with_loaded(items, |loaded, places| {
         if loaded.is_empty() {
             return Ok(());
         }
@@ -64,23 +70,29 @@ fn turn_off(context: &Context, rows: &[RowId], dismissed: &[Method]) {
         }
         whole
     });
-    let in_flight = in_flight(context, rows);
+    let gone: Vec<RequestItem> = skipped.iter().filter_map(|place| items.get(*place)).cloned().collect();
+    take_back_gone(context, &gone);
+    if gone.len() == items.len() {
+        return;
+    }
+    let rows: Vec<RowId> = items.iter().filter_map(|item| item.row).collect();
+    let in_flight = in_flight(context, &rows);
     context.ledger.change(|ledger, now| {
-        for (id, status) in rows.iter().zip(&each) {
+        for (item, status) in items.iter().zip(&each) {
             let Some(status) = status else { continue };
-            let Some(row) = ledger.row_mut(*id).filter(|row| row.state != CopyState::Lost) else { continue };
-            row.changed_at = Some(Instant::now());
-            if (whole.is_ok() && status.is_ok()) || was_not_requested(*status) {
-                ledger.mark_off(*id, in_flight.contains(id), now);
-            } else {
-                let hresult = whole.err().map_or(*status, |e| e.hresult);
-                row.reason = Some((Reason::Hresult, hresult.0 as u32));
-                ledger.record_transition(*id, now);
+            let is_off = (whole.is_ok() && status.is_ok()) || was_not_requested(*status);
+            if is_off {
+                ledger.recompiled_callers.remove(item.method);
             }
-        }
-        for (method, status) in methods.iter().zip(&each) {
-            if status.is_some_and(|status| (whole.is_ok() && status.is_ok()) || was_not_requested(status)) {
-                ledger.recompiled_callers.remove(*method);
+            let Some(id) = item.row else { continue };
+            let Some(row) = ledger.row_mut(id).filter(|row| row.state != CopyState::Lost) else { continue };
+            row.changed_at = Some(Instant::now());
+            if is_off {
+                ledger.mark_off(id, in_flight.contains(&id), now);
+            } else {
+                let hresult = whole.as_ref().err().map_or(*status, |e| e.hresult);
+                row.reason = Some((Reason::Hresult, hresult.0 as u32));
+                ledger.record_transition(id, now);
             }
         }
     });
@@ -91,63 +103,80 @@ fn was_not_requested(status: HRESULT) -> bool {
 }
 
 /// Turns rows that others need recompiled into recompiled callers.
-fn mark_for_recompilation(
-    context: &Context,
-    stay: Vec<(RowId, Method, DiscoveredBy)>,
-) -> Vec<(RowId, Method)> {
+fn mark_for_recompilation(context: &Context, stay: Vec<(RowId, Method, DiscoveredBy)>) -> Vec<RequestItem> {
     let mut ledger = context.ledger.lock();
-    stay.into_iter()
-        .map(|(id, method, found)| {
-            ledger.recompiled_callers.add(method, found);
-            (id, method)
-        })
-        .collect()
+    let rows: Vec<RowId> = stay.iter().map(|(id, ..)| *id).collect();
+    for (_, method, found) in stay {
+        ledger.recompiled_callers.add(method, found);
+    }
+    items_of_rows(&ledger, &rows)
+}
+
+fn items_of_rows(ledger: &LedgerState, rows: &[RowId]) -> Vec<RequestItem> {
+    rows.iter().filter_map(|id| ledger.row(*id)).map(RequestItem::of_row).collect()
 }
 
 /// Requests versions with the original IL: of rows that stay as recompiled callers, and of recompiled callers that
 /// may inline again the methods turned off.
-fn recompile_originals(context: &Context, stay: Vec<(RowId, Method)>, recompile: Vec<Method>) {
-    let mut methods: Vec<Method> = stay.iter().map(|(_, method)| *method).collect();
-    methods.extend(recompile);
-    if methods.is_empty() {
-        return;
+fn recompile_originals(context: &Context, stay: Vec<RequestItem>, recompile: Vec<Method>) {
+    let mut items = stay;
+    items.extend(items_of_methods(&context.modules, recompile));
+    let (gone, items) = split_gone(&items);
+    take_back_gone(context, &gone);
+    for part in items.chunks(AT_ONCE) {
+        recompile_part(context, part);
     }
-    let asked = targets(&context.modules, methods.iter().copied());
+}
+
+fn recompile_part(context: &Context, items: &[RequestItem]) {
+    let methods: Vec<Method> = items.iter().map(|item| item.method).collect();
     let request = || {
         with_loaded(
-            &asked,
+            items,
             |loaded, _| if loaded.is_empty() { Ok(()) } else { context.info.request_rejit(loaded) },
         )
     };
     match with_barrier(context, &methods, false, request) {
-        Ok(Ok(())) => {
-            let rows: Vec<RowId> = stay.into_iter().map(|(id, _)| id).collect();
-            let in_flight = in_flight(context, &rows);
-            context.ledger.change(|ledger, now| {
-                for id in rows {
-                    if let Some(row) = ledger.row_mut(id).filter(|row| row.state != CopyState::Lost) {
-                        row.changed_at = Some(Instant::now());
-                        ledger.mark_off(id, in_flight.contains(&id), now);
-                    }
-                }
-            });
+        Ok((answer, skipped)) => {
+            let (gone, requested) = split_at_places(items.to_vec(), &skipped);
+            take_back_gone(context, &gone);
+            let rows: Vec<RowId> = requested.iter().filter_map(|item| item.row).collect();
+            if answer.is_err() {
+                // Better off, with calls from where it is inlined not counted, than on.
+                turn_off(context, &rows, &[]);
+                let of_rows = requested.iter().filter(|item| item.row.is_some());
+                let methods: HashSet<Method> = of_rows.map(|item| item.method).collect();
+                turn_off_plan::mark_unrecompilable(&mut context.ledger.lock(), &methods);
+            } else if !rows.is_empty() {
+                mark_off(context, &rows);
+            }
         }
         // They keep their present code, and are changed a moment later.
         Err(_) => {
             let mut ledger = context.ledger.lock();
-            ledger.deferred.rows.extend(stay.iter().map(|(id, _)| *id));
-            let rows: HashSet<Method> = stay.iter().map(|(_, method)| *method).collect();
-            ledger.deferred.recompiled_callers.extend(methods.iter().filter(|method| !rows.contains(method)));
-            for method in rows {
-                ledger.recompiled_callers.remove(method);
+            for item in items {
+                match item.row {
+                    Some(id) => {
+                        ledger.deferred.rows.insert(id);
+                        ledger.recompiled_callers.remove(item.method);
+                    }
+                    None => {
+                        ledger.deferred.recompiled_callers.insert(item.method);
+                    }
+                }
             }
         }
-        Ok(Err(_)) => {
-            // Better off, with calls from where it is inlined not counted, than on.
-            let (rows, methods): (Vec<RowId>, Vec<Method>) = stay.into_iter().unzip();
-            turn_off(context, &rows, &[]);
-            let mut ledger = context.ledger.lock();
-            turn_off_plan::mark_unrecompilable(&mut ledger, &methods.iter().copied().collect());
-        }
     }
+}
+
+fn mark_off(context: &Context, rows: &[RowId]) {
+    let in_flight = in_flight(context, rows);
+    context.ledger.change(|ledger, now| {
+        for id in rows {
+            if let Some(row) = ledger.row_mut(*id).filter(|row| row.state != CopyState::Lost) {
+                row.changed_at = Some(Instant::now());
+                ledger.mark_off(*id, in_flight.contains(id), now);
+            }
+        }
+    });
 }

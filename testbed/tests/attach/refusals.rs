@@ -186,7 +186,7 @@ fn reports_a_full_disk(runtime: Runtime) -> Result<()> {
         host::run(command)
     };
     ensure_failed(&attach_with(&outside)?, 4, &["its own file system", outside.path(), "REDIAL_AGENT"])?;
-    ensure_failed(&attach_with(&inside)?, 4, &["declined", "its socket", "full"])?;
+    ensure_failed(&attach_with(&inside)?, 4, &["refused to load", "its socket", "full"])?;
     let full = temporary_folder_of(shop.pid);
     let left: Vec<_> =
         std::fs::read_dir(&full)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
@@ -259,7 +259,7 @@ fn attaches_to_processes_of_other_users_as_root(runtime: Runtime) -> Result<()> 
     ensure_untouched(&mut shop)?;
     // The runtime cannot load a library that its user may not read.
     std::fs::set_permissions(&agent, Permissions::from_mode(0o600))?;
-    ensure_failed(&attach_as(0)?, 1, &["cannot be loaded there", "may not read it"])?;
+    ensure_failed(&attach_as(0)?, 1, &["cannot be loaded there", "cannot read the file"])?;
     ensure_untouched(&mut shop)?;
     std::fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
     ensure!(attach_as(0)?.ok()?.stdout.contains(NOW));

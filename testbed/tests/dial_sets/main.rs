@@ -299,7 +299,8 @@ fn dials_kept_for_a_time_end_by_themselves(runtime: Runtime) -> Result<()> {
     observer.wait_until("all but one off again", |dials| on(dials) == 1)?;
     observer.settle(CART)?;
     ensure!(DialState::of(&live)? == before, "what stood below stands again");
-    for (arguments, part) in [(["0s"], "at least"), (["367d"], "366 days"), (["10"], "a number with a unit")]
+    for (arguments, part) in
+        [(["0s"], "the shortest duration is 1 ms"), (["367d"], "366 days"), (["10"], "a number with a unit")]
     {
         let refused = live.redial("dial", &[&[CART, "count", "--for"], &arguments[..]].concat())?;
         ensure!(refused.code()? == 2 && refused.stderr.contains(part), "{}", refused.output());
@@ -379,7 +380,11 @@ fn ctrl_c_undoes_a_change(runtime: Runtime) -> Result<()> {
         hang.end()?;
         let outcome = apply.finish()?;
         if outcome.stdout.contains("cancelled") {
-            ensure!(outcome.code()? == 1 && outcome.stdout.contains("turned back"), "{}", outcome.output());
+            ensure!(
+                outcome.code()? == 1 && outcome.stdout.contains("all dials are as they were before"),
+                "{}",
+                outcome.output()
+            );
             ensure!(DialState::of(&live)? == before, "{}", outcome.output());
             return end(live);
         }
