@@ -164,7 +164,7 @@ impl View {
             }
         }
         if let Some(percent) = dials.cost_percent().filter(|percent| *percent > 0.0) {
-            head.push_str(&format!(", cost about {} of a processor", words::percent(percent)));
+            head.push_str(&format!(", cost {} of a processor", words::about_percent(percent)));
             if let Some(limit) = dials.budget().and_then(|budget| budget.limit) {
                 head.push_str(&format!(" of {limit}"));
             }
