@@ -159,7 +159,8 @@ mod tests {
 
     /// Writes a crate of the given files and returns its import graph.
     fn imports(files: &[(&str, &str)]) -> Imports {
-        let folder = std::env::temp_dir().join(format!("redial-imports-{:?}", std::thread::current().id()));
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let folder = std::env::temp_dir().join(format!("redial-imports-{process}-{thread:?}"));
         let _ = std::fs::remove_dir_all(&folder);
         for (name, text) in files {
             let file = folder.join(name);
