@@ -117,7 +117,7 @@ fn reconnects_to_an_unreachable_agent() -> Result<()> {
     ensure!(window.calls(ADD) == Some(before), "the last numbers stay");
     ensure!(window.value(ADD).starts_with("was live"), "what runs is not known: {}", window.value(ADD));
     drop(stopped);
-    window.until("that it cannot be found", |window| window.shows("cannot be found any more"))?;
+    window.until("that it cannot be found", |window| window.shows("can no longer be found"))?;
     window.0.get_by_label(&dial).click();
     window.0.run_steps(3);
     ensure!(window.dial(ADD) == "count, was live", "it turned: {}", window.dial(ADD));

@@ -352,7 +352,7 @@ fn launches_a_program_with_dials_and_the_agent() -> Result<()> {
     let ticket = window.model.begin_launch("nothing", window.now());
     window.worker.send(WorkerCommand::Launch(ticket, missing));
     let why = window.until("the failure", |model| model.launched.get(&ticket)?.ended.clone())?;
-    ensure!(why.contains("no such program"), "{why}");
+    ensure!(why.contains("program not found"), "{why}");
     Ok(())
 }
 
@@ -470,7 +470,7 @@ fn flooding_program_does_not_wait_for_the_window() -> Result<()> {
 #[test]
 fn suggests_actions_for_processes_without_agent() -> Result<()> {
     for (runtime, state, part) in [
-        (Runtime::V8_0, "attachable", "can be loaded into it now"),
+        (Runtime::V8_0, "attachable", "which can be loaded now"),
         (Runtime::V2_1, "launch-only", "loads the agent only when the program starts"),
     ] {
         let mut command = programs::shop()?.command(runtime)?;
