@@ -407,7 +407,7 @@ fn apply(dials: &mut Dials, event: &Event) {
                 row.options = transition.options;
                 row.state = transition.state;
                 row.version = transition.version;
-                (row.note, row.times_note) = (transition.note.clone(), transition.times_note.clone());
+                (row.note, row.times_note) = (transition.note, transition.times_note.clone());
             }
         }
         Event::Counters { delta, .. } => {

@@ -154,7 +154,7 @@ fn lowers_the_costliest_dial_and_respects_undo(runtime: Runtime) -> Result<()> {
     // A method lowered by a user stays at that level.
     controller.dial(HOT, Level::Count, Lifetime::Kept)?;
     let row = controller.row(HOT)?;
-    ensure!(row.wanted == Level::Count && !row.times_note.is_some_and(|note| note.stepped_down.is_some()));
+    ensure!(row.wanted == Level::Count && row.times_note.is_none_or(|note| note.stepped_down.is_none()));
     drop(controller);
     end(live)
 }

@@ -39,10 +39,10 @@ pub fn paragraphs(text: &str) -> Vec<String> {
             Event::Text(words) | Event::Code(words) if skipped == 0 => current.push_str(&words),
             Event::SoftBreak | Event::HardBreak => current.push(' '),
             Event::Start(Tag::Paragraph | Tag::Item | Tag::List(_))
-            | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
-                if !current.trim().is_empty() {
-                    all.push(std::mem::take(&mut current));
-                }
+            | Event::End(TagEnd::Paragraph | TagEnd::Item)
+                if !current.trim().is_empty() =>
+            {
+                all.push(std::mem::take(&mut current));
             }
             _ => {}
         }
