@@ -1,5 +1,5 @@
-//! The `redial` program. All code is in the library, so that tests can open the window without a screen.
+//! The `redial` program: the command line, which opens the window if it gets no command.
 
 fn main() {
-    std::process::exit(redial::main());
+    std::process::exit(redial_cli::main(redial_window::open));
 }

@@ -3,7 +3,6 @@
 //! budget here is clearly exceeded or kept, regardless of other load.
 
 use anyhow::{Context, Result, ensure};
-use redial::text::diagnostics::{Reader, row_notes};
 use redial_protocol::cost::{CostBudget, Share};
 use redial_protocol::diagnostics::Limit;
 use redial_protocol::level::Level;
@@ -14,6 +13,7 @@ use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{on_each_runtime, programs};
+use redial_text::diagnostics::{Reader, row_notes};
 
 on_each_runtime!(
     lowers_the_costliest_dial_and_respects_undo,

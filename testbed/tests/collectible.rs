@@ -2,7 +2,6 @@
 //! the host continues.
 
 use anyhow::{Result, ensure};
-use redial::text::diagnostics::{Reader, row_notes};
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
@@ -10,6 +9,7 @@ use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{host, on_each_runtime, programs};
+use redial_text::diagnostics::{Reader, row_notes};
 
 on_each_runtime!(
     refuses_code_that_cannot_be_recompiled,

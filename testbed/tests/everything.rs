@@ -1,8 +1,8 @@
 //! Everything dialled at once: every possible method of Shop and of the core library, and every method of a
 //! real compiler. The programs behave as without the agent, and every refusal has a reason.
 
-use redial::text::diagnostics::{Reader, reasons};
 use redial_protocol::diagnostics::{ChangeWarning, RowNote};
+use redial_text::diagnostics::{Reader, reasons};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;

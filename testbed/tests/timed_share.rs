@@ -1,7 +1,7 @@
 //! At level *time*, nearly every method of large real modules is timed: few pass on their frame's address or
 //! end with a call to themselves, and none lacks room for its variables in the metadata.
 
-use redial::text::diagnostics::{Reader, row_notes};
+use redial_text::diagnostics::{Reader, row_notes};
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};

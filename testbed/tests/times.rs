@@ -3,7 +3,6 @@
 //! bound depends on the machine's load.
 
 use anyhow::{Context, Result, ensure};
-use redial::text::diagnostics::{Reader, row_notes};
 use redial_protocol::diagnostics::{ChangeWarning, MissingTimes, Resource, UntimedReason};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -15,6 +14,7 @@ use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
+use redial_text::diagnostics::{Reader, row_notes};
 use std::collections::BTreeMap;
 
 /// Largest relative difference in speed between the clocks of agent and program, and relative error of a

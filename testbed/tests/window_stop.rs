@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use redial::link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
-use redial::model::ids::Ticket;
-use redial::model::update::{LaunchUpdate, Update};
+use redial_link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
+use redial_model::ids::Ticket;
+use redial_model::update::{LaunchUpdate, Update};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;

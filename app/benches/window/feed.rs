@@ -1,11 +1,11 @@
 //! Updates that agent and worker threads would send about a process with a million methods.
 
-use redial::link::worker::in_parts;
-use redial::model::catalogue::builder::Builder;
-use redial::model::catalogue::synthetic::{PseudoRandom, SyntheticModules};
-use redial::model::ids::ConnectionId;
-use redial::model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
-use redial::model::update::{CataloguePart, ConnectionUpdate, Retry, Update};
+use redial_link::worker::in_parts;
+use redial_model::catalogue::builder::Builder;
+use redial_model::catalogue::synthetic::{PseudoRandom, SyntheticModules};
+use redial_model::ids::ConnectionId;
+use redial_model::processes::{AgentState, ProcessChanges, ProcessRow, RuntimeRow};
+use redial_model::update::{CataloguePart, ConnectionUpdate, Retry, Update};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};

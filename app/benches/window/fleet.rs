@@ -5,9 +5,9 @@ use super::feed::{self, Size};
 use super::figures::{Figure, Of};
 use super::stage::{Stage, key, wheel};
 use eframe::egui::{Event, Key, Modifiers};
-use redial::model::catalogue::synthetic::PseudoRandom;
-use redial::model::ids::ConnectionId;
-use redial::model::update::Update;
+use redial_model::catalogue::synthetic::PseudoRandom;
+use redial_model::ids::ConnectionId;
+use redial_model::update::Update;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 //! changed since. The caller says which processes to add.
 
 use crate::figures::{Figure, Of};
-use redial::link::discover::Census;
-use redial::link::process_status;
+use redial_link::discover::Census;
+use redial_link::process_status;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 

@@ -4,8 +4,8 @@ use eframe::App as _;
 use eframe::egui::{
     self, Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, Rect, TouchPhase, pos2, vec2,
 };
-use redial::desktop::{App, Options};
-use redial::model::update::Update;
+use redial_model::update::Update;
+use redial_window::{App, Options};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 

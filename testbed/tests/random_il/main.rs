@@ -1,7 +1,7 @@
 //! Random valid IL (20,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
 //! without dials, in every phase, and its count equals its own count of entries.
 
-use redial::text::diagnostics::{Reader, row_notes};
+use redial_text::diagnostics::{Reader, row_notes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ops::RangeInclusive;

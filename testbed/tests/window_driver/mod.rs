@@ -10,8 +10,8 @@ use eframe::egui::Key;
 use eframe::egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
-use redial::desktop::{App, Options};
 use redial_testbed::host::DEADLINE;
+use redial_window::{App, Options};
 
 /// The settings file of a window. Dropping it removes the file.
 pub struct LayoutFile(PathBuf);

@@ -1,0 +1,52 @@
+//! Parsers of single values on the command line.
+
+use redial_protocol::cost::Share;
+use redial_protocol::level::Level;
+use redial_protocol::pattern::Pattern;
+use redial_text::words;
+
+pub(super) fn pid(word: &str) -> Result<u32, String> {
+    let number = word.parse().ok().filter(|pid| *pid > 0);
+    number.ok_or_else(|| "a process id is a number of at least 1; `redial ps` lists them".to_owned())
+}
+
+/// Reads whole numbers from `least` to `most`.
+pub(super) fn number(least: u64, most: u64) -> impl Fn(&str) -> Result<u64, String> + Clone {
+    let range =
+        if most == u64::MAX { format!("of at least {least}") } else { format!("from {least} to {most}") };
+    move |word| {
+        let number = word.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| format!("expected a whole number {range}"))
+    }
+}
+
+pub(super) fn pattern(word: &str) -> Result<String, String> {
+    if word.starts_with('-') {
+        Err("a pattern cannot start with '-'".to_owned())
+    } else {
+        Ok(word.to_owned())
+    }
+}
+
+pub(super) fn budget(word: &str) -> Result<BudgetLimit, String> {
+    Share::parse_budget(word).map(BudgetLimit).map_err(|error| error.to_string())
+}
+
+pub(super) fn level(word: &str) -> Result<Level, String> {
+    Level::from_word(word).ok_or_else(|| format!("a level is {}", words::levels()))
+}
+
+/// Checks a pattern before the command does anything; the error is a sentence.
+pub fn check_pattern(pattern: &str) -> Result<(), String> {
+    Pattern::parse(pattern).map(drop).map_err(|error| error.to_string())
+}
+
+pub(super) fn module_id(word: &str) -> Result<u64, String> {
+    let digits = word.strip_prefix("0x").filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+    let id = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    id.ok_or_else(|| "a module id looks like 0x7f31c0a84000; `redial modules` lists them".to_owned())
+}
+
+/// The requested budget; `None` turns it off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetLimit(pub Option<Share>);

@@ -1,0 +1,86 @@
+//! The slowest calls of methods with a condition, listed below their rows.
+
+use crate::output::table::{Table, number, text, wide};
+use redial_link::exit::Failure;
+use redial_link::session::Session;
+use redial_model::dials::{DialledCopies, DialledCopy};
+use redial_protocol::ids::RowId;
+use redial_protocol::limits::CALLS_PER_REPLY;
+use redial_protocol::message::{Reply, WireCommand};
+use redial_text::slowest_calls;
+use redial_text::words;
+use redial_text::words::printable;
+
+/// Asks for the slowest calls of the rows that have a condition.
+pub fn ask(session: &mut Session, dials: &mut DialledCopies) -> Result<(), Failure> {
+    let conditioned = |dial: &&DialledCopy| dial.row.options.keeps_calls();
+    let rows: Vec<RowId> = dials.iter().filter(conditioned).map(|dial| dial.row.row).collect();
+    for rows in rows.chunks(CALLS_PER_REPLY) {
+        match session.ask(WireCommand::SlowestCalls { rows: rows.to_vec() }, &mut |_| {})? {
+            Reply::SlowestCalls(calls) => dials.calls(calls),
+            _ => return Err(session.wrong_reply().into()),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the lines below a row: how many calls met its condition and, with `list`, the slowest of them.
+pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
+    let Some(kept) = &dial.calls else { return Vec::new() };
+    let hint = if list || kept.calls.is_empty() { "" } else { " (--calls lists them)" };
+    let mut lines = vec![format!("{}{hint}", slowest_calls::summary(&dial.row.options, kept))];
+    if !list || kept.calls.is_empty() {
+        return lines;
+    }
+    let mut table = Table::new(&[number("DURATION"), text("ENDED"), text("THREAD"), wide("OUTCOME")]);
+    for call in &kept.calls {
+        let thread = if call.thread == 0 { "unknown".to_owned() } else { call.thread.to_string() };
+        table.row(vec![
+            words::duration(call.took_ns),
+            words::utc(call.ended_unix_ms),
+            thread,
+            printable(slowest_calls::outcome(call)),
+        ]);
+    }
+    lines.extend(table.lines(None));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_model::fixtures::row;
+    use redial_protocol::order::TimeOptions;
+    use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
+
+    #[test]
+    fn lists_the_slowest_calls_below_their_row() {
+        let mut dials = DialledCopies::default();
+        let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
+        dials.rows(vec![redial_protocol::message::StatusRow { options, ..row(0, "Shop.Cart.Add", 5) }]);
+        let below =
+            |dials: &DialledCopies, list| dials.iter().flat_map(|dial| lines(dial, list)).collect::<Vec<_>>();
+        assert!(below(&dials, true).is_empty(), "not asked for yet");
+        let call = SlowCall {
+            ended_unix_ms: 1_000,
+            took_ns: 12_300_000,
+            thread: 4711,
+            failed: true,
+            exception: Some("System.TimeoutException".into()),
+        };
+        let other = SlowCall { thread: 0, exception: None, ..call.clone() };
+        dials.calls(vec![RowSlowestCalls { row: RowId(0), calls: vec![call, other], met: 2, missed: 0 }]);
+        assert_eq!(below(&dials, false), ["calls that end with an exception: 2 (--calls lists them)"]);
+        assert_eq!(
+            below(&dials, true),
+            [
+                "calls that end with an exception: 2",
+                "DURATION  ENDED                 THREAD   OUTCOME",
+                " 12.3 ms  1970-01-01 00:00:01Z  4711     System.TimeoutException",
+                " 12.3 ms  1970-01-01 00:00:01Z  unknown  an exception of unknown type",
+            ]
+        );
+        dials.calls(vec![RowSlowestCalls { row: RowId(0), calls: vec![], met: 0, missed: 0 }]);
+        assert_eq!(below(&dials, true), ["calls that end with an exception: none so far"]);
+    }
+}

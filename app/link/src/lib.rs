@@ -1,0 +1,30 @@
+//! Finds processes and their agents, connects to them, and starts programs with the agent. Must not know how
+//! anything is printed, nor keep state between commands (`model` does that).
+
+pub mod attach;
+pub mod backoff;
+pub mod checkout;
+pub mod connect;
+#[cfg(windows)]
+pub mod console;
+pub mod discover;
+pub mod error;
+pub mod exit;
+mod ipc;
+pub mod launch;
+pub mod library;
+pub mod parallel;
+pub mod process_status;
+mod reader;
+pub mod session;
+pub mod setup;
+pub mod signals;
+mod silent;
+pub mod stderr;
+pub mod unmatched;
+pub mod unmatched_monitor;
+mod wire;
+pub mod worker;
+
+#[cfg(any(test, feature = "fixtures"))]
+pub mod test_agent;

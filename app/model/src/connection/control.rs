@@ -1,0 +1,66 @@
+//! Control over the agent's dials: its holder, and the log lines when it changes hands.
+
+use super::{Connection, Status};
+use crate::log::{Log, LogKind};
+use crate::update::Now;
+use redial_protocol::message::Holder;
+
+/// The right to change dials.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// The controller that has it.
+    pub holder: Option<Holder>,
+    /// Whether the agent has sent a change of control in this session. Its status report may be older and is ignored
+    /// from then on.
+    pub(super) is_reported: bool,
+}
+
+impl Connection {
+    /// Whether this window holds dials in the process, as far as its agent has reported.
+    pub fn holds_dials(&self) -> bool {
+        let ours = self.control.holder.as_ref().is_some_and(is_this_window);
+        let some_held = self.agent.as_ref().is_some_and(|agent| agent.held > 0);
+        ours && self.session.status == Status::Live && some_held
+    }
+
+    /// Whether another controller has control of the process.
+    pub fn is_controlled_elsewhere(&self) -> bool {
+        let other = self.control.holder.as_ref().is_some_and(|holder| !is_this_window(holder));
+        other && self.session.status == Status::Live
+    }
+
+    /// Notes a change of control. Logs nothing when this window merely takes it and gives it back with each change.
+    pub(super) fn take_control_change(&mut self, holder: Option<Holder>, log: &mut Log, now: Now) {
+        self.control.is_reported = true;
+        let before = std::mem::replace(&mut self.control.holder, holder);
+        if before == self.control.holder {
+            return;
+        }
+        let named = |Holder { pid, program }: &Holder| format!("{program} (pid {pid})");
+        let (kind, text) = match (&before, &self.control.holder) {
+            (Some(mine), Some(other)) if is_this_window(mine) && !is_this_window(other) => {
+                let text = format!(
+                    "{} took control from this window; what was turned here stays on, and turning a dial here asks for \
+                     control again",
+                    named(other)
+                );
+                (LogKind::Control, text)
+            }
+            (Some(other), Some(mine)) if is_this_window(mine) && !is_this_window(other) => {
+                (LogKind::Connection, format!("this window has control, no longer {}", named(other)))
+            }
+            (_, Some(other)) if !is_this_window(other) => {
+                (LogKind::Connection, format!("{} has control", named(other)))
+            }
+            (Some(other), None) if !is_this_window(other) => {
+                (LogKind::Connection, format!("control is free: {} let it go", named(other)))
+            }
+            _ => return,
+        };
+        self.log_line(log, now, kind, text);
+    }
+}
+
+fn is_this_window(holder: &Holder) -> bool {
+    holder.pid == std::process::id()
+}

@@ -1,0 +1,14 @@
+//! Wording and number formats shared by the command line and the window. Every module here is pure and depends on the
+//! protocol alone, so that any other module may use it.
+#![forbid(unsafe_code)]
+
+pub mod budget;
+pub mod callers;
+pub mod completions;
+pub mod diagnostics;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixtures;
+pub mod slowest_calls;
+pub mod times;
+pub mod width;
+pub mod words;

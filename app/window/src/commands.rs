@@ -1,0 +1,357 @@
+//! The window's commands as one enum. Menus, shortcuts, the palette, views and tests all use it. This module
+//! holds names, keys and the conditions under which a command is available; `desktop` executes the commands.
+
+mod availability;
+mod keys;
+mod labels;
+#[cfg(test)]
+mod tests;
+
+pub use availability::NOT_OFFERED;
+
+use crate::settings::ThemeChoice;
+use redial_model::ids::{ConnectionId, Node, Ticket};
+use redial_model::list::Sort;
+use redial_model::method_table::Targets;
+use redial_model::process_choice::Arrangement;
+use redial_model::selection::SelectionMode;
+use redial_protocol::cost::Share;
+use redial_protocol::ids::{ProcessKey, RowId};
+use redial_protocol::level::Level;
+
+/// An action of the window.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UiCommand {
+    /// Turns every dial of the process off; the agent confirms it.
+    AllOff,
+    /// Toggles the dials of the selected methods.
+    ToggleSelected,
+    /// Raises the dials of the selected methods by one level.
+    TurnUp,
+    /// Lowers the dials of the selected methods by one level.
+    TurnDown,
+    /// Sets the dials of the selected methods to a level.
+    TurnTo(Level),
+    /// Sets the dials of these copies to a level.
+    Turn {
+        /// The copies.
+        targets: Targets,
+        /// The level.
+        level: Level,
+    },
+    /// Reports that the agent does not offer the requested level.
+    NotOffered(Level),
+    /// Confirms the large change in the open dialog.
+    ConfirmChange,
+    /// Changes shared methods for all AppDomains that share them.
+    ConfirmSharing,
+    /// Makes the requested change without the methods that other AppDomains share.
+    ExcludeShared,
+    /// Stops a change in progress and reverts the part already done.
+    CancelChange(Ticket),
+    /// Undoes the last change, whoever made it.
+    UndoOfAnyone,
+    /// Undoes the budget's last step in the given process, or in the current one.
+    UndoOfBudget(Option<ConnectionId>),
+    /// Opens the dialog of the overhead budget.
+    Budget,
+    /// Sets the overhead budget; `None` removes it.
+    SetBudget(Option<Share>),
+    /// Shows the copies of a method as one row, or each as its own.
+    MergeCopies,
+    /// Opens the dialog with control, standing orders and history.
+    Agent,
+    /// Undoes the last change of dials.
+    Undo,
+    /// Redoes the last change undone.
+    Redo,
+    /// Takes control from its holder, then repeats the change refused for lack of control.
+    TakeControl,
+    /// Takes control of the given process from its holder.
+    TakeControlOf(ConnectionId),
+    /// Shows a process, and connects if it has an agent.
+    Select(ProcessKey),
+    /// Adds a process to the selection or removes it; or extends the selection up to it.
+    Choose(ProcessKey, SelectionMode),
+    /// Selects every process with this name.
+    ChooseNamed(String),
+    /// Selects every process with the name of the current one.
+    ChooseNamesakes,
+    /// Shows several processes merged, with a row per process, or side by side.
+    Arrange(Arrangement),
+    /// Makes one of the processes shown side by side the current one.
+    Focus(ConnectionId),
+    /// Shows processes side by side from this position on.
+    SideBySideFrom(usize),
+    /// Toggles whether processes of the same names that start later join.
+    Follow,
+    /// Toggles whether the agent is loaded into joining processes that lack it.
+    FollowAttach,
+    /// Opens the last numbers of selected processes that have ended.
+    LastNumbers,
+    /// Removes selected processes that have ended.
+    DropEnded,
+    /// Opens the dialog that shows other ways to start a program with the agent.
+    SetUp,
+    /// Copies a text to the clipboard.
+    CopyText(String),
+    /// Filters the process list by this text.
+    FindProcess(String),
+    /// Shows or hides processes without .NET.
+    AllProcesses(bool),
+    /// Loads the agent into the current process.
+    Attach,
+    /// Reconnects to the current process.
+    Reconnect,
+    /// Closes the connection; held dials revert.
+    Disconnect,
+    /// Opens the dialog that starts a program with the agent in it.
+    Launch,
+    /// Starts the program entered in the launch dialog.
+    StartLaunch,
+    /// Starts the demo.
+    StartDemo,
+    /// Stops the current launched program, or the one launched last: the first time asks it to end, the
+    /// second time kills it.
+    Stop,
+    /// Stops the given launched program in the same way.
+    StopLaunched(Ticket),
+    /// Moves the keyboard focus to the filter.
+    FocusFilter,
+    /// Filters methods by name.
+    Filter(String),
+    /// Selects a row.
+    Pick(Node, SelectionMode),
+    /// Expands or collapses a group.
+    Expand(Node),
+    /// Sorts the table.
+    Sort(Sort),
+    /// Clears the filter.
+    ClearFilter,
+    /// Toggles whether only dialled methods are shown.
+    OnlyDialled,
+    /// Toggles whether they include methods whose dials are off again.
+    OffAgain,
+    /// Hides or shows framework methods.
+    HideFramework,
+    /// Switches between tree and flat table.
+    Tree,
+    /// Keeps the order while numbers change.
+    HoldOrder,
+    /// Sorts the rows by the current numbers although the order is held.
+    SortAgain,
+    /// Keeps the current latency histogram of a row for comparison with later ones.
+    MarkHistogram(RowId),
+    /// Drops the kept histogram.
+    ClearMark(RowId),
+    /// Selects every method shown.
+    SelectAll,
+    /// Copies the shown or selected rows to the clipboard.
+    Copy(CopyFormat),
+    /// Shows or hides the log.
+    Log,
+    /// Sets the theme.
+    Theme(ThemeChoice),
+    /// Enlarges the interface.
+    ZoomIn,
+    /// Shrinks the interface.
+    ZoomOut,
+    /// Returns to the desktop's own scale.
+    ZoomReset,
+    /// Opens the command palette.
+    Palette,
+    /// Opens the list of keyboard shortcuts.
+    Keys,
+    /// Closes the topmost palette, dialog or sheet; without one, clears the filter.
+    Escape,
+    /// Closes the window; held dials revert.
+    Quit,
+}
+
+/// The format of a copied table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyFormat {
+    /// Columns of text.
+    Text,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values (RFC 4180).
+    Csv,
+}
+
+/// The facts that decide which commands are available.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandContext {
+    /// A process is shown.
+    pub process: bool,
+    /// The agent can be loaded into it.
+    pub attachable: bool,
+    /// Its agent is connected.
+    pub connected: bool,
+    /// It has ended; with several processes, all have.
+    pub ended: bool,
+    /// The connection was lost and can be tried again.
+    pub lost: bool,
+    /// Number of selected methods.
+    pub selected: usize,
+    /// The levels its agent offers, in order.
+    pub offered: [bool; Level::ALL.len()],
+    /// Number of methods shown.
+    pub shown: usize,
+    /// The filter has text.
+    pub filtered: bool,
+    /// The agent refused a change because another controller has control.
+    pub control_elsewhere: bool,
+    /// Another controller has control of the process.
+    pub others: bool,
+    /// A change can be undone.
+    pub undo: bool,
+    /// A change can be redone.
+    pub redo: bool,
+    /// Somebody's change can be undone.
+    pub undo_of_anyone: bool,
+    /// A step of the budget can be undone.
+    pub undo_of_budget: bool,
+    /// Number of selected processes.
+    pub several: usize,
+    /// Number of selected processes that have ended.
+    pub several_ended: usize,
+    /// Number of unselected processes in which this window holds dials.
+    pub held_elsewhere: usize,
+    /// They are shown merged, so there is no single agent to ask.
+    pub merged: bool,
+    /// Other processes have the name of the current one.
+    pub namesakes: bool,
+    /// The demo program was found.
+    pub demo: bool,
+    /// A launched program can be stopped.
+    pub stoppable: bool,
+    /// The current state of every switch.
+    pub switches: Switches,
+}
+
+impl UiCommand {
+    /// Returns whether the command turns the dials of the selected methods.
+    pub fn turns_selected(&self) -> bool {
+        matches!(
+            self,
+            UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_)
+        )
+    }
+}
+
+impl CommandContext {
+    /// Returns the number of selected processes that have not ended.
+    pub fn running(&self) -> usize {
+        self.several.saturating_sub(self.several_ended)
+    }
+}
+
+/// The state of every switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Only dialled methods are shown.
+    pub only_dialled: bool,
+    /// They include methods whose dials are off again.
+    pub off_again: bool,
+    /// Framework methods are hidden.
+    pub hide_framework: bool,
+    /// Methods are shown as a tree.
+    pub tree: bool,
+    /// Copies are merged.
+    pub merge_copies: bool,
+    /// The order is held.
+    pub hold_order: bool,
+    /// The arrangement of several processes.
+    pub arrangement: Arrangement,
+    /// Processes that start later join.
+    pub follow: bool,
+    /// The agent is loaded into processes that join.
+    pub follow_attach: bool,
+    /// The log is shown.
+    pub log: bool,
+    /// The theme.
+    pub theme: ThemeChoice,
+}
+
+/// The menus and their entries, in order. The palette and the sheet of shortcuts list the same commands.
+pub const MENUS: &[(&str, &[UiCommand])] = &[
+    (
+        "Dials",
+        &[
+            UiCommand::AllOff,
+            UiCommand::ToggleSelected,
+            UiCommand::TurnUp,
+            UiCommand::TurnDown,
+            UiCommand::TurnTo(Level::Off),
+            UiCommand::TurnTo(Level::Count),
+            UiCommand::TurnTo(Level::Time),
+            UiCommand::TurnTo(Level::Trace),
+            UiCommand::Undo,
+            UiCommand::Redo,
+            UiCommand::UndoOfAnyone,
+            UiCommand::Budget,
+            UiCommand::UndoOfBudget(None),
+            UiCommand::TakeControl,
+            UiCommand::Agent,
+        ],
+    ),
+    (
+        "Methods",
+        &[
+            UiCommand::FocusFilter,
+            UiCommand::ClearFilter,
+            UiCommand::OnlyDialled,
+            UiCommand::OffAgain,
+            UiCommand::HideFramework,
+            UiCommand::Tree,
+            UiCommand::MergeCopies,
+            UiCommand::HoldOrder,
+            UiCommand::SortAgain,
+            UiCommand::SelectAll,
+            UiCommand::Copy(CopyFormat::Text),
+            UiCommand::Copy(CopyFormat::Markdown),
+            UiCommand::Copy(CopyFormat::Csv),
+        ],
+    ),
+    (
+        "Process",
+        &[
+            UiCommand::Launch,
+            UiCommand::StartDemo,
+            UiCommand::Stop,
+            UiCommand::SetUp,
+            UiCommand::Attach,
+            UiCommand::Reconnect,
+            UiCommand::Disconnect,
+            UiCommand::ChooseNamesakes,
+            UiCommand::Arrange(Arrangement::Merged),
+            UiCommand::Arrange(Arrangement::Separate),
+            UiCommand::Arrange(Arrangement::SideBySide),
+            UiCommand::Follow,
+            UiCommand::FollowAttach,
+            UiCommand::LastNumbers,
+            UiCommand::DropEnded,
+            UiCommand::Quit,
+        ],
+    ),
+    (
+        "View",
+        &[
+            UiCommand::Log,
+            UiCommand::Theme(ThemeChoice::Dark),
+            UiCommand::Theme(ThemeChoice::Light),
+            UiCommand::Theme(ThemeChoice::System),
+            UiCommand::ZoomIn,
+            UiCommand::ZoomOut,
+            UiCommand::ZoomReset,
+            UiCommand::Palette,
+            UiCommand::Keys,
+        ],
+    ),
+];
+
+/// Returns every command that has a menu entry.
+pub fn listed() -> impl Iterator<Item = &'static UiCommand> {
+    MENUS.iter().flat_map(|(_, commands)| commands.iter())
+}

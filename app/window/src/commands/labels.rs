@@ -1,0 +1,182 @@
+//! Names of commands, and explanations where a name does not suffice.
+
+use super::{CopyFormat, UiCommand};
+use crate::settings::ThemeChoice;
+use redial_model::process_choice::Arrangement;
+use redial_protocol::level::Level;
+
+/// The effect of stopping a launched program.
+#[cfg(unix)]
+const STOP: &str = "Asks the program launched from this window to end (SIGTERM). A second time kills it.";
+#[cfg(not(unix))]
+const STOP: &str = "Asks the program launched from this window to end (Ctrl+Break). A second time kills it.";
+
+impl UiCommand {
+    /// Returns the command's name, the same everywhere.
+    pub fn name(&self) -> &'static str {
+        match self {
+            UiCommand::AllOff => "All dials off",
+            UiCommand::ToggleSelected => "Turn selected dials on or off",
+            UiCommand::TurnUp => "Turn selected dials up",
+            UiCommand::TurnDown => "Turn selected dials down",
+            UiCommand::TurnTo(Level::Off) => "Turn selected dials off",
+            UiCommand::TurnTo(Level::Count) => "Set selected dials to count",
+            UiCommand::TurnTo(Level::Time) => "Set selected dials to time",
+            UiCommand::TurnTo(Level::Trace) => "Set selected dials to trace",
+            UiCommand::Turn { .. } => "Turn dials",
+            UiCommand::NotOffered(_) => "Set dials to a level that is not offered",
+            UiCommand::ConfirmChange => "Turn many dials",
+            UiCommand::ConfirmSharing => "Change in all AppDomains",
+            UiCommand::ExcludeShared => "Skip shared methods",
+            UiCommand::CancelChange(_) => "Stop this change",
+            UiCommand::UndoOfAnyone => "Undo anyone's last change",
+            UiCommand::UndoOfBudget(_) => "Undo the budget's last step",
+            UiCommand::Budget | UiCommand::SetBudget(_) => "Overhead budget…",
+            UiCommand::MergeCopies => "Merge copies",
+            UiCommand::Agent => "Control, orders and history…",
+            UiCommand::Undo => "Undo last change",
+            UiCommand::Redo => "Redo",
+            UiCommand::TakeControl | UiCommand::TakeControlOf(_) => "Take control",
+            UiCommand::Select(_) => "Show a process",
+            UiCommand::Choose(..) => "Select a process",
+            UiCommand::ChooseNamed(_) => "Select all processes with a name",
+            UiCommand::ChooseNamesakes => "Select all processes with this name",
+            UiCommand::Arrange(Arrangement::Merged) => "Merge processes into one list",
+            UiCommand::Arrange(Arrangement::Separate) => "One row per process",
+            UiCommand::Arrange(Arrangement::SideBySide) => "Show processes side by side",
+            UiCommand::Focus(_) => "Focus one of several processes",
+            UiCommand::SideBySideFrom(_) => "Scroll through processes side by side",
+            UiCommand::Follow => "Add processes that start later",
+            UiCommand::FollowAttach => "Load the agent into processes that start later",
+            UiCommand::LastNumbers => "Last numbers of ended processes…",
+            UiCommand::DropEnded => "Remove ended processes",
+            UiCommand::SetUp => "Set up the agent…",
+            UiCommand::CopyText(_) => "Copy",
+            UiCommand::FindProcess(_) => "Filter processes",
+            UiCommand::AllProcesses(_) => "Show non-.NET processes",
+            UiCommand::Filter(_) => "Filter by name",
+            UiCommand::Pick(..) => "Select a row",
+            UiCommand::Expand(_) => "Expand or collapse a group",
+            UiCommand::Sort(_) => "Sort the table",
+            UiCommand::Attach => "Load the agent into the process",
+            UiCommand::Reconnect => "Reconnect",
+            UiCommand::Disconnect => "Disconnect",
+            UiCommand::Launch => "Launch a program…",
+            UiCommand::StartLaunch => "Launch",
+            UiCommand::StartDemo => "Start the demo",
+            UiCommand::Stop | UiCommand::StopLaunched(_) => "Stop the launched program",
+            UiCommand::FocusFilter => "Filter methods",
+            UiCommand::ClearFilter => "Clear the filter",
+            UiCommand::OnlyDialled => "Only dialled methods",
+            UiCommand::OffAgain => "Also show methods now off",
+            UiCommand::HideFramework => "Hide framework methods",
+            UiCommand::Tree => "Show as tree",
+            UiCommand::HoldOrder => "Hold the order",
+            UiCommand::SortAgain => "Sort again",
+            UiCommand::MarkHistogram(_) => "Mark the latency histogram",
+            UiCommand::ClearMark(_) => "Clear the mark",
+            UiCommand::SelectAll => "Select all methods shown",
+            UiCommand::Copy(CopyFormat::Text) => "Copy as text",
+            UiCommand::Copy(CopyFormat::Markdown) => "Copy as Markdown",
+            UiCommand::Copy(CopyFormat::Csv) => "Copy as CSV",
+            UiCommand::Log => "Show the log",
+            UiCommand::Theme(ThemeChoice::Dark) => "Dark theme",
+            UiCommand::Theme(ThemeChoice::Light) => "Light theme",
+            UiCommand::Theme(ThemeChoice::System) => "System theme",
+            UiCommand::ZoomIn => "Zoom in",
+            UiCommand::ZoomOut => "Zoom out",
+            UiCommand::ZoomReset => "Reset zoom",
+            UiCommand::Palette => "Command palette…",
+            UiCommand::Keys => "Keyboard shortcuts",
+            UiCommand::Escape => "Close or clear",
+            UiCommand::Quit => "Quit",
+        }
+    }
+
+    /// Returns an explanation where the name does not suffice.
+    pub fn explained(&self) -> Option<&'static str> {
+        match self {
+            UiCommand::Undo => Some(
+                "Takes back the last change made in this window. Other users' changes stay, unless this \
+                window changed the same methods.",
+            ),
+            UiCommand::Redo => Some("Repeats the change that this window undid last."),
+            UiCommand::UndoOfAnyone => Some(
+                "Takes back the most recent change, whether it came from this window, `redial dial` or \
+                another user. The history in the agent dialog names it.",
+            ),
+            UiCommand::UndoOfBudget(_) => Some(
+                "Takes back only the budget's latest step. Until you set a new budget, it then leaves \
+                those methods alone.",
+            ),
+            UiCommand::TakeControlOf(_) => Some(
+                "Takes control from its holder so that this window can turn dials. Dials that are on \
+                stay on.",
+            ),
+            UiCommand::Budget | UiCommand::SetBudget(_) => Some(
+                "Limits what dials may cost. When they cost more, the agent turns the most expensive \
+                ones down, reports it, and you can undo it.",
+            ),
+            UiCommand::Attach => Some(
+                "Uses the diagnostics port of the runtime (.NET Core 3.0 or later). The agent stays \
+                until the process ends, and is idle while no dial is on.",
+            ),
+            UiCommand::OnlyDialled => Some(
+                "Shows methods whose dials are on or should be. A method turned off disappears when the \
+                pointer leaves the rows, or shortly after the key.",
+            ),
+            UiCommand::OffAgain => {
+                Some("Also shows dialled methods that are off again, with their last numbers.")
+            }
+            UiCommand::HoldOrder => {
+                Some("Rows keep their places while numbers change, until you switch this off.")
+            }
+            UiCommand::SortAgain => Some(
+                "Rows keep their places while the pointer is among them, shortly after a click or key \
+                there, and while the order is held. This sorts them by the current numbers.",
+            ),
+            UiCommand::Stop | UiCommand::StopLaunched(_) => Some(STOP),
+            UiCommand::AllOff => {
+                Some("Turns off every dial in all selected processes, whoever turned it on.")
+            }
+            UiCommand::ChooseNamesakes => Some(
+                "Selects every process with the name of the current one, if it has the agent or can load \
+                it.",
+            ),
+            UiCommand::Arrange(Arrangement::Merged) => Some(
+                "One list with one row per method. Its numbers are sums over the processes, and its dial \
+                turns the method in all of them.",
+            ),
+            UiCommand::Arrange(Arrangement::Separate) => {
+                Some("One list with a row per method and process. Each dial is for one process.")
+            }
+            UiCommand::Arrange(Arrangement::SideBySide) => Some(
+                "One list per process, with the same method at the same height. Each dial is for one \
+                process; filter, order (by the sums) and selection apply to all.",
+            ),
+            UiCommand::Follow => Some(
+                "Processes of the same names that start while this window is open join. Dials turned in \
+                the merged list apply there from the first call.",
+            ),
+            UiCommand::LastNumbers => Some(
+                "Shows the numbers per process. The merged list includes them in \
+                                        its sums.",
+            ),
+            UiCommand::DropEnded => Some("Discards their last numbers, which then leave the sums."),
+            UiCommand::FollowAttach => Some(
+                "Loads the agent through the diagnostics port if a process starts without it. Otherwise \
+                only processes started with the agent join.",
+            ),
+            UiCommand::SetUp => Some(
+                "Shows the settings, the restart and the way back for shells, systemd, Docker, \
+                Kubernetes, IIS and Windows services.",
+            ),
+            UiCommand::MergeCopies => Some(
+                "On: one row per method; its dial is for all copies, in every AppDomain and load \
+                context, now and later. Off: one row per copy; its dial is for that copy or AppDomain \
+                only.",
+            ),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Executes commands.
+
+use super::change_requests::TurnDirection;
+use super::fleet_commands::UNNAMED;
+use super::{App, clipboard};
+use crate::commands::UiCommand;
+use crate::views;
+use crate::views::launch_dialog::LaunchPlan;
+use eframe::egui;
+use redial_model::connection::{Connection, Status};
+use redial_model::ids::SubjectId;
+use redial_model::ids::{Node, Ticket};
+use redial_model::list::{Filter, Sort, SortKey};
+use redial_model::log::LogKind;
+use redial_model::method_table::{MethodTable, Shape};
+use redial_model::subject::Subject;
+use redial_model::update::Retry;
+use redial_text::words;
+
+impl App {
+    /// Executes a command.
+    pub(super) fn execute(&mut self, context: &egui::Context, command: UiCommand) {
+        self.keep_still(context, &command);
+        match command {
+            UiCommand::AllOff => self.all_off(),
+            UiCommand::ToggleSelected => self.turn_selected(TurnDirection::Toggle),
+            UiCommand::TurnUp => self.turn_selected(TurnDirection::Up),
+            UiCommand::TurnDown => self.turn_selected(TurnDirection::Down),
+            UiCommand::TurnTo(level) => self.turn_selected(TurnDirection::To(level)),
+            UiCommand::Turn { targets, level } => self.turn_or_ask(targets, level),
+            UiCommand::ConfirmChange => {
+                if let Some(bulk) = self.dialogs.confirm.take() {
+                    self.turn(bulk.targets, bulk.level, false);
+                }
+            }
+            UiCommand::ConfirmSharing => {
+                if let Some(asked) = self.dialogs.sharing.take() {
+                    self.turn_or_ask_large(asked.sharing.with, asked.level);
+                }
+            }
+            UiCommand::ExcludeShared => {
+                if let Some((level, Some(without))) =
+                    self.dialogs.sharing.take().map(|asked| (asked.level, asked.sharing.without))
+                {
+                    self.turn_or_ask_large(without, level);
+                }
+            }
+            UiCommand::CancelChange(ticket) => {
+                let parts = match self.model.current() {
+                    Some(Subject::Process(connection)) => vec![(connection.id, ticket)],
+                    Some(Subject::Fleet(fleet)) => fleet.parts(ticket),
+                    None => Vec::new(),
+                };
+                parts.into_iter().for_each(|(id, part)| self.workers.cancel(id, part));
+            }
+            UiCommand::UndoOfAnyone => self.undo_of_anyone(),
+            UiCommand::UndoOfBudget(of) => self.undo_of_budget(of),
+            UiCommand::Budget => {
+                let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
+                self.dialogs.budget = stands.map(|agent| views::budget::BudgetState::of(&agent.cost_budget));
+            }
+            UiCommand::SetBudget(limit) => {
+                if let Some(id) = self.model.current.and_then(SubjectId::process) {
+                    self.workers.set_budget(id, limit);
+                }
+            }
+            UiCommand::MergeCopies => self.split_or_merge(),
+            UiCommand::Choose(..)
+            | UiCommand::ChooseNamed(_)
+            | UiCommand::ChooseNamesakes
+            | UiCommand::Arrange(_)
+            | UiCommand::Focus(_)
+            | UiCommand::SideBySideFrom(_)
+            | UiCommand::Follow
+            | UiCommand::FollowAttach
+            | UiCommand::LastNumbers
+            | UiCommand::DropEnded => self.execute_for_fleet(command),
+            UiCommand::SetUp => self.dialogs.set_up = Some(views::setup_dialog::SetupState::default()),
+            UiCommand::CopyText(text) => {
+                context.copy_text(text);
+                let now = self.now();
+                self.model.log.add(now, None, LogKind::Notice, "Copied the setup lines");
+            }
+            UiCommand::Agent => self.dialogs.agent = !self.dialogs.agent,
+            UiCommand::NotOffered(level) => {
+                self.refuse(
+                    &UiCommand::NotOffered(level),
+                    &format!("{level} is {}", crate::ui::knob::why_not(level, crate::commands::NOT_OFFERED)),
+                );
+            }
+            UiCommand::Undo => self.undo(false),
+            UiCommand::Redo => self.undo(true),
+            UiCommand::TakeControl => {
+                match self.last_turn.clone().filter(|_| self.command_context().control_elsewhere) {
+                    Some((_, targets, level)) => self.turn(targets, level, true),
+                    None => {
+                        let id = self.model.current.and_then(SubjectId::process);
+                        id.into_iter().for_each(|id| self.workers.take_control(id));
+                    }
+                }
+            }
+            UiCommand::TakeControlOf(id) => self.workers.take_control(id),
+            UiCommand::Select(process) => self.select(process),
+            UiCommand::FindProcess(text) => self.find_process(&text),
+            UiCommand::AllProcesses(all) => self.model.processes.set_show_all(all),
+            UiCommand::Attach => {
+                let ids = self.affected(|one| self.is_attachable(one));
+                ids.into_iter().for_each(|id| self.workers.attach(id));
+            }
+            UiCommand::Reconnect => self.reconnect(),
+            UiCommand::Disconnect => self.disconnect(),
+            UiCommand::Launch => (self.dialogs.launch, self.dialogs.palette) = (true, None),
+            UiCommand::StartLaunch => match views::launch_dialog::plan(&self.settings.launch) {
+                Ok(plan) => {
+                    self.start(plan);
+                    self.pending.from_dialog = self.pending.launch;
+                }
+                Err(why) => self.refuse(&UiCommand::StartLaunch, &why),
+            },
+            UiCommand::StartDemo => {
+                if let Some(plan) = self.demo.clone() {
+                    self.start(plan);
+                }
+            }
+            UiCommand::Stop => {
+                let affected = self.model.launched_to_stop().into_iter().map(|(ticket, _)| ticket);
+                let affected: Vec<Ticket> = affected.collect();
+                affected.into_iter().for_each(|ticket| self.stop_launched(ticket));
+            }
+            UiCommand::StopLaunched(ticket) => self.stop_launched(ticket),
+            UiCommand::FocusFilter => self.methods.focus_filter = true,
+            UiCommand::Filter(text) => {
+                self.methods.text.clone_from(&text);
+                self.change_filter(|filter| filter.text = text);
+            }
+            UiCommand::ClearFilter => self.clear_filter(),
+            UiCommand::Pick(node, mode) => self.model.change_list(|list| list.click(node, mode)),
+            UiCommand::Expand(node) => self.model.change_list(|list| list.tree.toggle(node)),
+            UiCommand::Sort(sort) => {
+                self.model.change_list(|table| table.set_sort(sort));
+                self.methods.let_go();
+                // Sorting shows the top of the list, unless a single row is selected.
+                self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
+            }
+            UiCommand::OnlyDialled => self.change_filter(|filter| filter.only_dialled = !filter.only_dialled),
+            UiCommand::OffAgain => {
+                self.change_filter(|filter| filter.off_again = !filter.off_again);
+                self.methods.follow = true;
+            }
+            UiCommand::HideFramework => {
+                self.settings.hide_framework = !self.settings.hide_framework;
+                self.follow_settings();
+            }
+            UiCommand::Tree => {
+                self.settings.tree = !self.settings.tree;
+                self.follow_settings();
+            }
+            UiCommand::HoldOrder => self.model.change_list(|table| {
+                let hold = table.list.hold();
+                table.list.set_hold(!hold);
+            }),
+            UiCommand::SortAgain => {
+                self.model.change_list(MethodTable::sort_again);
+                self.methods.let_go();
+            }
+            UiCommand::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
+            UiCommand::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
+            UiCommand::SelectAll => {
+                self.model.change_list(MethodTable::select_all);
+                // Space must turn the selection, not type into the filter.
+                context.memory_mut(|memory| memory.surrender_focus(views::methods::filter_id()));
+            }
+            UiCommand::Copy(form) => self.copy(context, form),
+            UiCommand::Log => self.settings.log_open = !self.settings.log_open,
+            UiCommand::Theme(theme) => self.look(context, |settings| settings.theme = theme),
+            UiCommand::ZoomIn => {
+                self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0))
+            }
+            UiCommand::ZoomOut => {
+                self.look(context, |settings| settings.zoom = (settings.zoom - 0.1).max(0.6))
+            }
+            UiCommand::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
+            UiCommand::Palette => self.dialogs.palette = Some(views::palette::PaletteState::default()),
+            UiCommand::Keys => self.dialogs.keys = true,
+            UiCommand::Escape => self.escape(),
+            UiCommand::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
+        }
+        self.save_settings();
+    }
+
+    /// A method turned by a key stays in place; after a change of many methods the list sorts, to show which
+    /// are called most.
+    fn keep_still(&mut self, context: &egui::Context, command: &UiCommand) {
+        let by_key = command.turns_selected();
+        let one = match command {
+            UiCommand::Turn { targets, .. } => targets.methods.len() == 1,
+            _ => self.model.current_table().is_some_and(|table| table.selection.len() == 1),
+        };
+        if one && (by_key || matches!(command, UiCommand::Turn { .. })) {
+            self.methods.keep_still(context);
+        } else if by_key {
+            self.methods.let_go();
+        }
+    }
+
+    fn stop_launched(&mut self, ticket: Ticket) {
+        let now = self.now();
+        if let Some(kill) = self.model.begin_stop(ticket, now) {
+            self.workers.stop_launched(ticket, kill);
+        }
+    }
+
+    /// Reports why a command was not carried out.
+    pub(super) fn refuse(&mut self, command: &UiCommand, why: &str) {
+        let now = self.now();
+        self.model.log.add(now, None, LogKind::Refusal, format!("{}: {why}", command.name()));
+    }
+
+    /// Reports the prerequisite of a command.
+    pub(super) fn hint(&mut self, command: &UiCommand, why: &str) {
+        let now = self.now();
+        self.model.log.add(now, None, LogKind::Hint, format!("{}: {why}", command.name()));
+    }
+
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.model.current_process_mut() {
+            change(connection);
+        }
+    }
+
+    fn look(&mut self, context: &egui::Context, change: impl FnOnce(&mut crate::settings::Settings)) {
+        change(&mut self.settings);
+        self.apply_look(context);
+    }
+
+    fn all_off(&mut self) {
+        let now = self.now();
+        if self.model.current.is_none() {
+            let text = "All dials off: no process is selected, so this window holds no dials";
+            self.model.log.add(now, None, LogKind::Notice, text);
+        }
+        let some_on = self.model.list().is_some_and(MethodTable::has_wanted_dials);
+        let errands = self.model.all_off(now);
+        self.send(errands);
+        if some_on {
+            // The numbers in view must not disappear with the dials.
+            self.change_filter(|filter| filter.off_again |= filter.only_dialled);
+        }
+    }
+
+    /// Applies the settings of the method list to the current processes.
+    pub(super) fn follow_settings(&mut self) {
+        let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
+        let merged = self.settings.merge_copies;
+        self.methods.find_again = true;
+        self.model.change_list(|table| {
+            let filter = Filter { hide_framework, ..table.list.filter().clone() };
+            table.set_filter(filter);
+            table.shape = if tree { Shape::Tree } else { Shape::List };
+            if !table.catalogue.spans_processes() {
+                table.catalogue.set_merged(merged);
+            }
+        });
+    }
+
+    fn dialled_first(&mut self) {
+        self.model.change_list(|table| {
+            let filter = table.list.filter().clone();
+            table.set_filter(Filter { only_dialled: true, ..filter });
+            table.set_sort(Sort { key: SortKey::Rate, descending: true });
+        });
+    }
+
+    /// Expands groups of the tree that are the only one on their level, once; else a single AppDomain would
+    /// show nothing but its name. Returns whether there may be more to expand in the next frame.
+    pub(super) fn unfold(&mut self) -> bool {
+        let Some(list) = self.model.list().filter(|list| list.shape == Shape::Tree) else { return false };
+        if self.methods.unfolded || !list.catalogue.is_complete() {
+            return false;
+        }
+        let rows = list.tree.rows();
+        let alone = rows.last().filter(|last| rows.iter().filter(|row| row.depth == last.depth).count() == 1);
+        match alone.filter(|row| !row.expanded && !matches!(row.node, Node::Method(_))).map(|row| row.node) {
+            Some(node) => self.model.change_list(|list| list.tree.set_expanded(node, true)),
+            None => self.methods.unfolded = !rows.is_empty(),
+        }
+        !self.methods.unfolded
+    }
+
+    /// Shows the process requested on the command line, or a launched one, as soon as it is there.
+    pub(super) fn await_processes(&mut self) {
+        // A launched program's agent can connect before the process list shows it.
+        for connection in self.model.connections.values_mut().filter(|one| one.name == UNNAMED) {
+            if let Some(row) = self.model.processes.get(connection.process) {
+                connection.name = views::processes::title(row);
+            }
+        }
+        if let Some(pid) = self.pending.pid
+            && self.model.processes.is_scanned()
+        {
+            self.pending.pid = None;
+            match self.model.processes.by_pid(pid).map(|row| row.key) {
+                Some(key) => {
+                    self.select(key);
+                    if std::mem::take(&mut self.pending.dialled) {
+                        self.dialled_first();
+                    }
+                }
+                None => {
+                    let now = self.now();
+                    self.model.log.add(now, None, LogKind::Refusal, format!("There is no process {pid}"));
+                }
+            }
+        }
+        for id in self.model.take_newly_reachable() {
+            self.workers.retry(id);
+        }
+        self.await_start();
+        let Some(launched) = self.pending.launch.and_then(|ticket| self.model.launched.get(&ticket)) else {
+            return;
+        };
+        if let Some(key) = launched.agent {
+            self.pending.launch = None;
+            self.look_at_launched(key);
+        } else if launched.ended.is_some() {
+            self.pending.launch = None;
+        }
+    }
+
+    /// Closes the launch dialog when its program runs; if it cannot be started, the dialog stays open with
+    /// the reason.
+    fn await_start(&mut self) {
+        let Some(launched) = self.pending.from_dialog.and_then(|ticket| self.model.launched.get(&ticket))
+        else {
+            return;
+        };
+        if launched.pid.is_some() {
+            self.dialogs.launch = false;
+            // Programs that could not be started are not offered again.
+            self.settings.launched();
+            self.save_settings();
+        } else if let Some(why) = &launched.ended {
+            self.pending.failed = Some((self.settings.launch.clone(), why.clone()));
+        } else {
+            return;
+        }
+        self.pending.from_dialog = None;
+    }
+
+    fn find_process(&mut self, text: &str) {
+        self.model.processes.set_filter(text);
+        self.processes.set_text(text);
+    }
+
+    fn reconnect(&mut self) {
+        let lost = self.affected(|one| {
+            one.session.status != Status::Live && one.session.status.retry() != Some(Retry::Never)
+        });
+        lost.into_iter().for_each(|id| self.workers.retry(id));
+    }
+
+    fn disconnect(&mut self) {
+        self.note_looks();
+        for id in self.affected(|_| true) {
+            self.workers.disconnect(id);
+            self.model.close(id);
+        }
+        self.look_at_chosen();
+    }
+
+    fn start(&mut self, plan: LaunchPlan) {
+        let what =
+            std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
+        let now = self.now();
+        let ticket = self.model.begin_launch(&what, now);
+        self.model.name_launch(ticket, plan.title());
+        self.pending.launch = Some(ticket);
+        self.workers.launch(ticket, plan);
+    }
+
+    fn clear_filter(&mut self) {
+        self.methods.text.clear();
+        self.methods.find_again = true;
+        self.change_filter(|filter| filter.text.clear());
+    }
+
+    fn change_filter(&mut self, change: impl FnOnce(&mut Filter)) {
+        self.model.change_list(|table| {
+            let mut filter = table.list.filter().clone();
+            change(&mut filter);
+            table.set_filter(filter);
+        });
+    }
+
+    fn copy(&mut self, context: &egui::Context, form: crate::commands::CopyFormat) {
+        self.model.change_list(MethodTable::complete);
+        let Some(lines) = self.model.current.and_then(|id| self.model.lines(id)) else { return };
+        let (text, rows) = clipboard::table(lines, form);
+        context.copy_text(text);
+        let rows = words::methods(rows as u64);
+        let now = self.now();
+        self.model.log.add(now, None, LogKind::Notice, format!("Copied {rows}"));
+    }
+
+    fn escape(&mut self) {
+        if !self.dialogs.close() && !self.close_pending_notification(&self.command_context()) {
+            self.clear_filter();
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The window's layout.
+
+use super::panels::SizedPanel;
+use super::{App, empty_state};
+use crate::commands::UiCommand;
+use crate::ui::theme::Palette;
+use crate::views;
+use crate::views::empty_views::EmptyReason;
+use crate::views::{
+    agent, change_progress, confirmation, connection_loss, detail, empty_views, ended_process, fleet_header,
+    key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette, processes, sharing_dialog,
+    status_bar,
+};
+use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
+use redial_model::processes::AgentState;
+use redial_model::state::LaunchedProgram;
+use redial_model::visible_rows::VisibleRows;
+use redial_text::words;
+
+/// Initial width of the process list, points.
+pub(super) const PROCESSES: f32 = 250.0;
+/// Initial width of the details panel, points.
+const DETAIL: f32 = 270.0;
+/// Height that the log keeps below a notification, points: margins, its header and one line.
+const LOG_BESIDE: f32 = 72.0;
+/// Width that method list and details panel need side by side, points.
+const BOTH: f32 = 700.0;
+
+impl App {
+    /// Draws the window.
+    pub(super) fn layout(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
+        let situation = self.command_context();
+        let colours = Palette::of(ui);
+        let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
+        let on = self.dials_on();
+        Panel::top("bar")
+            .frame(frame(colours.raised))
+            .show(ui, |ui| menu_bar::show(ui, &situation, on, commands));
+        let mono = self.now().mono;
+        Panel::bottom("strip")
+            .frame(frame(colours.raised))
+            .show(ui, |ui| status_bar::show(ui, &self.model, mono, commands));
+        let room = ui.ctx().content_rect().size();
+        let notifications = self.current_notifications(ui, &situation);
+        if self.settings.log_open {
+            // Notifications take room from the log, as long as one of its lines stays visible.
+            let notification_height = self.notification_height;
+            let least = notifications.as_ref().map_or(0.0, |_| notification_height + LOG_BESIDE);
+            let wanted = self.settings.log_height.unwrap_or((room.y * 0.17).clamp(70.0, 150.0));
+            let log = SizedPanel {
+                panel: Panel::bottom("log").frame(frame(colours.panel)),
+                name: "log",
+                flat: true,
+                wanted: wanted.max(least),
+                range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
+            };
+            let dragged = log.show(ui, |ui| {
+                match &notifications {
+                    Some(notifications) => self.show_notifications(ui, notifications, commands),
+                    // The widgets below keep their ids.
+                    None => ui.skip_ahead_auto_ids(1),
+                }
+                log::show(ui, &mut self.log, &self.model);
+            });
+            // Ignores a height that changed because of the notification.
+            let dragged = dragged.filter(|_| self.notification_height == notification_height);
+            self.settings.log_height = dragged.or(self.settings.log_height);
+        } else if let Some(notifications) = &notifications {
+            let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);
+            panel.show(ui, |ui| self.show_notifications(ui, notifications, commands));
+        }
+        let processes = SizedPanel {
+            panel: Panel::left("processes").frame(frame(colours.panel)),
+            name: "processes",
+            flat: false,
+            wanted: self.settings.processes_width.unwrap_or(PROCESSES),
+            range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
+        };
+        let dragged =
+            processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
+        self.settings.processes_width = dragged.or(self.settings.processes_width);
+        // In a narrow window the method list needs the room more.
+        let width = self.settings.detail_width.unwrap_or(DETAIL);
+        let beside = self.model.is_beside();
+        let wide = match beside {
+            true => ui.available_width() - width >= fleet_header::TWO,
+            false => ui.available_width() > BOTH,
+        };
+        let wanted = self.model.current_table().is_some_and(|table| !table.catalogue.is_empty());
+        self.methods.no_panel = wanted && !wide && !beside;
+        if wanted && wide {
+            let detail = SizedPanel {
+                panel: Panel::right("detail").frame(frame(colours.panel)),
+                name: "detail",
+                flat: false,
+                wanted: width,
+                range: Rangef::new(200.0, 500.0),
+            };
+            let dragged = detail.show(ui, |ui| {
+                // The scroll bar stands beside the numbers, not on them.
+                let scroll = &mut ui.spacing_mut().scroll;
+                scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
+                let lines = self.model.current.and_then(|id| self.model.lines(id));
+                let mut area = egui::ScrollArea::vertical().auto_shrink(false);
+                if lines.is_some_and(|lines| detail::is_another(ui, lines)) {
+                    area = area.vertical_scroll_offset(0.0);
+                }
+                area.show(ui, |ui| {
+                    let Some(lines) = lines else { return };
+                    fleet_header::current_process(ui, lines);
+                    if !lines.lacks_selection() {
+                        detail::show(ui, lines.own, commands);
+                    }
+                });
+            });
+            self.settings.detail_width = dragged.or(self.settings.detail_width);
+            self.ask_about_looked_at(ui.ctx());
+        }
+        CentralPanel::no_frame()
+            .frame(Frame::new().fill(colours.base))
+            .show(ui, |ui| self.middle(ui, &situation, commands));
+        self.overlays(ui, &situation, commands);
+    }
+
+    fn middle(
+        &mut self,
+        ui: &mut Ui,
+        situation: &crate::commands::CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        fleet_header::bar(ui, &self.model, self.now(), situation, commands);
+        if self.model.is_beside() {
+            return self.beside(ui, situation, commands);
+        }
+        let mono = self.now().mono;
+        let App { model, methods: state, near, .. } = self;
+        let ended = ended_process::of(model);
+        let unread = model.current_table().is_none_or(|table| table.catalogue.is_empty());
+        if let Some(launched) = ended.filter(|_| unread) {
+            ended_process::show(ui, launched, model, situation, commands);
+            return;
+        }
+        let Some(subject) = model.current() else {
+            let any = model
+                .processes
+                .shown()
+                .any(|row| row.agent.can_connect() || row.agent == AgentState::Attachable);
+            empty_views::show(ui, &EmptyReason::NoProcess { any }, situation, commands);
+            return;
+        };
+        if subject.table().catalogue.is_empty() {
+            empty_state::show(ui, model, subject, situation, commands);
+            return;
+        }
+        let colours = Palette::of(ui);
+        ui.spacing_mut().item_spacing.y = 0.0;
+        Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            methods::toolbar(ui, state, subject, situation, commands);
+        });
+        if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
+            let how = (ended.map(LaunchedProgram::ending), model.was_stopped(connection.process));
+            // Above the rows, the notice would move another row under the pointer.
+            Panel::bottom("loss").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
+                connection_loss::show(ui, connection, how, mono, commands);
+            });
+        }
+        change_progress::show(ui, subject, mono, commands);
+        if subject.table().row_count() == 0 {
+            empty_state::show_none(ui, subject, near, situation, commands);
+            return;
+        }
+        methods::table(ui, state, VisibleRows::of(subject), methods::Needs::of([subject]), commands);
+    }
+
+    fn overlays(
+        &mut self,
+        ui: &mut Ui,
+        situation: &crate::commands::CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
+        let context = ui.ctx().clone();
+        if let Some(bulk) = &mut self.dialogs.confirm
+            && confirmation::show(&context, bulk, &self.model.connections, commands)
+            && !commands.contains(&UiCommand::ConfirmChange)
+        {
+            self.dialogs.confirm = None;
+        }
+        if let Some(question) = &mut self.dialogs.sharing
+            && sharing_dialog::show(&context, question, commands)
+            && !commands.iter().any(|one| matches!(one, UiCommand::ConfirmSharing | UiCommand::ExcludeShared))
+        {
+            self.dialogs.sharing = None;
+        }
+        if self.dialogs.agent {
+            self.dialogs.agent = self.model.current_process().is_some_and(|connection| {
+                !agent::show(&context, connection, self.now(), situation, commands)
+            });
+        }
+        if let Some(state) = &mut self.dialogs.last_numbers
+            && last_numbers::show(&context, state, &self.model, commands)
+        {
+            self.dialogs.last_numbers = None;
+        }
+        if let Some(state) = &mut self.dialogs.budget {
+            let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
+            if stands.is_none_or(|agent| views::budget::show(&context, state, &agent.cost_budget, commands)) {
+                self.dialogs.budget = None;
+            }
+        }
+        if let Some(state) = &mut self.dialogs.set_up
+            && views::setup_dialog::show(&context, state, commands)
+        {
+            self.dialogs.set_up = None;
+        }
+        let stopped = self.model.launched_to_stop().into_iter().map(|(_, launched)| launched.named());
+        let stopped = words::all(&stopped.collect::<Vec<_>>());
+        let stopped = Some(stopped).filter(|names| !names.is_empty());
+        if let Some(state) = &mut self.dialogs.palette
+            && palette::show(&context, state, (situation, stopped.as_deref()), commands)
+        {
+            self.dialogs.palette = None;
+        }
+        if self.dialogs.keys && key_sheet::show(&context) {
+            self.dialogs.keys = false;
+        }
+        let trouble = self.pending.failed.as_ref().filter(|(of, _)| *of == self.settings.launch);
+        let progress = match (self.pending.from_dialog, trouble) {
+            (Some(_), _) => launch_dialog::LaunchProgress::Starting,
+            (None, Some((_, why))) => launch_dialog::LaunchProgress::Failed(why.clone()),
+            (None, None) => launch_dialog::LaunchProgress::None,
+        };
+        let settings = &mut self.settings;
+        if self.dialogs.launch
+            && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
+        {
+            self.dialogs.launch = false;
+        }
+    }
+}

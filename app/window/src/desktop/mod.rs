@@ -1,0 +1,36 @@
+//! The window: applies the workers' updates to the model, draws the views and executes their commands. The
+//! drawing thread never waits for anything.
+
+mod app;
+mod change_requests;
+mod clipboard;
+mod clock;
+mod columns;
+mod demo;
+mod detail_requests;
+mod dialogs;
+mod dispatch;
+mod empty_state;
+mod field_focus;
+mod fleet_commands;
+mod frame_budget;
+mod geometry;
+mod keyboard;
+mod layout;
+mod list_options;
+mod notifications;
+mod options;
+mod panels;
+mod pending_focus;
+mod pending_start;
+mod side_by_side;
+mod startup;
+#[cfg(test)]
+mod tests;
+mod toast;
+mod workers;
+
+pub use app::App;
+pub use clock::Clock;
+pub use options::Options;
+pub use startup::open;

@@ -1,0 +1,352 @@
+//! The window's saved settings: one small versioned JSON file in the user's configuration folder. An unreadable file is
+//! renamed, never deleted, and never fatal.
+
+use serde::{Deserialize, Serialize};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The version that this program writes.
+const VERSION: u32 = 1;
+/// The variable that names another folder for the file (tests, portable installations).
+pub const VARIABLE: &str = "REDIAL_CONFIG";
+const FILE: &str = "window.json";
+
+/// The theme that the user chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeChoice {
+    /// The desktop's theme.
+    #[default]
+    System,
+    /// Dark.
+    Dark,
+    /// Light.
+    Light,
+}
+
+/// All saved settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// [`VERSION`] of the program that wrote the file.
+    pub version: u32,
+    /// The theme.
+    pub theme: ThemeChoice,
+    /// The scale of the window; 1 is the desktop's own.
+    pub zoom: f32,
+    /// The size of the window, in desktop points.
+    pub window: Option<[f32; 2]>,
+    /// The upper left corner of the window, in desktop points; absent if the desktop does not report it.
+    pub position: Option<[f32; 2]>,
+    /// Whether the window is maximized.
+    pub maximized: bool,
+    /// The width of the process list, in points.
+    pub processes_width: Option<f32>,
+    /// Width of the selection's panel, points.
+    pub detail_width: Option<f32>,
+    /// The height of the log, in points.
+    pub log_height: Option<f32>,
+    /// Whether the log is shown.
+    pub log_open: bool,
+    /// Whether framework methods are hidden.
+    pub hide_framework: bool,
+    /// Whether methods are shown as a tree.
+    pub tree: bool,
+    /// Whether copies of one method are merged into one row.
+    pub merge_copies: bool,
+    /// The last values of the launch dialog.
+    pub launch: SavedLaunch,
+    /// The recent launches, latest first.
+    pub recent: Vec<SavedLaunch>,
+}
+
+/// The most recent launches to save.
+const RECENT: usize = 10;
+
+/// The values of the launch dialog.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedLaunch {
+    /// The program.
+    pub program: String,
+    /// Its arguments, as typed.
+    pub arguments: String,
+    /// Its working folder.
+    pub folder: String,
+    /// NAME=VALUE lines.
+    pub environment: String,
+    /// PATTERN=LEVEL lines.
+    pub dials: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            version: VERSION,
+            theme: ThemeChoice::System,
+            zoom: 1.0,
+            window: None,
+            position: None,
+            maximized: false,
+            processes_width: None,
+            detail_width: None,
+            log_height: None,
+            log_open: true,
+            hide_framework: true,
+            tree: false,
+            merge_copies: false,
+            launch: SavedLaunch::default(),
+            recent: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Adds the current launch to the recent ones.
+    pub fn launched(&mut self) {
+        let launch = self.launch.clone();
+        self.recent.retain(|one| *one != launch);
+        self.recent.insert(0, launch);
+        self.recent.truncate(RECENT);
+    }
+}
+
+/// Returns the path of the file, or `None` if the system has no configuration folder.
+pub fn place() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
+        return Some(PathBuf::from(folder).join(FILE));
+    }
+    directories::ProjectDirs::from("", "", "redial").map(|folders| folders.config_dir().join(FILE))
+}
+
+/// Reads the settings without side effects; returns `None` if they are missing or unusable.
+pub fn glance(path: &Path) -> Option<Settings> {
+    let settings: Settings = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (settings.version <= VERSION).then(|| sound(settings))
+}
+
+/// The result of loading settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedSettings {
+    /// The settings, or the defaults.
+    pub settings: Settings,
+    /// A notice for the user, if the file could not be used.
+    pub notice: Option<String>,
+    /// Whether settings may be saved; false if an unusable file could not be renamed.
+    pub may_be_saved: bool,
+}
+
+/// Reads the settings and renames a file that cannot be used.
+pub fn load(path: &Path) -> LoadedSettings {
+    let found = |settings| LoadedSettings { settings, notice: None, may_be_saved: true };
+    let why = match std::fs::read(path) {
+        Ok(text) => {
+            // An earlier version let others read the file. If the mode cannot be changed, the file is still usable.
+            let _ = make_private(path);
+            match serde_json::from_slice::<Settings>(&text) {
+                Ok(settings) if settings.version <= VERSION => return found(sound(settings)),
+                Ok(settings) => {
+                    format!("it has version {}, but this program supports only {VERSION}", settings.version)
+                }
+                Err(error) => error.to_string(),
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return found(Settings::default()),
+        Err(error) => error.to_string(),
+    };
+    let aside = set_aside(path);
+    let may_be_saved = aside.is_ok();
+    let whereto = match aside {
+        Ok(aside) => format!("it was set aside as {} and replaced by the defaults", aside.display()),
+        Err(error) => {
+            format!("it cannot be set aside, so nothing is saved over {}: {error}", path.display())
+        }
+    };
+    let notice = Some(format!("the saved layout could not be used ({why}); {whereto}"));
+    LoadedSettings { settings: Settings::default(), notice, may_be_saved }
+}
+
+/// Writes the settings atomically.
+pub fn save(path: &Path, settings: &Settings) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let text = serde_json::to_vec_pretty(settings).map_err(io::Error::other)?;
+    let fresh = path.with_extension(format!("json.{}", std::process::id()));
+    // The environment of the launch dialog may contain secrets.
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&fresh).and_then(|mut file| {
+        make_private(&fresh)?;
+        file.write_all(&text)
+    });
+    written.and_then(|()| std::fs::rename(&fresh, path)).inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+}
+
+/// Lets only this user read a file, on systems with file modes.
+fn make_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    let _ = path;
+    Ok(())
+}
+
+/// Replaces senseless numbers: nobody would find a window without size again.
+fn sound(mut settings: Settings) -> Settings {
+    let within = |value: f32, low: f32, high: f32| value.is_finite() && (low..=high).contains(&value);
+    settings.version = VERSION;
+    if !within(settings.zoom, 0.5, 4.0) {
+        settings.zoom = 1.0;
+    }
+    settings.window = settings
+        .window
+        .filter(|[width, height]| within(*width, 400.0, 16_000.0) && within(*height, 300.0, 16_000.0));
+    settings.position =
+        settings.position.filter(|at| at.iter().all(|side| within(*side, -32_000.0, 32_000.0)));
+    settings.detail_width = settings.detail_width.filter(|width| within(*width, 100.0, 2_000.0));
+    settings.processes_width = settings.processes_width.filter(|width| within(*width, 100.0, 2_000.0));
+    settings.recent.truncate(RECENT);
+    settings.log_height = settings.log_height.filter(|height| within(*height, 40.0, 4_000.0));
+    settings
+}
+
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    for number in 1..1000 {
+        let aside = path.with_extension(format!("json.bad{number}"));
+        if !aside.exists() {
+            std::fs::rename(path, &aside)?;
+            return Ok(aside);
+        }
+    }
+    Err(io::Error::other("there are too many files set aside already"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct TempFolder(PathBuf);
+
+    impl TempFolder {
+        fn new(name: &str) -> TempFolder {
+            let folder = std::env::temp_dir().join(format!("redial-persist-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            TempFolder(folder)
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.join(FILE)
+        }
+    }
+
+    impl Drop for TempFolder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn reads_saved_settings_back() {
+        let folder = TempFolder::new("round");
+        let mut settings = Settings { theme: ThemeChoice::Light, zoom: 1.5, ..Settings::default() };
+        settings.window = Some([1200.0, 800.0]);
+        settings.launch.program = "dotnet".into();
+        save(&folder.file(), &settings).expect("saved");
+        assert_eq!(load(&folder.file()), LoadedSettings { settings, notice: None, may_be_saved: true });
+        assert_eq!(std::fs::read_dir(&folder.0).expect("folder").count(), 1, "no half-written file stays");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TempFolder::new("private");
+        let mode = || folder.file().metadata().expect("there").permissions().mode() & 0o777;
+        let open = std::fs::Permissions::from_mode(0o644);
+        save(&folder.file(), &Settings::default()).expect("saved");
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(folder.file(), open.clone()).expect("opened");
+        assert_eq!(load(&folder.file()).notice, None);
+        assert_eq!(mode(), 0o600, "loading makes a readable file private");
+        std::fs::set_permissions(folder.file(), open).expect("opened");
+        save(&folder.file(), &Settings::default()).expect("saved");
+        assert_eq!(mode(), 0o600);
+    }
+
+    #[test]
+    fn a_missing_file_gives_defaults_without_notice() {
+        let folder = TempFolder::new("none");
+        let defaults = LoadedSettings { settings: Settings::default(), notice: None, may_be_saved: true };
+        assert_eq!(load(&folder.file()), defaults);
+    }
+
+    #[test]
+    fn sets_a_corrupt_file_aside_with_a_notice() {
+        let folder = TempFolder::new("corrupt");
+        let wrong_types = r#"{"version": 1, "zoom": "large", "recent": 3}"#;
+        let all = ["{\"zoom\": ", "\0\u{1}", "{\"version\": 99}", wrong_types, ""];
+        for (number, bad) in all.into_iter().enumerate() {
+            std::fs::write(folder.file(), bad).expect("written");
+            let LoadedSettings { settings, notice, may_be_saved } = load(&folder.file());
+            assert_eq!((settings, may_be_saved), (Settings::default(), true));
+            let aside = folder.0.join(format!("window.json.bad{}", number + 1));
+            assert_eq!(std::fs::read_to_string(&aside).expect("kept"), bad);
+            let notice = notice.expect("a notice");
+            assert!(
+                notice.contains("set aside") && notice.contains(&aside.display().to_string()),
+                "{notice}"
+            );
+            assert!(!folder.file().exists());
+        }
+    }
+
+    #[test]
+    fn sets_a_folder_aside_with_its_content() {
+        let folder = TempFolder::new("directory");
+        std::fs::create_dir_all(folder.file()).expect("a folder");
+        std::fs::write(folder.file().join("dear"), "to somebody").expect("written");
+        let loaded = load(&folder.file());
+        assert!(loaded.may_be_saved && loaded.notice.is_some_and(|text| text.contains("set aside as")));
+        let dear = folder.0.join("window.json.bad1").join("dear");
+        assert_eq!(std::fs::read_to_string(dear).expect("kept"), "to somebody");
+        save(&folder.file(), &loaded.settings).expect("saved");
+    }
+
+    #[test]
+    fn never_overwrites_a_file_that_cannot_be_set_aside() {
+        let folder = TempFolder::new("stuck");
+        std::fs::write(folder.file(), "no settings").expect("written");
+        for number in 1..1000 {
+            std::fs::write(folder.0.join(format!("window.json.bad{number}")), "earlier").expect("written");
+        }
+        let loaded = load(&folder.file());
+        assert!(!loaded.may_be_saved);
+        assert!(loaded.notice.is_some_and(|text| text.contains("nothing is saved")));
+        // The folder itself is a file: it can be neither read nor moved.
+        let loaded = load(&folder.file().join(FILE));
+        assert!(!loaded.may_be_saved && loaded.notice.is_some());
+    }
+
+    #[test]
+    fn replaces_senseless_numbers_and_ignores_unknown_fields() {
+        let folder = TempFolder::new("numbers");
+        let text = r#"{"version": 1, "zoom": 0.0, "window": [3, 1e9], "later": true}"#;
+        std::fs::write(folder.file(), text).expect("written");
+        let defaults = LoadedSettings { settings: Settings::default(), notice: None, may_be_saved: true };
+        assert_eq!(load(&folder.file()), defaults);
+    }
+
+    #[test]
+    fn keeps_recent_launches_once_each_latest_first() {
+        let mut settings = Settings::default();
+        let of = |program: usize| SavedLaunch { program: program.to_string(), ..SavedLaunch::default() };
+        for program in (0..20).chain([15]) {
+            settings.launch = of(program);
+            settings.launched();
+        }
+        let programs: Vec<&str> = settings.recent.iter().map(|one| one.program.as_str()).collect();
+        assert_eq!(programs, ["15", "19", "18", "17", "16", "14", "13", "12", "11", "10"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! The dialog of the overhead budget.
+
+use crate::commands::UiCommand;
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
+use redial_protocol::cost::{CostBudget, Share};
+use redial_text::budget;
+
+/// The dialog's state while it is open.
+#[derive(Debug, Default)]
+pub struct BudgetState {
+    /// The percentage as typed.
+    text: String,
+    /// The text field has received the keyboard focus.
+    begun: bool,
+}
+
+impl BudgetState {
+    /// Returns the state for a process with the current budget `stands`.
+    pub fn of(current: &CostBudget) -> BudgetState {
+        let text = current.limit.map_or_else(String::new, |limit| limit.percent().to_string());
+        BudgetState { text, begun: false }
+    }
+
+    /// Returns the typed budget or the reason why it is invalid; `None` if nothing is typed.
+    fn typed(&self) -> Option<Result<Share, String>> {
+        let text = Some(self.text.trim()).filter(|text| !text.is_empty())?;
+        let typed = Share::parse_budget(text).map_err(|error| error.to_string());
+        Some(typed.and_then(|limit| limit.ok_or_else(|| "use “Switch off” to remove the budget".to_owned())))
+    }
+}
+
+/// Shows the dialog; returns true when it should close.
+pub fn show(
+    context: &egui::Context,
+    state: &mut BudgetState,
+    current: &CostBudget,
+    commands: &mut Vec<UiCommand>,
+) -> bool {
+    let mut open = true;
+    let mut done = false;
+    let room = context.content_rect().size();
+    egui::Window::new("Overhead budget")
+        .open(&mut open)
+        .resizable(false)
+        .collapsible(false)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .show(context, |ui| {
+            ui.set_width((room.x - 60.0).clamp(200.0, 520.0));
+            done = inside(ui, state, current, commands);
+        });
+    !open || done
+}
+
+fn inside(ui: &mut Ui, state: &mut BudgetState, current: &CostBudget, commands: &mut Vec<UiCommand>) -> bool {
+    let palette = Palette::of(ui);
+    ui.label(
+        "When the dials of this process cost more than the budget, the agent turns the most expensive \
+        ones down: from time to count, then from count to off, and only as far as needed. It never \
+        turns them up again. It reports each step, and you can undo it.",
+    );
+    ui.add_space(6.0);
+    let mut done = false;
+    ui.horizontal(|ui| {
+        let label = ui.label("Percent of one processor");
+        let edit = ui.add(TextEdit::singleline(&mut state.text).desired_width(70.0).hint_text("5"));
+        let edit = edit.labelled_by(label.id);
+        if !std::mem::replace(&mut state.begun, true) {
+            edit.request_focus();
+        }
+        let typed = state.typed();
+        let limit = typed.and_then(Result::ok);
+        let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        let set = ui.add_enabled(limit.is_some(), Button::new("Set")).clicked();
+        if let Some(limit) = limit.filter(|_| set || entered) {
+            commands.push(UiCommand::SetBudget(Some(limit)));
+            done = true;
+        }
+        if ui.add_enabled(current.limit.is_some(), Button::new("Switch off")).clicked() {
+            commands.push(UiCommand::SetBudget(None));
+            done = true;
+        }
+    });
+    if let Some(Err(why)) = state.typed() {
+        ui.label(RichText::new(why).color(palette.bad));
+    }
+    ui.add_space(6.0);
+    ui.weak(budget::summary(current));
+    for line in budget::effects(current) {
+        ui.weak(line);
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budget_text_is_parsed_or_rejected() {
+        let typed = |text: &str| BudgetState { text: text.to_owned(), begun: true }.typed();
+        assert_eq!(typed(" 2.5 "), Some(Ok(Share(250))));
+        assert_eq!(typed(" "), None);
+        assert!(matches!(typed("off"), Some(Err(why)) if why.contains("remove the budget")));
+        assert!(matches!(typed("much"), Some(Err(why)) if why.contains("percentage of one processor")));
+        let current = CostBudget { limit: Some(Share(725)), ..CostBudget::default() };
+        assert_eq!(BudgetState::of(&current).text, "7.25");
+    }
+}

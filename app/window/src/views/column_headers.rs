@@ -1,0 +1,249 @@
+//! The column headers: they sort, list the hidden columns, and show whether the order is held.
+
+use super::columns::{Columns, SPARK};
+use crate::commands::UiCommand;
+use crate::ui::capitalized;
+use crate::ui::icons::{self, TriangleDirection};
+use crate::ui::theme::{Palette, SMALL};
+use eframe::egui::{self, Align, Align2, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
+use redial_model::list::{Sort, SortKey};
+use redial_model::method_table::Shape;
+use redial_model::subject::Subject;
+use redial_text::times::{TimeColumn, resolution};
+use redial_text::words;
+
+/// Width of the name column below which the button of hidden columns shows a number only, points.
+const SHORT: f32 = 150.0;
+/// Width below which that button leaves room only for a shorter note about the order.
+const WHOLE: f32 = 280.0;
+/// Width below which it leaves room only for the button that sorts again.
+const NARROW: f32 = 180.0;
+/// Padding of the button, points.
+const PADDING: f32 = 5.0;
+/// Width of the menu of hidden columns, points.
+const MENU: f32 = 260.0;
+/// Width from which the longest note about the order fits, points.
+const POINTED: f32 = 330.0;
+
+/// A hidden column: its name and its sort key.
+type HiddenColumn = (&'static str, Option<SortKey>);
+
+/// Shows the column headers; returns whether the pointer is at the button that sorts again.
+pub fn show(
+    ui: &mut Ui,
+    head: Rect,
+    (columns, gone): (&Columns, &[HiddenColumn]),
+    (subject, by_pointer): (Subject<'_>, bool),
+    commands: &mut Vec<UiCommand>,
+) -> bool {
+    let palette = Palette::of(ui);
+    ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
+    let table = subject.table();
+    let sort = table.list.sort();
+    let times = TimeColumn::ALL.into_iter().zip(columns.times);
+    let mut name = columns.name;
+    let mut at_sign = false;
+    if table.is_order_behind() {
+        let by = match (table.list.hold(), by_pointer) {
+            (true, _) => HoldReason::Wish,
+            (false, true) => HoldReason::Pointer,
+            (false, false) => HoldReason::Moment,
+        };
+        (name.max, at_sign) = sort_again(ui, head, name, held(name, !gone.is_empty(), by), commands);
+    }
+    if !gone.is_empty() {
+        name.max = left_out(ui, head, name, gone, commands);
+    }
+    for (key, text, range, right) in [
+        (SortKey::Wanted, "dial", columns.knob, false),
+        (SortKey::Name, "method", name, false),
+        (SortKey::State, "state", columns.state, false),
+        (SortKey::Calls, "calls", columns.calls, true),
+        (SortKey::Rate, "per second", columns.rate, true),
+    ]
+    .into_iter()
+    .chain(times.map(|(column, range)| (SortKey::Time(column), column.name(), range, true)))
+    {
+        if range.span() <= 0.0 {
+            continue;
+        }
+        let rect = Rect::from_x_y_ranges(range, head.y_range());
+        let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
+        let chosen = sort.key == key;
+        response.widget_info(|| {
+            egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("Sort by {text}"))
+        });
+        let colour = if response.hovered() || chosen { palette.text } else { palette.weak };
+        let (x, align) = match right {
+            true => (rect.right() - 8.0, Align2::RIGHT_CENTER),
+            false => (rect.left() + 4.0, Align2::LEFT_CENTER),
+        };
+        let painter = ui.painter_at(rect);
+        let written = painter.text(
+            pos2(x, rect.center().y),
+            align,
+            capitalized(text),
+            FontId::proportional(SMALL),
+            colour,
+        );
+        if chosen {
+            let way = if sort.descending { TriangleDirection::Down } else { TriangleDirection::Up };
+            let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
+            icons::triangle(&painter, pos2(x, rect.center().y), way, 4.0, palette.accent);
+        }
+        if response.has_focus() {
+            let stroke = egui::Stroke::new(1.5, palette.accent);
+            painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
+        }
+        let clicked = response.clicked();
+        let meaning = match key {
+            SortKey::Time(column) if column.is_percentile() => {
+                format!("\n{}\n{}", capitalized(column.meaning()), resolution(None, subject.timing_cost()))
+            }
+            SortKey::Time(column) => format!("\n{}", capitalized(column.meaning())),
+            SortKey::Calls => "\nCalls counted since the method was first dialled.".to_owned(),
+            SortKey::Rate if table.shape == Shape::List => {
+                "\nCalls per second now. Methods no longer counted sort by their last rate.".to_owned()
+            }
+            _ => String::new(),
+        };
+        response.on_hover_text(match table.shape {
+            _ if chosen => format!("Sorted by {text}. Click to reverse the order.{meaning}"),
+            Shape::List => format!("Click to sort by {text}.{meaning}"),
+            Shape::Tree => format!("Click to sort within each group by {text}.{meaning}"),
+        });
+        if clicked {
+            // Numbers sort from the largest, names from A.
+            let descending = if chosen { !sort.descending } else { key != SortKey::Name };
+            commands.push(UiCommand::Sort(Sort { key, descending }));
+        }
+    }
+    if columns.spark.span() > 0.0 {
+        let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
+        let at = pos2(spark.left() + 8.0, spark.center().y);
+        ui.painter_at(head).text(
+            at,
+            Align2::LEFT_CENTER,
+            capitalized(SPARK),
+            FontId::proportional(SMALL),
+            palette.weak,
+        );
+        ui.interact(spark, ui.scope_id().with(("head", SPARK)), Sense::hover()).on_hover_text(
+            "Calls per second over the last minute. Each row has its own scale, so compare shapes here \
+            and numbers in the other columns.",
+        );
+    }
+    at_sign
+}
+
+/// Shows a button with the number of hidden columns and a menu of them; returns its left end.
+fn left_out(
+    ui: &mut Ui,
+    head: Rect,
+    name: Rangef,
+    gone: &[HiddenColumn],
+    commands: &mut Vec<UiCommand>,
+) -> f32 {
+    let palette = Palette::of(ui);
+    let text = match name.span() < SHORT {
+        true => format!("+{}", gone.len()),
+        false => format!("+{}", words::count(gone.len() as u64, "column", "columns")),
+    };
+    let painter = ui.painter_at(head);
+    let written = painter.layout_no_wrap(text.clone(), FontId::proportional(SMALL), palette.weak);
+    let right = pos2(name.max - 8.0 - PADDING, head.center().y);
+    let inner = Align2::RIGHT_CENTER.anchor_size(right, written.size());
+    let place = inner.expand2(vec2(PADDING, 3.0)).intersect(head);
+    let response = ui.interact(place, ui.scope_id().with("left out"), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &text));
+    let look = *ui.style().interact(&response);
+    painter.rect(place, look.corner_radius, look.bg_fill, look.bg_stroke, egui::StrokeKind::Inside);
+    painter.galley(inner.min, written, palette.weak);
+    let keys = UiCommand::ZoomOut.keys(ui.ctx()).unwrap_or_default();
+    let how = format!(
+        "To see more columns, widen the window, shrink a panel beside the table, or zoom \
+                      out ({keys})."
+    );
+    egui::Popup::menu(&response).show(|ui| {
+        ui.set_max_width(MENU);
+        // Entries are as wide as the menu; this layout would justify their text.
+        let text = |ui: &mut Ui, text: &str| {
+            ui.with_layout(Layout::top_down(Align::Min), |ui| ui.weak(text));
+        };
+        text(ui, "Hidden for lack of room. Sort by one to show it:");
+        for (name, key) in gone {
+            let entry = egui::Button::new(capitalized(name));
+            let entry = ui
+                .add_enabled(key.is_some(), entry)
+                .on_disabled_hover_text("Rows cannot be sorted by this column");
+            if let Some(key) = key.filter(|_| entry.clicked()) {
+                commands.push(UiCommand::Sort(Sort { key, descending: true }));
+                ui.close();
+            }
+        }
+        text(ui, &how);
+    });
+    let names: Vec<&str> = gone.iter().map(|(name, _)| *name).collect();
+    if !egui::Popup::is_any_open(ui.ctx()) {
+        response.on_hover_text(format!("Hidden columns: {}\n{how}", names.join(", ")));
+    }
+    place.left() - 4.0
+}
+
+/// The cause that holds the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HoldReason {
+    /// The user asked for it.
+    Wish,
+    /// The pointer is over a row.
+    Pointer,
+    /// The pointer left a moment ago, or a key changed a row.
+    Moment,
+}
+
+/// Returns the note before *Sort again* that fits beside the header and the button of hidden columns
+/// (`gone`). It says why the order is held, because the user may not have asked for it.
+fn held(name: Rangef, gone: bool, by: HoldReason) -> &'static str {
+    match (name.span(), gone, by) {
+        (width, true, _) if width < NARROW => "",
+        (width, _, HoldReason::Pointer) if width >= POINTED => "Held while you point at a row · ",
+        (width, true, _) if width < WHOLE => "Held · ",
+        (_, _, HoldReason::Pointer) => "Held at the pointer · ",
+        (_, _, HoldReason::Moment) => "Held for a moment · ",
+        (_, _, HoldReason::Wish) => "Order held · ",
+    }
+}
+
+/// Shows the button that sorts rows by the current numbers, with the note `held` before it. The header always
+/// has room for it and for the button of hidden columns, so nothing below moves when it appears. Returns its
+/// left end and whether the pointer is over it.
+fn sort_again(
+    ui: &mut Ui,
+    head: Rect,
+    name: Rangef,
+    held: &str,
+    commands: &mut Vec<UiCommand>,
+) -> (f32, bool) {
+    let palette = Palette::of(ui);
+    let painter = ui.painter_at(head);
+    let font = FontId::proportional(SMALL);
+    let right = pos2(name.max - 8.0, head.center().y);
+    let again = painter.layout_no_wrap("Sort again".to_owned(), font.clone(), palette.accent);
+    let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
+    painter.galley(button.min, again, palette.accent);
+    let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
+    let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
+    let response = ui.interact(place, ui.scope_id().with("Sort again"), Sense::click());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Sort again"));
+    if response.hovered() || response.has_focus() {
+        painter.hline(button.x_range(), button.bottom(), egui::Stroke::new(1.0, palette.accent));
+    }
+    let (clicked, at_it) = (response.clicked(), response.hovered());
+    let keys = UiCommand::SortAgain.keys(ui.ctx()).unwrap_or_default();
+    let why = UiCommand::SortAgain.explained().unwrap_or_default();
+    response.on_hover_text(format!("{} ({keys})\n{why}", UiCommand::SortAgain.name()));
+    if clicked {
+        commands.push(UiCommand::SortAgain);
+    }
+    (words.left(), at_it)
+}

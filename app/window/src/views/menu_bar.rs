@@ -1,0 +1,112 @@
+//! The bar at the top: the menus, and the button that turns everything off.
+
+use crate::commands::{CommandContext, MENUS, UiCommand};
+use crate::ui::capitalized;
+use crate::ui::theme::{Palette, TITLE};
+use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};
+
+/// Below this width one menu holds all the others, points.
+const NARROW: f32 = 660.0;
+
+/// Dials that are on.
+#[derive(Clone, Copy, Debug)]
+pub struct DialsOn {
+    /// How many are known so far.
+    pub known: u64,
+    /// More may follow: the catalogue is still loading.
+    pub more: bool,
+}
+
+/// Shows the bar.
+pub fn show(ui: &mut Ui, now: &CommandContext, on: DialsOn, commands: &mut Vec<UiCommand>) {
+    let wide = ui.available_width() >= NARROW;
+    ui.horizontal(|ui| {
+        if wide {
+            ui.label(RichText::new("Redial").size(TITLE).strong());
+            ui.add_space(8.0);
+            menus(ui, now, commands);
+        } else {
+            ui.menu_button("Menu", |ui| menus(ui, now, commands));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            all_off(ui, on, now, commands);
+            if wide && ui.button("Launch…").on_hover_text("Starts a program with the agent in it").clicked()
+            {
+                commands.push(UiCommand::Launch);
+            }
+        });
+    });
+}
+
+fn menus(ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+    for (name, entries) in MENUS {
+        ui.menu_button(*name, |ui| {
+            for command in *entries {
+                entry(ui, command, now, commands);
+            }
+        });
+    }
+}
+
+fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+    let palette = Palette::of(ui);
+    let several = now.running() + now.held_elsewhere;
+    let scope = if several > 1 { format!(" in {several} processes") } else { String::new() };
+    let text = match on.known {
+        0 => format!("{}{scope}", UiCommand::AllOff.name()),
+        on => format!("{}{scope} ({})", UiCommand::AllOff.name(), redial_text::words::grouped(on)),
+    };
+    let keys = RichText::new(UiCommand::AllOff.keys(ui.ctx()).unwrap_or_default());
+    // The button is always enabled; it is filled with red while dials are on, and outlined in red while some
+    // may be.
+    let button = match on {
+        DialsOn { known: 0, more: false } => {
+            Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak))
+        }
+        DialsOn { known: 0, more: true } => Button::new(RichText::new(text).strong())
+            .stroke(Stroke::new(1.0, palette.bad))
+            .shortcut_text(keys.color(palette.text)),
+        _ => Button::new(RichText::new(text).strong().color(palette.on_alarm))
+            .fill(palette.alarm)
+            .stroke(Stroke::new(1.0, palette.bad))
+            .shortcut_text(keys.color(palette.on_alarm)),
+    };
+    let response = ui.add(button);
+    let mut hint = "Turns every dial off, whoever set it, in all selected processes and wherever else \
+                   this window holds dials. Each agent confirms when every method runs its original \
+                   code again."
+        .to_owned();
+    if on.more {
+        hint.push_str("\nDials that are still being read are turned off, too.");
+    }
+    let response = response.on_hover_text(hint);
+    if response.clicked() {
+        commands.push(UiCommand::AllOff);
+    }
+}
+
+/// Shows a menu entry; a disabled one explains the reason.
+fn entry(ui: &mut Ui, command: &UiCommand, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+    let enabled = command.enabled(now);
+    let on = command.is_on(now);
+    let mut button = Button::new(command.name()).selected(on == Some(true));
+    if let Some(keys) = command.keys(ui.ctx()) {
+        button = button.shortcut_text(keys);
+    }
+    let response = ui.add_enabled(enabled.is_ok(), button);
+    if let Some(on) = on {
+        let info = || WidgetInfo::selected(Role::CheckBox, enabled.is_ok(), on, command.name());
+        response.widget_info(info);
+    }
+    let response = match enabled {
+        Ok(()) => match command.explained() {
+            Some(text) => response.on_hover_text(text),
+            None => response,
+        },
+        Err(why) => response.on_disabled_hover_text(capitalized(why)),
+    };
+    if response.clicked() {
+        commands.push(command.clone());
+        ui.close();
+    }
+}

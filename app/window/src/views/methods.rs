@@ -1,0 +1,365 @@
+//! The method panel in the middle: filter, column headers, and the rows of table or tree.
+
+use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
+use super::{column_headers, rows};
+use crate::commands::{CommandContext, UiCommand};
+use crate::ui::list::Scroll;
+use crate::ui::theme::{Palette, ROW};
+use eframe::egui::{self, Align, Id, Label, Layout, Popup, Rect, RichText, TextEdit, TextStyle, Ui, vec2};
+use redial_model::ids::Node;
+use redial_model::list::SortKey;
+use redial_model::method_table::{MethodTable, Shape};
+use redial_model::subject::Subject;
+use redial_model::visible_rows::VisibleRows;
+use redial_protocol::state::CopyState as DialState;
+use redial_text::words;
+use std::time::Duration;
+
+/// The view's own state.
+#[derive(Debug, Default)]
+pub struct MethodsState {
+    /// The filter's text.
+    pub text: String,
+    /// Move the keyboard focus to the filter.
+    pub focus_filter: bool,
+    /// Scroll the focused row into view.
+    pub follow: bool,
+    /// The same, unless rows are sorted by numbers and the top is visible.
+    pub find_again: bool,
+    /// Scroll to the first row.
+    pub to_top: bool,
+    /// The tree's single groups were expanded.
+    pub unfolded: bool,
+    /// Number of rows that fit, for Page Up and Page Down.
+    pub page: usize,
+    /// The details panel does not fit beside them.
+    pub no_panel: bool,
+    /// The rows drawn in this frame and the position of the first; `None` after a frame has taken it.
+    drawn: Option<(usize, Vec<Node>)>,
+    scroll: Scroll,
+    focus: Option<(Node, usize)>,
+    /// The pointer moved, clicked or scrolled among the rows and has not left since. Rows that scroll under a
+    /// resting pointer are not held.
+    pointed_at: bool,
+    /// Time until which the rows keep their places anyway, seconds on the toolkit's clock.
+    still_until: f64,
+}
+
+/// Width that names give up to numbers where neighbouring tables show the same names, points.
+const LESS: f32 = 60.0;
+/// Time for which rows keep their places after the pointer left or a key changed one, seconds: the next click
+/// or key must not hit another method.
+const STILL: f64 = 2.0;
+
+/// Time for which the button that sorts again waits for a resting pointer, seconds.
+const WAITS: f32 = 20.0;
+
+/// Number of rows whose names cost next to nothing to lay out.
+const FEW: usize = 5;
+/// Least width for the hint about the details panel, points.
+const HINT: f32 = 60.0;
+
+impl MethodsState {
+    /// Returns whether more than a few visible rows were not drawn in the last frame, so that their names
+    /// need a layout. Call it once per frame. If the last frame drew nothing because the window was hidden,
+    /// neither will the next one.
+    pub fn shows_new(&mut self, table: &MethodTable) -> bool {
+        let Some((first, drawn)) = self.drawn.take() else { return false };
+        let in_view = (first..).take(self.page.max(FEW + 1)).map_while(|place| table.row_at(place));
+        in_view.filter(|row| !drawn.contains(row)).nth(FEW).is_some()
+    }
+
+    /// Returns whether rows must keep their places.
+    pub fn is_still(&self, context: &egui::Context) -> bool {
+        self.pointed_at || context.input(|input| input.time) < self.still_until
+    }
+
+    /// Keeps the rows in place for a moment, because a key changes one of them.
+    pub fn keep_still(&mut self, context: &egui::Context) {
+        self.still_until = context.input(|input| input.time) + STILL;
+    }
+
+    /// Lets the rows move again until the pointer next moves.
+    pub fn let_go(&mut self) {
+        (self.pointed_at, self.still_until) = (false, 0.0);
+    }
+
+    /// Scrolls along with the tables beside it.
+    pub fn share_scroll(&mut self, offset: f64) {
+        self.scroll.share(offset);
+    }
+
+    /// Stops following the focused row; side by side, one table follows it for all.
+    pub fn leave_focus(&mut self) {
+        self.focus = None;
+    }
+
+    /// Returns the position the user has scrolled to since.
+    pub fn scrolled(&self) -> Option<f64> {
+        self.scroll.moved()
+    }
+
+    /// Tracks the pointer among the rows. While a menu is open rows keep their places, since it belongs to
+    /// one of them.
+    fn note_pointer(&mut self, ui: &Ui, rows: Rect) {
+        let menu = Popup::is_any_open(ui.ctx());
+        let over = menu || ui.rect_contains_pointer(rows);
+        let (time, busy) = ui.input(|input| {
+            let pointer = &input.pointer;
+            let comes = input.events.iter().any(|event| matches!(event, egui::Event::PointerMoved(_)));
+            let moves = comes || input.smooth_scroll_delta().y != 0.0;
+            (input.time, moves || pointer.any_down() || pointer.any_released())
+        });
+        if over {
+            self.pointed_at |= busy || menu;
+        } else if std::mem::take(&mut self.pointed_at) {
+            self.still_until = time + STILL;
+        }
+        if time < self.still_until {
+            ui.ctx().request_repaint_after(Duration::from_secs_f64(self.still_until - time));
+        }
+    }
+}
+
+/// Returns the id of the filter field.
+pub fn filter_id() -> Id {
+    Id::unique("Method filter")
+}
+
+/// Shows the filter and the switches.
+pub fn toolbar(
+    ui: &mut Ui,
+    state: &mut MethodsState,
+    subject: Subject<'_>,
+    now: &CommandContext,
+    commands: &mut Vec<UiCommand>,
+) {
+    let table = subject.table();
+    // A frame that shows no rows has drawn none.
+    state.drawn = Some((0, Vec::new()));
+    let spans = table.catalogue.spans_processes();
+    ui.horizontal(|ui| {
+        let (text, hint) = totals(subject);
+        let font = TextStyle::Body.resolve(ui.style());
+        let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
+        // In steps, so that another digit does not move the field's end; leaves room for the spinner.
+        let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0;
+        let edit = TextEdit::singleline(&mut state.text)
+            .id(filter_id())
+            .hint_text("Filter by any part of a name; all words must match  ( / )")
+            .desired_width((ui.available_width() - beside).max(80.0));
+        let field = ui.add(edit).accessible_name("Method filter");
+        if std::mem::take(&mut state.focus_filter) {
+            field.request_focus();
+        }
+        if field.changed() {
+            commands.push(UiCommand::Filter(state.text.clone()));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.add(Label::new(text).truncate()).on_hover_text(hint);
+            if !table.catalogue.is_complete() && now.connected {
+                ui.spinner();
+            }
+        });
+    });
+    ui.horizontal_wrapped(|ui| {
+        let filter = table.list.filter();
+        // With several processes this is chosen above.
+        let copies = !spans && (table.catalogue.has_copies() || table.catalogue.has_domains());
+        for (there, on, text, command) in [
+            (true, filter.only_dialled, "Only dialled", UiCommand::OnlyDialled),
+            (true, filter.hide_framework, "Hide framework", UiCommand::HideFramework),
+            (true, table.shape == Shape::Tree, "Tree", UiCommand::Tree),
+            (copies, table.catalogue.is_merged(), "Merge copies", UiCommand::MergeCopies),
+            (true, table.list.hold(), "Hold order", UiCommand::HoldOrder),
+        ] {
+            if !there {
+                continue;
+            }
+            let mut value = on;
+            let shortcut = command.keys(ui.ctx()).unwrap_or_default();
+            let more = command.explained().map(|text| format!("\n{text}")).unwrap_or_default();
+            if ui
+                .checkbox(&mut value, text)
+                .on_hover_text(format!("{} ({shortcut}){more}", command.name()))
+                .changed()
+            {
+                commands.push(command.clone());
+            }
+        }
+        // Last, because it appears and disappears.
+        if table.list.filter().only_dialled {
+            off_again(ui, table, commands);
+        }
+        if state.no_panel && ui.available_size_before_wrap().x > HINT {
+            no_panel(ui);
+        }
+    });
+}
+
+/// Shows the number of dialled methods that are off again, as a link that lists them.
+fn off_again(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
+    let list = &table.list;
+    let text = match (list.filter().off_again, list.off_again() as u64) {
+        (true, _) if table.live.count(DialState::Off) == 0 => return,
+        (true, _) => "Hide methods now off".to_owned(),
+        (false, 0) => return,
+        (false, methods) => format!("{} now off · show", words::grouped(methods)),
+    };
+    let hint = UiCommand::OffAgain.explained().unwrap_or_default();
+    if ui.link(text).on_hover_text(hint).clicked() {
+        commands.push(UiCommand::OffAgain);
+    }
+}
+
+/// Explains at the end of the line how to see the details panel.
+fn no_panel(ui: &mut Ui) {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let text = RichText::new("Widen the window to see details").small().color(Palette::of(ui).weak);
+        let keys = UiCommand::ZoomOut.keys(ui.ctx()).unwrap_or_default();
+        ui.add(Label::new(text).truncate()).on_hover_text(format!(
+            "The details panel (large knob, numbers, histogram, notes) appears on the right when there \
+            is room: widen the window, shrink the process list, or zoom out ({keys})."
+        ));
+    });
+}
+
+/// Returns how many methods are shown out of how many, and an explanation.
+fn totals(subject: Subject<'_>) -> (String, &'static str) {
+    let table = subject.table();
+    let (shown, all) = (table.list.shown() as u64, table.list.all() as u64);
+    let text = match shown == all {
+        true => words::methods(all),
+        false => format!("{} of {}", words::grouped(shown), words::methods(all)),
+    };
+    let catalogue = &table.catalogue;
+    match (catalogue.spans_processes(), catalogue.is_merged()) {
+        (false, _) => (text, "Methods shown, out of all methods of the process"),
+        (true, merged) => {
+            let hint = match merged {
+                true => "Methods shown, out of all methods. A method in several processes counts once.",
+                false => {
+                    "Methods shown, out of all methods. A method in several processes counts once \
+                         per process."
+                }
+            };
+            (format!("{text} in {}", subject.title()), hint)
+        }
+    }
+}
+
+/// Needs of the content that determine columns. Tables side by side share their columns, so each gets what
+/// any of them needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// A method is or was timed.
+    timed: bool,
+    /// Extra width for states.
+    state: f32,
+}
+
+impl Needs {
+    /// Returns the combined needs of processes whose tables are shown together.
+    pub fn of<'a>(together: impl IntoIterator<Item = Subject<'a>>) -> Needs {
+        let nothing = Needs { timed: false, state: WORD };
+        together.into_iter().fold(nothing, |needs, one| Needs {
+            timed: needs.timed || one.table().live.is_timed(),
+            state: needs.state.max(state_room(one)),
+        })
+    }
+}
+
+/// Shows headers and rows in the rest of `ui`.
+pub fn table(
+    ui: &mut Ui,
+    state: &mut MethodsState,
+    lines: VisibleRows<'_>,
+    needs: Needs,
+    commands: &mut Vec<UiCommand>,
+) {
+    let (own, list) = (lines.own.table(), lines.list.table());
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
+    ui.advance_cursor_after_rect(head);
+    let count = lines.len();
+    keep_focus(state, list);
+    if std::mem::take(&mut state.to_top) {
+        state.scroll.bring_into_view(0);
+    }
+    // Over the dial of the focused row the wheel turns the dial instead of scrolling.
+    let turning = lines.own.obstacle().is_none()
+        && own.selection.focus().is_some_and(|node| {
+            let dial = ui.ctx().read_response(rows::dial_id(ui, node));
+            dial.is_some_and(|dial| dial.hovered())
+        });
+    let mut wheel = 0.0;
+    if turning {
+        wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
+    }
+    let window = state.scroll.show(ui, "methods", count, ROW);
+    ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
+    state.page = state.scroll.page(ROW);
+    let before = match (own.catalogue.interleaves(), lines.is_beside()) {
+        (true, _) => PLACE,
+        (false, true) => -LESS,
+        (false, false) => 0.0,
+    };
+    let Needs { timed, state: room } = needs;
+    let besides = ExtraRoom { before, state: room, compared: lines.is_beside() };
+    let columns = Columns::of(window.rect, besides, timed, list.list.sort().key);
+    state.note_pointer(ui, window.rect);
+    let gone = columns.gone(timed);
+    let pointed_at = state.pointed_at;
+    // Side by side, the pointer over any table holds the order of all.
+    let by_pointer = pointed_at || lines.is_beside();
+    let at_sign = column_headers::show(ui, head, (&columns, &gone), (lines.list, by_pointer), commands);
+    let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
+    if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
+        // Nothing may move under a pointer that is about to click the button that sorts again.
+        state.keep_still(ui.ctx());
+    }
+    let painter = ui.painter_at(window.rect);
+    rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
+    let drawn = window.rows.clone().filter_map(|place| list.row_at(place)).collect();
+    state.drawn = Some((window.rows.start, drawn));
+}
+
+/// Returns the extra width for states: single methods have one word, sums several.
+fn state_room(subject: Subject<'_>) -> f32 {
+    let table = subject.table();
+    let catalogue = &table.catalogue;
+    let single = table.shape == Shape::List && !(catalogue.is_merged() && catalogue.has_copies());
+    let agent = subject.process().and_then(|connection| connection.agent.as_ref());
+    let is_stepped = agent.is_some_and(|agent| agent.cost_budget.stepped > 0);
+    match (catalogue.spans_processes(), single) {
+        (true, _) => SUMMED,
+        // Some states mention the budget.
+        (false, _) if is_stepped => SUMMED,
+        (false, true) => WORD,
+        (false, false) => 0.0,
+    }
+}
+
+/// Keeps the focused row in place on screen while rows above it come and go, and scrolls to it when the
+/// keyboard moved it. A view of the top rows, sorted by numbers, stays at the top.
+fn keep_focus(state: &mut MethodsState, table: &MethodTable) {
+    // With several selected rows, none is the one to follow.
+    let one = table.selection.len() <= 1;
+    let now =
+        table.selection.focus().filter(|_| one || state.follow || state.find_again).zip(table.focus_place());
+    let by_number = table.list.sort().key != SortKey::Name;
+    let first = by_number && state.scroll.is_at_top(ROW);
+    if let (Some((before, from)), Some((node, to))) = (state.focus, now)
+        && !first
+        && before == node
+        && from != to
+        && state.scroll.shows(from, ROW)
+    {
+        state.scroll.shift(to as f64 - from as f64, ROW);
+    }
+    state.follow |= std::mem::take(&mut state.find_again) && !first;
+    if let Some((_, place)) = now.filter(|_| std::mem::take(&mut state.follow)) {
+        state.scroll.bring_into_view(place);
+    }
+    state.focus = now;
+}
