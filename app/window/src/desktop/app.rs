@@ -200,10 +200,10 @@ impl App {
         while let Some(update) = self.workers.next() {
             let now = self.now();
             self.model.apply(update, now);
-            if Instant::now() >= end {
+            drained = Drained::All;
+            if Instant::now() >= end && self.workers.have_news() {
                 return Drained::Part;
             }
-            drained = Drained::All;
         }
         drained
     }
