@@ -148,7 +148,10 @@ struct Entries<'a, 'de> {
 impl<'de> SeqAccess<'de> for Entries<'_, 'de> {
     type Error = DecodeError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, DecodeError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };
         self.left = left;
         seed.deserialize(&mut *self.decoder).map(Some)
