@@ -3,6 +3,8 @@
 
 use redial_protocol::ids::ProcessKey;
 
+#[cfg(target_os = "linux")]
+mod large_blocks;
 #[cfg(unix)]
 #[path = "platform/unix.rs"]
 mod system;
@@ -11,7 +13,7 @@ mod system;
 mod system;
 
 pub use system::{
-    at_exit, changed_since_start, is_native, open_private, pin_library, runtime_path, thread_id,
+    at_exit, changed_since_start, descriptors, is_native, open_private, pin_library, runtime_path, thread_id,
 };
 
 /// Stack size of the agent's threads, bytes. They do not recurse.

@@ -1,22 +1,16 @@
 //! Binary encoding: the only module that uses bincode. Everything above the frozen layer passes through
 //! [`encode`] and [`decode`].
 //!
-//! This module bounds decoding. Without a limit, bincode panics on random bytes ("capacity overflow"), so every
-//! call here has one. The messages themselves cap their collections (`capped`) before decoding.
+//! Decoding allocates only for bytes that arrived: `body_decoder` borrows strings from the body, and the messages
+//! cap their collections (`capped`) before decoding.
+
+mod body_decoder;
 
 use crate::limits::MAX_FRAME;
+use body_decoder::BodyDecoder;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
-
-/// bincode counts *decoded* sizes against its limit (8 for a `u64` that took one byte), so a message that fits
-/// a frame may count up to eight times as much.
-const WORST_RATIO: usize = 8;
-
-/// Bodies up to this size are decoded under the first, smallest limit.
-const SMALL: usize = 4 << 10;
-/// Bodies up to this size are decoded under the second limit.
-const MIDDLE: usize = 128 << 10;
 
 /// Reason why a message could not be encoded or decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,29 +66,15 @@ pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Cod
 /// # Errors
 /// If the bytes are not exactly one message of type `T`.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
-    // The limit is a constant of the type, so a small body gets a small one: bincode allocates a string of any
-    // claimed length up to the limit, without filling it.
-    let length = bytes.len();
-    let decoded = if length <= SMALL {
-        decode_within::<T, { WORST_RATIO * SMALL }>(bytes)
-    } else if length <= MIDDLE {
-        decode_within::<T, { WORST_RATIO * MIDDLE }>(bytes)
-    } else if length <= MAX_FRAME {
-        decode_within::<T, { WORST_RATIO * MAX_FRAME }>(bytes)
-    } else {
-        return Err(CodecError::TooLong { length });
-    };
-    let (value, used) = decoded.map_err(|error| CodecError::Decode(error.to_string()))?;
-    match bytes.len().saturating_sub(used) {
+    if bytes.len() > MAX_FRAME {
+        return Err(CodecError::TooLong { length: bytes.len() });
+    }
+    let mut decoder = BodyDecoder::new(bytes);
+    let value = T::deserialize(&mut decoder).map_err(|error| CodecError::Decode(error.to_string()))?;
+    match decoder.remaining() {
         0 => Ok(value),
         extra => Err(CodecError::Trailing { extra }),
     }
-}
-
-fn decode_within<T: DeserializeOwned, const LIMIT: usize>(
-    bytes: &[u8],
-) -> Result<(T, usize), bincode::error::DecodeError> {
-    bincode::serde::decode_from_slice(bytes, bincode::config::standard().with_limit::<LIMIT>())
 }
 
 /// For `#[serde(deserialize_with)]` on lists. Refuses a list that announces more than `MAX` entries before

@@ -76,9 +76,23 @@ impl FrameReader {
             return Err(error);
         }
         let Some(body) = rest.get(..length) else { return Ok(None) };
-        let body = body.to_vec();
-        self.consumed += PREFIX + length;
+        if length < COMPACT_AT {
+            let body = body.to_vec();
+            self.consumed += PREFIX + length;
+            return Ok(Some(body));
+        }
+        // A large body takes the buffer along, instead of a second one.
+        let next = self.buffer.split_off(self.consumed + PREFIX + length);
+        let mut body = std::mem::replace(&mut self.buffer, next);
+        body.drain(..self.consumed + PREFIX);
+        self.consumed = 0;
         Ok(Some(body))
+    }
+
+    /// Returns the length of the unfinished frame, once its four bytes have arrived.
+    pub fn announced(&self) -> Option<usize> {
+        let prefix = self.buffer.get(self.consumed..)?.first_chunk::<PREFIX>()?;
+        Some(u32::from_le_bytes(*prefix) as usize)
     }
 
     /// Returns whether a frame has begun and not ended. The stream must not end here, and a deadline applies

@@ -71,6 +71,13 @@ fn decoding_never_allocates_claimed_sizes() {
         }
     }
 
+    // As long a body as a frame holds, with a string that claims more: the filler must not serve as credit.
+    let mut body = vec![0x10, 1, 1, 1, 0xfc];
+    body.extend((31u32 << 20).to_le_bytes());
+    body.resize(MAX_FRAME, b'x');
+    let peak = peak_of(|| assert!(ControllerPacket::from_body(&body).is_err()));
+    assert!(peak <= 4 << 10, "{peak}");
+
     // A whole frame of the smallest possible orders: the list is refused before it is built.
     let mut orders = vec![0x10, 0, 2];
     orders.extend(claim((MAX_FRAME / 4 - 16) as u64));

@@ -26,6 +26,21 @@ pub fn is_native(address: usize) -> bool {
     }
 }
 
+/// Returns the limit on this process's descriptors, and how many are free, counting no further than `enough`. None if
+/// there is no limit.
+pub fn descriptors(enough: usize) -> Option<(u64, usize)> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the out pointer is a live local.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } != 0 {
+        return None;
+    }
+    let highest = libc::c_int::try_from(limit.rlim_cur).ok()?;
+    // SAFETY: F_GETFD only asks; a number that is not open is an error.
+    let is_free = |number: &libc::c_int| unsafe { libc::fcntl(*number, libc::F_GETFD) } == -1;
+    // From the highest down, since the lowest are given out first.
+    Some((limit.rlim_cur, (0..highest).rev().filter(is_free).take(enough).count()))
+}
+
 /// Registers `run` to be called when the process exits (exit(3)), or when this library unloads before that.
 pub fn at_exit(run: extern "C" fn()) {
     // SAFETY: `run` never unwinds and lives as long as this library; atexit(3) ties it to the library that

@@ -18,6 +18,11 @@ pub fn is_native(_address: usize) -> bool {
     false
 }
 
+/// Always None: a Windows process has room for millions of handles.
+pub fn descriptors(_enough: usize) -> Option<(u64, usize)> {
+    None
+}
+
 /// Keeps this library mapped for the life of the process.
 pub fn pin_library() {
     let mut module = std::ptr::null_mut();

@@ -44,7 +44,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         changes: Arc::default(),
         watching: None,
         holds: false,
-        restricted: !server.places.take(Duration::ZERO),
+        place: server.places.take(1, Duration::ZERO),
         begun: Instant::now(),
         closer,
         peer,
@@ -78,6 +78,7 @@ impl Session {
         let mut chunk = vec![0u8; CHUNK];
         let mut last_word = Instant::now();
         let mut frame_begun: Option<Instant> = None;
+        let mut memory = None;
         loop {
             match read.read(&mut chunk) {
                 Ok(0) => return,
@@ -90,6 +91,8 @@ impl Session {
                                 if !self.take(&body) {
                                     return;
                                 }
+                                drop(body);
+                                memory = None;
                                 // Read the time anew: while the agent answered, the peer was not silent.
                                 last_word = Instant::now();
                             }
@@ -106,6 +109,17 @@ impl Session {
                     ) => {}
                 Err(_) => return,
             }
+            let length = frames.announced().filter(|length| *length > CHUNK);
+            if let Some(length) = length.filter(|_| memory.is_none()) {
+                let longest = self.context.settings.frame_deadline;
+                memory = self.hello.as_ref().and_then(|_| self.server.frames.take(length, longest));
+                // No message before hello is that long, or other sessions do not finish theirs.
+                if memory.is_none() {
+                    return;
+                }
+                // The deadline does not include the wait for others.
+                frame_begun = None;
+            }
             if !frames.mid_frame() {
                 frame_begun = None;
             } else if frame_begun.get_or_insert_with(Instant::now).elapsed()
@@ -113,7 +127,7 @@ impl Session {
             {
                 return;
             }
-            let short = self.restricted || self.hello.is_none();
+            let short = self.place.is_none() || self.hello.is_none();
             if short && self.begun.elapsed() > self.context.settings.frame_deadline
                 || self.context.is_stopped()
             {

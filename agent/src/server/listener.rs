@@ -14,6 +14,20 @@ const SPARE_SESSIONS: usize = 48;
 /// Pause after a failed accept (out of descriptors), so that the listener does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
+/// The part of the limit on descriptors that sessions may take.
+const SESSIONS_PART: u64 = 16;
+/// Descriptors that stay free for the host.
+const HOST_DESCRIPTORS: usize = 16;
+/// The same beside a single session, so that a host short of descriptors can still be controlled.
+const HOST_DESCRIPTORS_BESIDE_ONE: usize = 4;
+
+/// Whether one more session takes descriptors that the host may need. A host without any cannot even load an assembly.
+fn takes_from_host(sessions: usize) -> bool {
+    let kept = if sessions == 0 { HOST_DESCRIPTORS_BESIDE_ONE } else { HOST_DESCRIPTORS };
+    let Some((limit, free)) = crate::platform::descriptors(kept) else { return false };
+    free < kept || (sessions > 0 && sessions as u64 >= limit / SESSIONS_PART)
+}
+
 /// Runs the listener. Without an endpoint the agent stays unreachable, but still carries out the launcher's orders.
 pub fn listen(context: &'static Context, server: &'static Server) {
     if server.listener.get().is_none() {
@@ -25,7 +39,7 @@ pub fn listen(context: &'static Context, server: &'static Server) {
         match listener.accept() {
             Ok(connection) => {
                 let before = server.sessions.fetch_add(1, Ordering::AcqRel);
-                if before >= MAX_SESSIONS + SPARE_SESSIONS {
+                if before >= MAX_SESSIONS + SPARE_SESSIONS || takes_from_host(before) {
                     server.sessions.fetch_sub(1, Ordering::AcqRel);
                     continue;
                 }

@@ -13,6 +13,7 @@ mod listener;
 mod method_pages;
 mod outbox;
 mod pending_changes;
+mod quota;
 mod rows;
 mod session;
 mod shared;

@@ -3,6 +3,7 @@
 
 use super::outbox::Outbox;
 use super::pending_changes::PendingChanges;
+use super::quota::Share;
 use super::shared::Server;
 use super::subscription::StopSignal;
 use crate::context::Context;
@@ -13,7 +14,7 @@ use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::Limit;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_FRAME;
+use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
 use redial_protocol::message::{Event, Holder, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
 use redial_protocol::transport::{Closer, Peer};
@@ -35,9 +36,8 @@ pub struct Session {
     pub(super) watching: Option<Arc<StopSignal>>,
     /// Whether it has set held dials.
     pub(super) holds: bool,
-    /// Whether it got no place because the agent was full: it may only look and turn everything off, and must end
-    /// soon.
-    pub(super) restricted: bool,
+    /// Absent because the agent was full: the session may only look and turn everything off, and must end soon.
+    pub(super) place: Option<Share<MAX_SESSIONS>>,
     pub(super) begun: Instant,
     pub(super) closer: Closer,
     pub(super) peer: Peer,
@@ -50,9 +50,7 @@ impl Drop for Session {
         // First, so that nobody waits for room in it any more.
         self.outbox.close();
         self.unsubscribe();
-        if !self.restricted {
-            self.server.places.give_back();
-        }
+        self.place = None;
         // Control first: a client that sees the dials go off finds control free.
         self.context.control.release(self.id);
         self.context.ledger.wake();
@@ -64,8 +62,10 @@ impl Drop for Session {
 impl Session {
     /// Whether it is unrestricted, after waiting a moment for a place.
     pub(super) fn has_place(&mut self) -> bool {
-        self.restricted = self.restricted && !self.server.places.take(PLACE_WAIT);
-        !self.restricted
+        if self.place.is_none() {
+            self.place = self.server.places.take(1, PLACE_WAIT);
+        }
+        self.place.is_some()
     }
 
     pub(super) fn unsubscribe(&mut self) {

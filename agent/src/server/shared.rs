@@ -1,8 +1,9 @@
 //! The state that the listener and its sessions share.
 #![forbid(unsafe_code)]
 
+use super::quota::Quota;
 use crate::sync::lock;
-use redial_protocol::limits::MAX_SESSIONS;
+use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
 use redial_protocol::transport::Listener;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -13,41 +14,21 @@ const GOODBYE_WAIT: Duration = Duration::from_millis(200);
 /// The same if the launcher asked for a report.
 const REPORT_WAIT: Duration = Duration::from_secs(2);
 
+/// Bytes of long frames that all sessions hold at a time. One frame of the greatest length passes while another
+/// still arrives.
+pub(super) const FRAME_MEMORY: usize = 2 * MAX_FRAME;
+
 /// The state that sessions share.
 #[derive(Default)]
 pub struct Server {
     pub(super) listener: OnceLock<Arc<Listener>>,
     pub(super) sessions: AtomicUsize,
     pub(super) next_session: AtomicU64,
-    pub(super) places: SessionPlaces,
+    /// Places of unrestricted sessions.
+    pub(super) places: Quota<MAX_SESSIONS>,
+    /// Bytes of long frames that are being read and carried out.
+    pub(super) frames: Quota<FRAME_MEMORY>,
     pub(super) watchers: LastWatchers,
-}
-
-/// The [`MAX_SESSIONS`] places of unrestricted sessions.
-#[derive(Default)]
-pub(super) struct SessionPlaces {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-impl SessionPlaces {
-    /// Takes a place, waiting for at most `longest`; returns whether it got one.
-    pub(super) fn take(&self, longest: Duration) -> bool {
-        let (mut taken, _) = self
-            .freed
-            .wait_timeout_while(lock(&self.taken), longest, |taken| *taken >= MAX_SESSIONS)
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        let free = *taken < MAX_SESSIONS;
-        *taken += usize::from(free);
-        free
-    }
-
-    /// Frees a place.
-    pub(super) fn give_back(&self) {
-        let mut taken = lock(&self.taken);
-        *taken = taken.saturating_sub(1);
-        self.freed.notify_one();
-    }
 }
 
 /// Subscribers that still need the last numbers.

@@ -2,12 +2,10 @@
 
 use super::folder::{Folder, FolderError};
 use super::own_uid;
-use super::stream::{Credentials, Stream};
+use super::stream::{Credentials, Stream, try_connect};
 use crate::endpoint;
 use crate::process::{self, ProcessError};
 use crate::transport::{ConnectError, Peer};
-use interprocess::ConnectWaitMode;
-use interprocess::local_socket::{ConnectOptions, GenericFilePath, ToFsName};
 use interprocess::os::unix::uds_local_socket;
 use std::ffi::OsStr;
 use std::io;
@@ -162,19 +160,12 @@ fn check_server(server: Credentials, pid: u32, uid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Connects without blocking, because a blocking connect waits forever for a server that does not accept.
+/// Connects to a server whose queue may be full for some time.
 fn connect_within(path: &Path, patience: Duration) -> io::Result<uds_local_socket::Stream> {
     let deadline = Instant::now() + patience;
     loop {
-        let stream = ConnectOptions::new()
-            .name(path.to_fs_name::<GenericFilePath>()?)
-            .wait_mode(ConnectWaitMode::Timeout(patience))
-            .connect_sync_as::<uds_local_socket::Stream>()?;
-        // A full queue (EAGAIN) leaves the socket unconnected, which only shows here.
-        match stream.inner().peer_addr() {
-            Ok(_) => return Ok(stream),
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
-            Err(error) => return Err(error),
+        if let Some(stream) = try_connect(path)? {
+            return Ok(stream);
         }
         if Instant::now() >= deadline {
             let message = "its agent does not accept connections (is the process stopped?)";

@@ -2,7 +2,7 @@
 
 use super::folder::{Folder, Inode};
 use super::own_uid;
-use super::stream::{Credentials, Stream};
+use super::stream::{Credentials, Stream, try_connect};
 use crate::endpoint::{self, MAX_SOCKET_PATH};
 use crate::ids::ProcessKey;
 use crate::process;
@@ -175,7 +175,7 @@ fn sweep(folder: &Folder, own: &str) {
     }
 }
 
-/// Returns whether nobody listens on a socket file.
+/// Returns whether nobody listens on a socket file. A listener with a full queue is somebody.
 fn is_deserted(folder: &Folder, name: &str) -> bool {
-    matches!(UnixStream::connect(folder.entry(name)), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+    matches!(try_connect(&folder.entry(name)), Err(error) if error.kind() == io::ErrorKind::ConnectionRefused)
 }

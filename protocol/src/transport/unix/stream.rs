@@ -1,11 +1,14 @@
 //! A connected socket, its two directions, and closing it.
 
 use crate::transport::Peer;
+use interprocess::ConnectWaitMode;
+use interprocess::local_socket::{ConnectOptions, GenericFilePath, ToFsName};
 use interprocess::os::unix::uds_local_socket;
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +60,21 @@ impl Credentials {
 
     pub(crate) fn peer(self) -> Peer {
         Peer { pid: self.pid, user: self.uid.to_string() }
+    }
+}
+
+/// Connects without waiting; None if the server's queue is full. A blocking connect would wait for as long as the
+/// server does not accept.
+pub(super) fn try_connect(path: &Path) -> io::Result<Option<uds_local_socket::Stream>> {
+    let stream = ConnectOptions::new()
+        .name(path.to_fs_name::<GenericFilePath>()?)
+        .wait_mode(ConnectWaitMode::Deferred)
+        .connect_sync_as::<uds_local_socket::Stream>()?;
+    // A full queue (EAGAIN) leaves the socket unconnected, which only shows here.
+    match stream.inner().peer_addr() {
+        Ok(_) => Ok(Some(stream)),
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

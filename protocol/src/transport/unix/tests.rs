@@ -8,8 +8,9 @@ use crate::ids::ProcessKey;
 use crate::process;
 use crate::transport::{BindError, ConnectError};
 use std::fs::{self, Permissions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -222,6 +223,29 @@ fn sweeps_only_sockets_of_dead_processes() {
     assert_eq!(remaining, expected);
     drop((listener, served));
     end(&mut child);
+}
+
+/// Makes a listener that accepts nothing, with a full queue.
+fn full_listener(path: &Path) -> (UnixListener, UnixStream) {
+    let listener = UnixListener::bind(path).unwrap();
+    // SAFETY: listen(2) on an open descriptor; a second call only changes the length of the queue.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    let first = UnixStream::connect(path).unwrap();
+    (listener, first)
+}
+
+#[test]
+fn sweep_does_not_wait_for_a_full_queue() {
+    let scratch = Scratch::new();
+    let name = endpoint::socket_name(ProcessKey { pid: u32::MAX, start: 4 });
+    let path = scratch.create().join(name);
+    let full = full_listener(&path);
+    let (sender, bound) = std::sync::mpsc::channel();
+    let place = scratch.place();
+    std::thread::spawn(move || sender.send(Listener::bind_in(&[place], me()).is_ok()));
+    assert_eq!(bound.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
+    assert!(path.exists(), "a listener with a full queue is not dead");
+    drop(full);
 }
 
 #[test]

@@ -2,28 +2,25 @@
 //! no other session is affected.
 #![cfg(target_os = "linux")]
 
-use std::fs;
+mod limits;
+mod target;
+
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use redial_protocol::frame::FrameReader;
-use redial_protocol::frozen::ClientHello;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_OUTBOX, MAX_SESSIONS};
 use redial_protocol::message::{Event, Reply, Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
-use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::noise::noise;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
+use redial_testbed::under_agent::ensure_messages;
 use redial_testbed::{generate, on_each_runtime, programs, truth};
+use target::TargetHost;
 
 on_each_runtime!(
     closes_garbage_without_affecting_others,
@@ -33,118 +30,6 @@ on_each_runtime!(
     short_connections_leave_nothing_behind,
     refuses_too_many_sessions,
 );
-
-/// A host whose socket lies in the test's own folder.
-struct TargetHost {
-    live: LiveHost,
-    folder: PathBuf,
-}
-
-impl TargetHost {
-    fn start(mut command: Command) -> Result<Self> {
-        let name = format!("redial-faults-{}-{:?}", std::process::id(), std::thread::current().id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder)?;
-        command.env("TMPDIR", &folder).env_remove("XDG_RUNTIME_DIR");
-        Ok(Self { live: under_agent::start(command)?, folder })
-    }
-
-    /// Opens a connection that ignores the protocol.
-    fn connect(&self) -> Result<RawClient> {
-        // SAFETY: geteuid takes nothing and cannot fail.
-        let own = self.folder.join(format!("redial-{}", unsafe { libc::geteuid() }));
-        let socket = own.join(endpoint::socket_name(process::key_of(self.live.pid)?));
-        let stream = UnixStream::connect(&socket).with_context(|| socket.display().to_string())?;
-        stream.set_read_timeout(Some(DEADLINE))?;
-        stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(RawClient { stream, frames: FrameReader::new() })
-    }
-
-    /// Returns a number from `/proc/PID/status`, such as kB or threads.
-    fn fact(&self, name: &str) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.live.pid))?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let number = line.and_then(|line| line.split_whitespace().next()).context("no such line")?;
-        Ok(number.parse()?)
-    }
-
-    /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some
-    /// at any time.
-    fn sockets(&self) -> Result<usize> {
-        let links = fs::read_dir(format!("/proc/{}/fd", self.live.pid))?
-            .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
-        Ok(links.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
-    }
-}
-
-impl Drop for TargetHost {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.folder));
-    }
-}
-
-/// One end of a connection that may send anything.
-struct RawClient {
-    stream: UnixStream,
-    frames: FrameReader,
-}
-
-impl RawClient {
-    fn hello(&mut self) -> Result<()> {
-        let hello =
-            ClientHello { protocol: PROTOCOL_VERSION, program: "rude".into(), version: "1".into(), pid: 1 };
-        self.send(&ControllerPacket::Hello(hello))?;
-        match self.packet()? {
-            Some(AgentPacket::Hello(_)) => Ok(()),
-            other => bail!("hello was answered with {other:?}"),
-        }
-    }
-
-    fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
-        Ok(self.stream.write_all(&packet.to_frame()?)?)
-    }
-
-    fn ask(&mut self, id: u32, command: WireCommand) -> Result<()> {
-        self.send(&ControllerPacket::Request(Request { id, command }))
-    }
-
-    /// Writes a length and a body. An already closed connection is not an error.
-    fn body(&mut self, body: &[u8]) {
-        let mut frame = (body.len() as u32).to_le_bytes().to_vec();
-        frame.extend_from_slice(body);
-        drop(self.stream.write_all(&frame));
-    }
-
-    /// Returns the next packet, or `None` after the agent closed the connection.
-    fn packet(&mut self) -> Result<Option<AgentPacket>> {
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            if let Some(body) = self.frames.next()? {
-                return Ok(Some(AgentPacket::from_body(&body)?));
-            }
-            match self.stream.read(&mut buffer) {
-                Ok(0) => return Ok(None),
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(None),
-                read => self.frames.push(&buffer[..read.context("the connection is still open")?]),
-            }
-        }
-    }
-
-    fn ensure_closed(&mut self) -> Result<()> {
-        let next = self.packet()?;
-        ensure!(next.is_none(), "instead of closing it answered {next:?}");
-        Ok(())
-    }
-
-    /// Waits, without reading, until the agent has closed the connection.
-    fn wait_for_hang_up(&self) -> Result<()> {
-        let mut wait = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
-        // SAFETY: one live pollfd, and its count.
-        let found = unsafe { libc::poll(&mut wait, 1, DEADLINE.as_millis() as libc::c_int) };
-        ensure!(found == 1, "the agent did not close the connection");
-        Ok(())
-    }
-}
 
 fn shop(runtime: Runtime) -> Result<Command> {
     let mut command = programs::shop()?.command(runtime)?;
