@@ -15,9 +15,14 @@ use redial_testbed::controller::{Controller, Dials, Lifetime};
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost};
+use redial_testbed::hang::Hang;
 use redial_testbed::{generate, on_each_runtime, programs, soak};
 
-on_each_runtime!(killing_a_controller_ends_its_held_dials, silence_ends_held_dials);
+on_each_runtime!(
+    killing_a_controller_ends_its_held_dials,
+    killing_a_controller_stops_its_change,
+    silence_ends_held_dials
+);
 
 /// Held dials must be off within this time after their controller died.
 const SOON: Duration = Duration::from_secs(2);
@@ -90,6 +95,36 @@ fn killing_a_controller_ends_its_held_dials(runtime: Runtime) -> Result<()> {
     live.host.close_input();
     ensure!(live.host.finish()?.code()? == 0);
     Ok(())
+}
+
+/// `redial dial --hold` on a whole library is killed while the first of several requests is on its way.
+fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
+    const LIBRARY: &str = "System.Private.CoreLib!*";
+    const SAMPLE: &str = "System.Private.CoreLib!System.String.*";
+    let hang = Hang::default();
+    let mut command = programs::shop()?.command(runtime)?;
+    command.args(["--live", "--threads", "2"]).envs([hang.variable()]);
+    let mut live = under_agent::start(command)?;
+    let mut observer = live.controller()?;
+    observer.subscribe(Some(SAMPLE))?;
+    let before = live.sockets()?;
+    hang.begin()?;
+    let mut holder = Host::start(live.command("dial", &[LIBRARY, "count", "--hold"])?)?;
+    observer.wait_until("the change to have begun", |dials| {
+        dials.values().any(|row| row.wanted == Level::Count)
+    })?;
+    holder.kill();
+    while live.sockets()? > before {
+        observer.execute(redial_protocol::message::WireCommand::Ping)?;
+    }
+    hang.end()?;
+    observer.wait_until("everything to be off", |dials| dials.values().all(|row| row.wanted == Level::Off))?;
+    observer.settle(SAMPLE)?;
+    let status = observer.agent_status()?;
+    ensure!(status.audit.iter().any(|entry| entry.order.starts_with("cancelled: ")), "{:?}", status.audit);
+    ensure!((status.control.is_none(), status.held, status.guard_trips) == (true, 0, 0), "{status:?}");
+    live.host.say("exit 0")?;
+    live.host.finish()?.ok().map(drop)
 }
 
 /// Two sessions hold dials. One goes silent, the other pings. The soak uses the agent's real time-out.

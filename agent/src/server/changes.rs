@@ -38,7 +38,7 @@ impl Session {
             OrderChange::Undo | OrderChange::TakeBack(_) => Ok(()),
             OrderChange::Budget(limit) => check_budget(*limit),
         };
-        let begun = checked.and_then(|()| self.begin(id, orders, 0));
+        let begun = checked.and_then(|()| self.begin(id, orders, 0, held));
         let (number, cancelled) = match begun {
             Ok(begun) => begun,
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
@@ -63,7 +63,7 @@ impl Session {
     /// Has the ReJIT thread plan a change. False ends the session.
     pub(super) fn plan(&self, id: u32, orders: Vec<Order>, lifetime: Lifetime) -> bool {
         let checked = check(&orders).and_then(|()| check_time(lifetime));
-        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT)) {
+        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT, false)) {
             Ok((number, _)) => {
                 let owner = OrderLifetime::of(lifetime, self.id, Instant::now());
                 self.context.inbox.put(Job::Plan(orders, owner, self.answer(id, number)));
@@ -75,7 +75,7 @@ impl Session {
 
     /// Has the ReJIT thread end the orders that this session holds. False ends the session.
     pub(super) fn let_go(&mut self, id: u32) -> bool {
-        match self.begin(id, &[], 0) {
+        match self.begin(id, &[], 0, false) {
             Ok((number, _)) => {
                 // Its silence no longer matters.
                 self.holds = false;
@@ -87,14 +87,20 @@ impl Session {
     }
 
     /// Records a pending command; returns its number and its cancellation flag. `weight`: bytes beyond those of its
-    /// orders.
-    fn begin(&self, id: u32, orders: &[Order], weight: usize) -> Result<(u64, Arc<AtomicBool>), Refusal> {
+    /// orders. `held`: the effect ends with the session.
+    fn begin(
+        &self,
+        id: u32,
+        orders: &[Order],
+        weight: usize,
+        held: bool,
+    ) -> Result<(u64, Arc<AtomicBool>), Refusal> {
         let of_order = |order: &Order| {
             size_of::<Order>() + order.pattern.len() + order.domain.as_ref().map_or(0, String::len)
         };
         let bytes = weight + orders.iter().map(of_order).sum::<usize>();
         // A client that does not read its answers gets no more of them.
-        let begun = if self.outbox.is_backed_up() { None } else { self.changes.begin(id, bytes) };
+        let begun = if self.outbox.is_backed_up() { None } else { self.changes.begin(id, bytes, held) };
         begun.ok_or_else(|| {
             let (changes, bytes) = (MAX_PENDING_CHANGES as u64, MAX_FRAME as u64);
             Refusal::OverLimit(Limit::PendingChanges { changes, bytes })

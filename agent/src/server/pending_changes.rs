@@ -27,13 +27,15 @@ struct PendingChange {
     bytes: usize,
     /// The session got a refusal because the CLR hangs; the later answer is not sent.
     reported: bool,
-    /// Set by `Cancel`.
+    /// Its effect ends with the session.
+    held: bool,
+    /// Set by `Cancel`, and by the end of the session of a held change.
     cancelled: Arc<AtomicBool>,
 }
 
 impl PendingChanges {
     /// Records a pending change and returns its number; None if too many, or too many bytes, are pending.
-    pub(super) fn begin(&self, request: u32, bytes: usize) -> Option<(u64, Arc<AtomicBool>)> {
+    pub(super) fn begin(&self, request: u32, bytes: usize, held: bool) -> Option<(u64, Arc<AtomicBool>)> {
         let mut table = lock(&self.0);
         let before: usize = table.changes.values().map(|change| change.bytes).sum();
         if table.changes.len() >= MAX_PENDING_CHANGES || (before > 0 && before + bytes > MAX_FRAME) {
@@ -47,6 +49,7 @@ impl PendingChanges {
             since: Instant::now(),
             bytes,
             reported: false,
+            held,
             cancelled: Arc::clone(&cancelled),
         };
         table.changes.insert(number, change);
@@ -56,6 +59,13 @@ impl PendingChanges {
     /// Cancels the changes with this request id; they end as soon as they can.
     pub fn cancel(&self, request: u32) {
         for change in lock(&self.0).changes.values().filter(|change| change.request == request) {
+            change.cancelled.store(true, Ordering::Release);
+        }
+    }
+
+    /// Cancels the changes that would be undone at once, because their session has ended.
+    pub(super) fn cancel_held(&self) {
+        for change in lock(&self.0).changes.values().filter(|change| change.held) {
             change.cancelled.store(true, Ordering::Release);
         }
     }

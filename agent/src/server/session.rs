@@ -50,6 +50,7 @@ impl Drop for Session {
         // First, so that nobody waits for room in it any more.
         self.outbox.close();
         self.unsubscribe();
+        self.changes.cancel_held();
         self.place = None;
         // Control first: a client that sees the dials go off finds control free.
         self.context.control.release(self.id);
