@@ -1,8 +1,9 @@
 //! The catalogue on the wire: domains and modules in rows, methods in columns and pages.
 
-use crate::codec::capped;
+use crate::codec::{capped, joined_texts};
 use crate::ids::ModuleKey;
 use crate::limits::{MAX_DOMAINS, METHODS_PER_PAGE};
+use crate::peer_text::shortened;
 use crate::reason::Reason;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,7 @@ pub struct StringColumn {
     #[serde(deserialize_with = "capped::<_, _, METHODS_PER_PAGE>")]
     pub ends: Vec<u32>,
     /// All strings, back to back.
+    #[serde(deserialize_with = "joined_texts")]
     pub text: String,
 }
 
@@ -119,7 +121,7 @@ impl StringColumn {
             Some(previous) => *self.ends.get(previous)? as usize,
             None => 0,
         };
-        self.text.get(start..end)
+        self.text.get(start..end).map(shortened)
     }
 
     /// Returns the number of strings.

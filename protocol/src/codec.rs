@@ -7,7 +7,7 @@
 mod body_decoder;
 
 use crate::limits::MAX_FRAME;
-use body_decoder::BodyDecoder;
+use body_decoder::{BodyDecoder, Texts};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -66,14 +66,49 @@ pub fn encode_into<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Cod
 /// # Errors
 /// If the bytes are not exactly one message of type `T`.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    decode_with(bytes, Texts::Exact)
+}
+
+/// As [`decode`], for messages whose texts are shown or written to files: they are cleaned (`peer_text`).
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_cleaned<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CodecError> {
+    decode_with(bytes, Texts::Cleaned)
+}
+
+fn decode_with<T: DeserializeOwned>(bytes: &[u8], texts: Texts) -> Result<T, CodecError> {
     if bytes.len() > MAX_FRAME {
         return Err(CodecError::TooLong { length: bytes.len() });
     }
-    let mut decoder = BodyDecoder::new(bytes);
+    let mut decoder = BodyDecoder::new(bytes, texts);
     let value = T::deserialize(&mut decoder).map_err(|error| CodecError::Decode(error.to_string()))?;
     match decoder.remaining() {
         0 => Ok(value),
         extra => Err(CodecError::Trailing { extra }),
+    }
+}
+
+/// For `#[serde(deserialize_with)]` on several texts in one string, with offsets elsewhere.
+pub(crate) fn joined_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    deserializer.deserialize_byte_buf(JoinedTexts)
+}
+
+struct JoinedTexts;
+
+impl Visitor<'_> for JoinedTexts {
+    type Value = String;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("texts back to back")
+    }
+
+    fn visit_str<E>(self, texts: &str) -> Result<String, E> {
+        Ok(texts.to_owned())
+    }
+
+    fn visit_string<E>(self, texts: String) -> Result<String, E> {
+        Ok(texts)
     }
 }
 

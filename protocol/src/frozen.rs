@@ -10,6 +10,7 @@ use crate::holder::Holder;
 use crate::ids::ProcessKey;
 use crate::level::Level;
 use crate::limits::MAX_WORD;
+use crate::peer_text::clean;
 
 /// A controller's first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,7 +267,8 @@ impl Fields<'_> {
             return Err(FrozenError::WordTooLong { field, length });
         }
         let bytes = self.bytes(length, field)?;
-        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| FrozenError::NotText(field))
+        let text = std::str::from_utf8(bytes).map_err(|_| FrozenError::NotText(field))?;
+        Ok(clean(text).into_owned())
     }
 
     fn levels(&mut self, field: &'static str) -> Result<Vec<Level>, FrozenError> {

@@ -28,6 +28,7 @@ pub mod message;
 pub mod order;
 pub mod packet;
 pub mod pattern;
+pub mod peer_text;
 pub mod process;
 pub mod reason;
 pub mod report;

@@ -190,7 +190,7 @@ impl AgentPacket {
                 let (agent_protocol, agent_version, message) = frozen::read_version_refused(rest)?;
                 Ok(AgentPacket::VersionRefused { agent_protocol, agent_version, message })
             }
-            kind::EVENT => Ok(AgentPacket::Event(codec::decode(rest)?)),
+            kind::EVENT => Ok(AgentPacket::Event(codec::decode_cleaned(rest)?)),
             unknown => Err(PacketError::UnknownKind(unknown)),
         }
     }

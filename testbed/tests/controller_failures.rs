@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{Request, StatusRow, WireCommand};
+use redial_protocol::order::Order;
+use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Lifetime};
+use redial_testbed::hang::Hang;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost};
-use redial_testbed::hang::Hang;
 use redial_testbed::{generate, on_each_runtime, programs, soak};
 
 on_each_runtime!(
@@ -97,7 +99,7 @@ fn killing_a_controller_ends_its_held_dials(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-/// `redial dial --hold` on a whole library is killed while the first of several requests is on its way.
+/// A controller dies while the first of several requests of its change is on its way.
 fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
     const LIBRARY: &str = "System.Private.CoreLib!*";
     const SAMPLE: &str = "System.Private.CoreLib!System.String.*";
@@ -106,19 +108,25 @@ fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
     command.args(["--live", "--threads", "2"]).envs([hang.variable()]);
     let mut live = under_agent::start(command)?;
     let mut observer = live.controller()?;
+    observer.dial(SAMPLE, Level::Count, Lifetime::Kept)?;
     observer.subscribe(Some(SAMPLE))?;
+    let is_any_on = |dials: &Dials| dials.values().any(|row| row.wanted == Level::Count);
+    observer.wait_until("the sample to be on", is_any_on)?;
     let before = live.sockets()?;
+
     hang.begin()?;
-    let mut holder = Host::start(live.command("dial", &[LIBRARY, "count", "--hold"])?)?;
-    observer.wait_until("the change to have begun", |dials| {
-        dials.values().any(|row| row.wanted == Level::Count)
-    })?;
-    holder.kill();
+    let mut dying = live.controller()?;
+    let orders = vec![Order::new(LIBRARY, Level::Count), Order::new(SAMPLE, Level::Off)];
+    let command = WireCommand::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Held };
+    dying.send(&ControllerPacket::Request(Request { id: 1_000, command }))?;
+    observer.wait_until("the change to have begun", |dials| !is_any_on(dials))?;
+    drop(dying);
     while live.sockets()? > before {
-        observer.execute(redial_protocol::message::WireCommand::Ping)?;
+        observer.execute(WireCommand::Ping)?;
     }
     hang.end()?;
-    observer.wait_until("everything to be off", |dials| dials.values().all(|row| row.wanted == Level::Off))?;
+
+    observer.wait_until("the sample to be on again", is_any_on)?;
     observer.settle(SAMPLE)?;
     let status = observer.agent_status()?;
     ensure!(status.audit.iter().any(|entry| entry.order.starts_with("cancelled: ")), "{:?}", status.audit);

@@ -3,30 +3,55 @@
 //!
 //! Nothing here allocates. A string is borrowed from the body, so a claim beyond its end is an error.
 
+use crate::peer_text::{clean, shortened};
 use bincode::BorrowDecode;
 use bincode::error::DecodeError;
 use serde::Deserializer;
 use serde::de::{
     DeserializeSeed, EnumAccess, Error as _, IntoDeserializer, SeqAccess, VariantAccess, Visitor,
 };
+use std::borrow::Cow;
 
 /// The undecoded rest of a body.
-pub(super) struct BodyDecoder<'de>(&'de [u8]);
+pub(super) struct BodyDecoder<'de> {
+    rest: &'de [u8],
+    texts: Texts,
+}
+
+/// How texts are taken from a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Texts {
+    /// As they are.
+    Exact,
+    /// Made safe to show (`peer_text`).
+    Cleaned,
+}
 
 impl<'de> BodyDecoder<'de> {
-    pub(super) fn new(body: &'de [u8]) -> BodyDecoder<'de> {
-        BodyDecoder(body)
+    pub(super) fn new(body: &'de [u8], texts: Texts) -> BodyDecoder<'de> {
+        BodyDecoder { rest: body, texts }
     }
 
     /// Returns the number of bytes not decoded yet.
     pub(super) fn remaining(&self) -> usize {
-        self.0.len()
+        self.rest.len()
     }
 
     fn take<T: BorrowDecode<'de, ()>>(&mut self) -> Result<T, DecodeError> {
-        let (value, used) = bincode::borrow_decode_from_slice(self.0, bincode::config::standard())?;
-        self.0 = self.0.get(used..).unwrap_or_default();
+        let (value, used) = bincode::borrow_decode_from_slice(self.rest, bincode::config::standard())?;
+        self.rest = self.rest.get(used..).unwrap_or_default();
         Ok(value)
+    }
+
+    fn text<V: Visitor<'de>>(&mut self, whole: bool, visitor: V) -> Result<V::Value, DecodeError> {
+        let text: &'de str = self.take()?;
+        if self.texts == Texts::Exact {
+            return visitor.visit_borrowed_str(text);
+        }
+        match clean(if whole { text } else { shortened(text) }) {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
     }
 
     fn entries<V: Visitor<'de>>(&mut self, count: usize, visitor: V) -> Result<V::Value, DecodeError> {
@@ -65,13 +90,24 @@ impl<'de> Deserializer<'de> for &mut BodyDecoder<'de> {
         deserialize_i16 visit_i16
         deserialize_i32 visit_i32
         deserialize_i64 visit_i64
-        deserialize_str visit_borrowed_str
-        deserialize_string visit_borrowed_str
     }
 
     never! {
         deserialize_any deserialize_f32 deserialize_f64 deserialize_char deserialize_bytes
-        deserialize_byte_buf deserialize_unit deserialize_map deserialize_identifier deserialize_ignored_any
+        deserialize_unit deserialize_map deserialize_identifier deserialize_ignored_any
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.text(false, visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.text(false, visitor)
+    }
+
+    /// Several texts back to back, with offsets elsewhere ([`crate::catalogue::StringColumn`]).
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.text(true, visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
