@@ -15,6 +15,7 @@ use crate::instrument::instrumented_body::{self, Probe};
 use crate::instrument::tokens;
 use crate::known_bad::RuntimeIssue;
 use crate::ledger::compilations::{RequestedBody, Verdict};
+use crate::ledger::request_state::RequestState;
 use crate::ledger::turn_off_plan::mark_unrecompilable;
 use crate::planner::Orders;
 use crate::probes::exception_stack::ExceptionClass;
@@ -24,7 +25,6 @@ use crate::server::Server;
 use crate::startup::{InertReason, Settings};
 use redial_protocol::ids::{InstanceId, ProcessKey};
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -325,7 +325,7 @@ impl Agent {
     pub fn rejit_error(&self, module: usize, token: u32, status: HRESULT) {
         self.context.ledger.change(|ledger, now| {
             if let Some(row) = ledger.find(module, token) {
-                ledger.fail(row, CopyState::Failed, Reason::Hresult, status.0 as u32, now);
+                ledger.fail(row, RequestState::Failed, Reason::Hresult, status.0 as u32, now);
             }
             mark_unrecompilable(ledger, &HashSet::from([(module, token)]));
         });

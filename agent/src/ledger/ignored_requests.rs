@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 use super::lock::Ledger;
-use super::row::IgnoredRequest;
 use super::state::LedgerState;
 use redial_protocol::ids::RowId;
 use std::time::{Duration, Instant};
@@ -12,6 +11,17 @@ use std::time::{Duration, Instant};
 /// How long the runtime may take to compile the instrumented body after it compiled the original: a thread that
 /// chose the original code just before the request compiles that, and the next call takes the instrumented body.
 const RECOMPILATION_TIME: Duration = Duration::from_secs(2);
+
+/// Original code that was compiled for a row after its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IgnoredRequest {
+    /// FunctionID of the original code, compiled for the first time.
+    pub(super) function: usize,
+    /// When that happened.
+    since: Instant,
+    /// It was long enough ago, and has been reported.
+    pub(super) reported: bool,
+}
 
 impl LedgerState {
     /// Returns the row of a copy that is on, unless it is already passed over.
@@ -66,8 +76,8 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::request_state::RequestState;
     use crate::ledger::unloading::tests::{ledger, timed};
-    use redial_protocol::state::CopyState;
 
     #[test]
     fn reports_passed_over_rows_once() {
@@ -80,7 +90,7 @@ mod tests {
         assert!(locked.due_ignored_requests(LONG).is_empty() && locked.ignored.len() == 3, "not yet");
         // One is compiled after all; one is turned off.
         locked.row_mut(other).unwrap().note_request(77);
-        locked.row_mut(off).unwrap().state = CopyState::Off;
+        locked.row_mut(off).unwrap().state = RequestState::Off;
         assert_eq!(locked.due_ignored_requests(Duration::ZERO), [ignored]);
         assert!(locked.ignored.is_empty());
     }

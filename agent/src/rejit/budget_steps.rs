@@ -8,7 +8,8 @@ use super::cost_meter::{ActiveDial, CostMeter};
 use super::worker::Worker;
 use crate::audit;
 use crate::inbox::{Progress, Responder};
-use crate::ledger::row::{CopyIdentity, Row};
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
 use crate::planner::budget::{Costs, Step};
 use crate::planner::{BudgetStepOrigin, NewOrder, OrderAuthor, OrderSeq};
@@ -34,9 +35,9 @@ impl Worker {
     pub(super) fn set_budget(&mut self, limit: Option<Share>, by: &OrderAuthor) -> CostBudget {
         self.meter = CostMeter::new(limit);
         self.context.ledger.change(|ledger, now| {
-            for id in rows_that(ledger, |row| row.spared) {
+            for id in rows_that(ledger, |row| row.wanted.spared) {
                 if let Some(row) = ledger.row_mut(id) {
-                    row.spared = false;
+                    row.wanted.spared = false;
                 }
                 ledger.record_transition(id, now);
             }
@@ -130,7 +131,7 @@ impl Worker {
         let (identity, deciding_order): (Arc<CopyIdentity>, OrderSeq) = {
             let ledger = self.context.ledger.lock();
             let row = ledger.row(step.row)?;
-            (Arc::clone(&row.identity), row.deciding_order?)
+            (Arc::clone(&row.identity), row.wanted.deciding_order?)
         };
         let standing = self.orders.get(deciding_order)?;
         let of_person = standing.stepped.map_or(deciding_order, |stepped| stepped.of);

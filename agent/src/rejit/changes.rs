@@ -240,7 +240,8 @@ impl Worker {
         let latest = {
             let ledger = self.context.ledger.lock();
             let wants = |row: &&Row| {
-                row.changed_at.is_some() && self.orders.wanted(row.deciding_order).0 != row.wanted
+                row.changed_at.is_some()
+                    && self.orders.wanted(row.wanted.deciding_order).0 != row.wanted.level
             };
             let rows = entered.found.rows.iter().filter_map(|id| ledger.row(*id));
             rows.filter(wants).filter_map(|row| row.changed_at).max()

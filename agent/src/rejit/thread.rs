@@ -12,14 +12,13 @@ use crate::catalogue::Module;
 use crate::context::Context;
 use crate::guard;
 use crate::inbox::{AllOffResult, Gates, Job, Progress, Responder};
+use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
 use crate::planner::{OrderLifetime, OrderSeq, SessionId, Standing};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::{InstanceId, RowId};
-use redial_protocol::level::Level;
 use redial_protocol::message::{AuditEntry, Refusal, Reply};
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,7 +121,12 @@ impl Worker {
                 self.check_shared_copies();
                 let slots = || {
                     let ledger = self.context.ledger.lock();
-                    ledger.rows().iter().filter(|row| row.had_callers).filter_map(|row| row.slot).collect()
+                    ledger
+                        .rows()
+                        .iter()
+                        .filter(|row| row.counters.recorded().callers)
+                        .filter_map(|row| row.counters.slot())
+                        .collect()
                 };
                 self.context.callers.look_up_new(&self.context.info, &self.context.modules, slots);
                 self.last_check = Instant::now();
@@ -218,7 +222,7 @@ impl Worker {
     fn let_go(&mut self, session: SessionId) -> Reply {
         let held: Vec<RowId> = {
             let ledger = self.context.ledger.lock();
-            let is_held = |row: &&Row| row.is_on() && row.owner == Some(OrderLifetime::Held(session));
+            let is_held = |row: &&Row| row.is_on() && row.wanted.owner == Some(OrderLifetime::Held(session));
             ledger.rows().iter().filter(is_held).map(|row| row.id).collect()
         };
         let affected = self.end_held(session, "its controller released it");
@@ -227,7 +231,7 @@ impl Worker {
         let ledger = self.context.ledger.lock();
         let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
         for row in held.into_iter().filter_map(|id| ledger.row(id)) {
-            *match (row.is_on(), row.wanted > Level::Off) {
+            *match (row.is_on(), row.wanted.is_on()) {
                 (false, _) => &mut reverted,
                 (true, true) => &mut stay,
                 (true, false) => &mut remaining,
@@ -262,7 +266,7 @@ impl Worker {
     /// Reverts a row's body that cannot be used. A body that did not compile is not tried again.
     fn withdraw(&mut self, id: RowId, reason: Reason, hresult: u32) {
         revert::revert(self.context, &[id]);
-        self.context.ledger.change(|ledger, now| ledger.fail(id, CopyState::Failed, reason, hresult, now));
+        self.context.ledger.change(|ledger, now| ledger.fail(id, RequestState::Failed, reason, hresult, now));
     }
 
     fn check_open_compilations(&mut self) {
