@@ -23,7 +23,9 @@ use crate::rejit::Worker;
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::startup::{InertReason, Settings};
-use redial_protocol::ids::{InstanceId, ProcessKey};
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
+use redial_protocol::dialset::print_order;
+use redial_protocol::ids::{InstanceId, MethodToken, ProcessKey};
 use redial_protocol::reason::Reason;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,7 +108,8 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
     agent.context.orders.publish(&orders, 0);
     agent.context.launcher_orders.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
-        agent.context.audit.note("", "redial run", &standing.order);
+        let change = AuditedChange::order(print_order(&standing.order));
+        agent.context.audit.note("", "redial run", AuditAction::Changed(change));
     }
     // From here on agent threads may run: nothing below may fail Initialize.
     if !agent.start_worker(orders) || !agent.start_listening() {
@@ -332,8 +335,8 @@ impl Agent {
         self.context.inbox.request_caller_check();
         // A few entries are enough; a thousand would push everything else out of the ring.
         if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
-            let words = crate::clr::hresult::words(status);
-            self.context.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
+            let error = AuditAction::RuntimeError { token: MethodToken(token), hresult: status.0 as u32 };
+            self.context.audit.note("", "runtime", error);
         }
         self.context.inlining.allow([(module, token)]);
     }

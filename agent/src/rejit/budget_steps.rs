@@ -15,7 +15,7 @@ use crate::planner::budget::{Costs, Step};
 use crate::planner::{BudgetStepOrigin, NewOrder, OrderAuthor, OrderSeq};
 use crate::probes::call_cost;
 use redial_protocol::cost::{BudgetStep, CostBudget, Share};
-use redial_protocol::diagnostics::{BudgetProblem, Limit};
+use redial_protocol::diagnostics::{AuditAction, AuditedOrder, BudgetProblem, Limit, SteppedDown};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::{MAX_PATTERN, MAX_STANDING_ORDERS};
@@ -42,8 +42,7 @@ impl Worker {
                 ledger.record_transition(id, now);
             }
         });
-        let words = limit.map_or_else(|| "off".to_owned(), |limit| format!("{limit} of a processor"));
-        self.context.audit.note_text(&by.user, &by.program, format!("budget = {words}"));
+        self.context.audit.note(&by.user, &by.program, AuditAction::Budget { limit });
         // Checks present dials from now on.
         self.check_costs();
         self.publish_budget()
@@ -101,14 +100,14 @@ impl Worker {
             return;
         };
         let (costliest, copies) = ((first.row, first.to, first.cost.rounded()), stepped.len() as u64);
-        let line = |(step, new): &(Step, NewOrder)| {
-            let cost = step.cost.rounded();
-            format!("{} (it cost {cost} of a processor; the budget is {limit})", print_order(&new.order))
+        let audited = |(step, new): &(Step, NewOrder)| {
+            let step = SteppedDown { to: step.to, cost: step.cost.rounded(), limit };
+            AuditedOrder { line: print_order(&new.order), step: Some(step) }
         };
-        let lines = stepped.iter().map(line).collect();
+        let audited = stepped.iter().map(audited).collect();
         let before = self.orders.clone();
         let new = stepped.into_iter().map(|(_, new)| new).collect();
-        match self.add(new, lines, true) {
+        match self.add(new, audited, true) {
             Ok(entered) => {
                 let entered = self.record(entered, before, None, by, Progress::silent(), begun);
                 let cost = costs.all.rounded();

@@ -9,7 +9,7 @@ use crate::link::discover::user_title;
 use crate::output::json::UndoneJson;
 use crate::output::{Out, changes};
 use crate::signals::Interrupts;
-use crate::text::diagnostics::{Reader, change_warnings};
+use crate::text::diagnostics::{Reader, audit, change_warnings};
 use crate::text::words;
 use redial_protocol::message::{AuditEntry, Reply, WireCommand};
 
@@ -33,7 +33,7 @@ fn one(
     if arguments.json {
         out.json(&UndoneJson::new(pid, &entry, &report, &warnings))?;
     } else {
-        out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&entry.order)))?;
+        out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&audit::action(&entry.action))))?;
         for line in changes::done(&report, &warnings, None, false) {
             out.line(&line)?;
         }
@@ -61,18 +61,24 @@ fn undone(what: &AuditEntry, order: &str) -> String {
 mod tests {
     use super::*;
     use crate::text::fixtures::report;
+    use redial_protocol::diagnostics::{AuditAction, AuditedChange};
     use redial_protocol::reason::Reason;
     use serde_json::json;
 
     fn what() -> AuditEntry {
         let (user, program) = ("www".into(), "redial app".into());
-        AuditEntry { t_unix_ms: 0, user, program, order: "Shop.Cart.* = count".into() }
+        AuditEntry {
+            t_unix_ms: 0,
+            user,
+            program,
+            action: AuditAction::Changed(AuditedChange::order("Shop.Cart.* = count")),
+        }
     }
 
     #[test]
     fn reports_the_undone_change() {
         assert_eq!(
-            undone(&what(), &what().order),
+            undone(&what(), &audit::action(&what().action)),
             "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
         );
         let launcher = AuditEntry { user: String::new(), ..what() };

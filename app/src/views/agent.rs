@@ -5,6 +5,7 @@ use crate::model::catalogue::Catalogue;
 use crate::model::connection::{Connection, Orders};
 use crate::model::orders::readable;
 use crate::model::update::Now;
+use crate::text::diagnostics::audit;
 use crate::text::words;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
@@ -211,7 +212,7 @@ fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)
         for (entry, by) in shown.into_iter().zip(by) {
             ui.label(RichText::new(words::utc(entry.t_unix_ms)).monospace().color(palette.weak));
             ui.label(by);
-            order_label(ui, catalogue, &words::one_line(&entry.order), room);
+            order_label(ui, catalogue, &words::one_line(&audit::action(&entry.action)), room);
             ui.end_row();
         }
     });

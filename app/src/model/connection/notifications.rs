@@ -6,6 +6,7 @@ use super::{Connection, Orders, PartOutcome, Status};
 use crate::model::ids::{ConnectionId, Ticket};
 use crate::model::log::{Log, LogKind, ProcessName};
 use crate::model::update::{CataloguePart, ConnectionUpdate, Now, RefusedRequest, Retry, UndoneChange};
+use crate::text::diagnostics::audit;
 use crate::text::words;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
@@ -79,7 +80,7 @@ impl Connection {
             ConnectionUpdate::Undone(_, Ok(undone)) => {
                 let UndoneChange { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
-                let words = format!("undo of {} (by {by}, {})", what.order, what.program);
+                let words = format!("undo of {} (by {by}, {})", audit::action(&what.action), what.program);
                 self.log_report(&words, &report, LogKind::Undone, log, now);
             }
             ConnectionUpdate::Undone(ticket, Err(refused)) => {
