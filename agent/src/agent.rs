@@ -241,7 +241,7 @@ impl Agent {
             module.and_then(|module| module.while_loaded(|loaded| info.has_code(loaded, function, 0)))
         };
         if let Some(row) = row.filter(|_| has_code() == Some(false)) {
-            ledger.lock().pass_over(row, function);
+            ledger.lock().note_ignored(row, function);
         }
     }
 

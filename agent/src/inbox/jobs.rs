@@ -138,7 +138,7 @@ pub enum Job {
     /// A session ended: end the orders it held.
     SessionEnded(SessionId),
     /// End the orders held by a session that goes on.
-    LetGo(SessionId, Responder),
+    ReleaseHeld(SessionId, Responder),
     /// Turn every dial off, recording this.
     AllOff(ChangeRecord, Sender<AllOffResult>),
     /// Check for recompiled callers that are no longer needed: the runtime found one more, or the dial that needed

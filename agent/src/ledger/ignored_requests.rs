@@ -31,7 +31,7 @@ impl LedgerState {
     }
 
     /// The runtime compiled original code of a row for the first time, in spite of its request.
-    pub fn pass_over(&mut self, id: RowId, function: usize) {
+    pub fn note_ignored(&mut self, id: RowId, function: usize) {
         if let Some(row) = self.row_mut(id) {
             row.ignored_request = Some(IgnoredRequest { function, since: Instant::now(), reported: false });
             self.ignored.insert(id);
@@ -86,7 +86,7 @@ mod tests {
         let [(_, ignored, _), (_, other, _), (_, off, _)] = [1, 2, 3].map(|module| timed(&ledger, module));
         let mut locked = ledger.lock();
         assert!(locked.due_ignored_requests(Duration::ZERO).is_empty());
-        [ignored, other, off].into_iter().for_each(|id| locked.pass_over(id, 77));
+        [ignored, other, off].into_iter().for_each(|id| locked.note_ignored(id, 77));
         assert!(locked.due_ignored_requests(LONG).is_empty() && locked.ignored.len() == 3, "not yet");
         // One is compiled after all; one is turned off.
         locked.row_mut(other).unwrap().note_request(77);

@@ -68,7 +68,7 @@ impl Worker {
             return;
         }
         let calls = call_cost::per_call(self.context.settings.highest_level());
-        let (costs, steps) = self.meter.budget.look(&calls, &dialled);
+        let (costs, steps) = self.meter.budget.check(&calls, &dialled);
         self.meter.costs = Some(costs);
         if !steps.is_empty() {
             self.step_down(&steps, limit, costs);

@@ -169,7 +169,7 @@ impl Worker {
                 self.refuse_queued(Some(session), &Refusal::Cancelled);
                 batch.affected.extend(self.end_held(session, OrderEnd::SessionEnded));
             }
-            Job::LetGo(session, answer) => answer.send(Ok(self.let_go(session))),
+            Job::ReleaseHeld(session, answer) => answer.send(Ok(self.release_held(session))),
             Job::AllOff(record, answer) => {
                 let done = self.all_off(Some(record));
                 let _ = answer.try_send(done);
@@ -220,7 +220,7 @@ impl Worker {
     }
 
     /// Ends the orders held by a session, and reports the effect on the copies that they kept on.
-    fn let_go(&mut self, session: SessionId) -> Reply {
+    fn release_held(&mut self, session: SessionId) -> Reply {
         let held: Vec<RowId> = {
             let ledger = self.context.ledger.lock();
             let is_held = |row: &&Row| row.is_on() && row.wanted.owner == Some(OrderLifetime::Held(session));
@@ -296,7 +296,7 @@ impl Worker {
 
     /// Tidies the orders, and publishes them to other threads.
     fn publish(&mut self) {
-        self.context.control.settle(|session| self.orders.holds(session));
+        self.context.control.release_if_idle(|session| self.orders.holds(session));
         self.orders.tidy();
         let modules = &self.context.modules;
         self.orders.forget_copies(|key| !modules.has(key));

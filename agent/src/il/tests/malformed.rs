@@ -174,11 +174,3 @@ fn accepts_section_sizes_without_their_header() {
         assert_eq!(decode(&fat(&GAPS, &[section])).unwrap(), body);
     }
 }
-
-#[test]
-fn every_error_is_a_sentence() {
-    let error = refused(&tiny(&[0x2B, 1, 0x20, 0, 0, 0, 0, 0x2A]));
-    assert_eq!(error.to_string(), "the branch at offset 0 goes to 3, where no instruction starts");
-    let error = refused(&tiny(&[0xFE, 0x08]));
-    assert_eq!(error.to_string(), "there is no instruction 0xfe08 (at offset 0)");
-}

@@ -57,3 +57,23 @@ fn bound_name(bound: ClauseBound) -> &'static str {
         ClauseBound::Filter => "filter",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_violations_with_their_place() {
+        let target = IlViolation::BadTarget { offset: 0, target: 3 };
+        assert_eq!(sentence(&target), "the branch at offset 0 goes to 3, where no instruction starts");
+        let opcode = IlViolation::BadOpcode { value: 0xfe08, offset: 0 };
+        assert_eq!(sentence(&opcode), "there is no instruction 0xfe08 (at offset 0)");
+        let bound = IlViolation::BadClauseBound { clause: 1, bound: ClauseBound::TryEnd, offset: 2 };
+        assert_eq!(sentence(&bound), "exception clause 1 has its try end at 2, where no instruction starts");
+        let section = IlViolation::Truncated { part: BodyPart::Section };
+        assert_eq!(
+            sentence(&section),
+            "the method body ends early: a section after the code needs more bytes than there are"
+        );
+    }
+}
