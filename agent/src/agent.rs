@@ -15,6 +15,7 @@ use crate::instrument::instrumented_body::{self, Probe};
 use crate::instrument::tokens;
 use crate::known_bad::RuntimeIssue;
 use crate::ledger::compilations::{RequestedBody, Verdict};
+use crate::ledger::request_state::RequestState;
 use crate::ledger::turn_off_plan::mark_unrecompilable;
 use crate::planner::Orders;
 use crate::probes::exception_stack::ExceptionClass;
@@ -22,9 +23,10 @@ use crate::rejit::Worker;
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::startup::{InertReason, Settings};
-use redial_protocol::ids::{InstanceId, ProcessKey};
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
+use redial_protocol::dialset::print_order;
+use redial_protocol::ids::{InstanceId, MethodToken, ProcessKey};
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -106,7 +108,8 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
     agent.context.orders.publish(&orders, 0);
     agent.context.launcher_orders.begin(crate::startup::mark(|name| std::env::var_os(name)), &orders, &seqs);
     for standing in orders.all() {
-        agent.context.audit.note("", "redial run", &standing.order);
+        let change = AuditedChange::order(print_order(&standing.order));
+        agent.context.audit.note("", "redial run", AuditAction::Changed(change));
     }
     // From here on agent threads may run: nothing below may fail Initialize.
     if !agent.start_worker(orders) || !agent.start_listening() {
@@ -238,7 +241,7 @@ impl Agent {
             module.and_then(|module| module.while_loaded(|loaded| info.has_code(loaded, function, 0)))
         };
         if let Some(row) = row.filter(|_| has_code() == Some(false)) {
-            ledger.lock().pass_over(row, function);
+            ledger.lock().note_ignored(row, function);
         }
     }
 
@@ -325,15 +328,15 @@ impl Agent {
     pub fn rejit_error(&self, module: usize, token: u32, status: HRESULT) {
         self.context.ledger.change(|ledger, now| {
             if let Some(row) = ledger.find(module, token) {
-                ledger.fail(row, CopyState::Failed, Reason::Hresult, status.0 as u32, now);
+                ledger.fail(row, RequestState::Failed, Reason::Hresult, status.0 as u32, now);
             }
             mark_unrecompilable(ledger, &HashSet::from([(module, token)]));
         });
         self.context.inbox.request_caller_check();
         // A few entries are enough; a thousand would push everything else out of the ring.
         if self.rejit_errors.fetch_add(1, Ordering::Relaxed) < MAX_ERRORS_NOTED {
-            let words = crate::clr::hresult::words(status);
-            self.context.audit.note_text("", "runtime", format!("ReJITError for 0x{token:08x}: {words}"));
+            let error = AuditAction::RuntimeError { token: MethodToken(token), hresult: status.0 as u32 };
+            self.context.audit.note("", "runtime", error);
         }
         self.context.inlining.allow([(module, token)]);
     }

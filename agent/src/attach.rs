@@ -16,6 +16,7 @@ use crate::planner::Orders;
 use crate::server::endpoint;
 use crate::startup::{InertReason, Settings};
 use redial_protocol::attach::{AttachRefusal, Attacher};
+use redial_protocol::diagnostics::AuditAction;
 use redial_protocol::transport::BindError;
 use windows_core::{HRESULT, IUnknown};
 
@@ -43,7 +44,7 @@ pub fn start(unknown: &IUnknown, data: &[u8]) -> Result<(), HRESULT> {
     agent.server.offer(listener);
     agent.context.modules.enumeration.begin();
     let Attacher { user, program } = attacher;
-    agent.context.audit.note_text(&user, &program, "the agent was loaded into the running process".into());
+    agent.context.audit.note(&user, &program, AuditAction::AgentLoaded);
     // The last step that may fail: from here on an agent thread runs.
     if !agent.start_worker(Orders::default()) {
         agent.give_up();

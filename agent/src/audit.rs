@@ -1,19 +1,23 @@
 //! The audit: a ring of the latest changes, each with its user.
 #![forbid(unsafe_code)]
 
+use crate::planner::history::ChangeRecord;
 use crate::sync::lock;
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::limits::AUDIT_ENTRIES;
 use redial_protocol::message::AuditEntry;
-use redial_protocol::order::Order;
 use redial_protocol::process;
 use std::collections::VecDeque;
 use std::sync::{Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Makes an entry with the present time.
-pub fn entry(user: &str, program: &str, order: String) -> AuditEntry {
-    let t_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    AuditEntry { t_unix_ms, user: user.into(), program: program.into(), order }
+/// Returns the record of a change that is made now.
+pub fn record(user: &str, program: &str, change: AuditedChange) -> ChangeRecord {
+    ChangeRecord { t_unix_ms: now_unix_ms(), user: user.into(), program: program.into(), change }
+}
+
+fn now_unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// Returns this process's user, in the form that identifies peers.
@@ -31,14 +35,9 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Records one order.
-    pub fn note(&self, user: &str, program: &str, order: &Order) {
-        self.note_text(user, program, redial_protocol::dialset::print_order(order));
-    }
-
-    /// Records an action other than an order, such as `all off`.
-    pub fn note_text(&self, user: &str, program: &str, order: String) {
-        self.put(entry(user, program, order));
+    /// Records an action with the present time.
+    pub fn note(&self, user: &str, program: &str, action: AuditAction) {
+        self.put(AuditEntry { t_unix_ms: now_unix_ms(), user: user.into(), program: program.into(), action });
     }
 
     /// Adds an entry. Actions without a connection (of the launcher or the runtime) get this process's user.
@@ -66,8 +65,8 @@ mod tests {
     #[test]
     fn every_entry_has_a_user() {
         let audit = Audit::default();
-        audit.note_text("", "redial run", "A.B = count".into());
-        audit.note_text("1000", "redial attach", "the agent was loaded".into());
+        audit.note("", "redial run", AuditAction::Changed(AuditedChange::order("A.B = count")));
+        audit.note("1000", "redial attach", AuditAction::AgentLoaded);
         let entries = audit.entries().into_iter().map(|entry| (entry.user, entry.program));
         let own = process::owner_of(std::process::id()).expect("this process has one").word();
         assert_eq!(

@@ -38,7 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// - the ledger, then the state of a [`crate::probes::completions::Account`] (`LedgerState::close_account`);
 /// - `Inlining::vetoed` (read), then the active compilations, and after those `Inlining::held`
 ///   (`Inlining::may_inline`);
-/// - the active compilations, then the inbox's jobs (`stop` in `ActiveCompilations::settle`, which also asks the
+/// - the active compilations, then the inbox's jobs (`stop` in `ActiveCompilations::wait_for`, which also asks the
 ///   ledger);
 /// - the lock of `condition_setter::set`, then the clock's rate.
 pub struct Context {

@@ -129,7 +129,7 @@ impl Control {
     }
 
     /// Releases control if its session has no running change and, according to `holds`, holds no dial any more.
-    pub fn settle(&self, holds: impl Fn(SessionId) -> bool) {
+    pub fn release_if_idle(&self, holds: impl Fn(SessionId) -> bool) {
         let mut inner = lock(&self.inner);
         if inner.holder.as_ref().is_some_and(|held| held.changes == 0 && !holds(held.session)) {
             self.change(&mut inner, None);
@@ -225,16 +225,16 @@ mod tests {
     }
 
     #[test]
-    fn settle_releases_control_without_held_dials() {
+    fn releases_control_of_idle_sessions_without_held_dials() {
         let control = control();
         let mut lease = control.acquire(&claim(1, false)).expect("free");
-        control.settle(|_| false);
+        control.release_if_idle(|_| false);
         assert_eq!(control.holder(), Some(holder(1)), "its change is running");
         lease.keeps = true;
         drop(lease);
-        control.settle(|session| session == SessionId(1));
+        control.release_if_idle(|session| session == SessionId(1));
         assert_eq!(control.holder(), Some(holder(1)));
-        control.settle(|_| false);
+        control.release_if_idle(|_| false);
         assert_eq!(control.holder(), None);
     }
 

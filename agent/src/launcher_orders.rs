@@ -77,9 +77,9 @@ impl LauncherOrders {
             return;
         }
         let patterns: Vec<&Pattern> = unmatched.iter().map(|(_, pattern)| *pattern).collect();
-        let near = suggestions::nearest_within(info, modules, &patterns, MAX_EXIT_DELAY);
-        let lines = unmatched.iter().zip(near).flat_map(|((index, _), near)| {
-            near.into_iter().map(move |pattern| format!("near {index} {pattern}\n"))
+        let suggestions = suggestions::nearest_within(info, modules, &patterns, MAX_EXIT_DELAY);
+        let lines = unmatched.iter().zip(suggestions).flat_map(|((index, _), patterns)| {
+            patterns.into_iter().map(move |pattern| format!("near {index} {pattern}\n"))
         });
         append(mark, &lines.collect::<String>());
     }

@@ -127,8 +127,8 @@ impl Settings {
     /// Whether the agent should be active in a process with these ancestors (parent first).
     pub fn wanted_below(&self, ancestors: impl IntoIterator<Item = ProcessKey>) -> bool {
         let Some(launcher) = self.launcher else { return true };
-        let near = if self.children { usize::MAX } else { 1 };
-        ancestors.into_iter().take(near).any(|ancestor| ancestor == launcher)
+        let generations = if self.children { usize::MAX } else { 1 };
+        ancestors.into_iter().take(generations).any(|ancestor| ancestor == launcher)
     }
 }
 

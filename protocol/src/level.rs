@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 /// The amount of instrumentation that a dial asks for. Ordered, so that a cap is a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
 pub enum Level {
     /// The original IL.
+    #[default]
     Off = 0,
     /// The exact number of calls.
     Count = 1,

@@ -9,7 +9,7 @@ use crate::codec::capped;
 use crate::cost::{Cost, CostBudget, Share};
 use crate::counters::CounterDelta;
 use crate::diagnostics::{
-    Limit, PatternProblem, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
+    AuditAction, Limit, PatternProblem, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
 };
 use crate::histogram::RowHistogram;
 pub use crate::holder::Holder;
@@ -454,6 +454,6 @@ pub struct AuditEntry {
     pub user: String,
     /// Name that the program gives itself.
     pub program: String,
-    /// The order, as a dial-set line.
-    pub order: String,
+    /// The action.
+    pub action: AuditAction,
 }

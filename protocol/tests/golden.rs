@@ -7,8 +7,8 @@ mod samples;
 
 use redial_protocol::codec;
 use redial_protocol::diagnostics::{
-    BudgetProblem, ChangeWarning, Limit, MissingTimes, PatternProblem, Remainder, Resource, RowNote,
-    Unavailable, UnseenCompletions, Unsupported, UntimedReason, samples as codes,
+    AuditAction, BudgetProblem, ChangeWarning, IlViolation, Limit, MissingTimes, PatternProblem, Remainder,
+    Resource, RowNote, Unavailable, UnseenCompletions, Unsupported, UntimedReason, samples as codes,
 };
 use redial_protocol::packet::{AgentPacket, ControllerPacket, PacketError};
 use redial_protocol::reason::Reason;
@@ -119,6 +119,8 @@ fn diagnostics() -> Vec<(String, String, Vec<u8>)> {
         file("Remainder", &codes::REMAINDERS),
         file("Resource", &codes::RESOURCES),
         file("BudgetProblem", &codes::BUDGET_PROBLEMS),
+        file("AuditAction", &codes::audit_actions()),
+        file("IlViolation", &codes::IL_VIOLATIONS),
     ]
 }
 
@@ -216,6 +218,36 @@ fn samples_contain_every_code() {
     );
     has_all!(codes::RESOURCES, Resource { DialledMethods, KnownMethods, TimesBytes });
     has_all!(codes::BUDGET_PROBLEMS, BudgetProblem { NoRoomForOrder, OrdersRefused });
+    has_all!(
+        codes::audit_actions(),
+        AuditAction {
+            Changed,
+            Refused,
+            Cancelled,
+            Undone,
+            UndoCancelled,
+            MoreOrders,
+            Ended,
+            Budget,
+            AgentLoaded,
+            RuntimeError,
+        }
+    );
+    has_all!(
+        codes::IL_VIOLATIONS,
+        IlViolation {
+            Truncated,
+            BadHeader,
+            BadHeaderSize,
+            NoCode,
+            BadOpcode,
+            BadTarget,
+            BadClauseBound,
+            BadClauseKind,
+            UnknownSection,
+            SeveralTables,
+        }
+    );
 }
 
 #[test]

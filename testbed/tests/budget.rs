@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::cost::{CostBudget, Share};
-use redial_protocol::diagnostics::Limit;
+use redial_protocol::diagnostics::{AuditAction, AuditedChange, Limit};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Refusal, Reply, StatusRow, WireCommand};
 use redial_protocol::state::CopyState;
@@ -124,7 +124,10 @@ fn lowers_the_costliest_dial_and_respects_undo(runtime: Runtime) -> Result<()> {
     let status = controller.agent_status()?;
     let noted = status.audit.last().context("it is noted")?;
     ensure!(noted.program == "the budget" && !noted.user.is_empty(), "{noted:?}");
-    ensure!(noted.order.starts_with(&format!("{HOT} = count (it cost ")), "{noted:?}");
+    let AuditAction::Changed(AuditedChange::Orders { first, more: 0 }) = &noted.action else {
+        anyhow::bail!("{noted:?}")
+    };
+    ensure!(first.line == format!("{HOT} = count") && first.step.is_some(), "{noted:?}");
     ensure!(status.control.is_none(), "it takes no control");
     let rows = live.rows(HOT)?;
     ensure!(rows[0]["wanted"] == "count" && rows[0]["times_reason"] == why.as_str(), "{rows:?}");
@@ -339,9 +342,8 @@ fn setting_the_budget_needs_control(runtime: Runtime) -> Result<()> {
     let taken = live.redial("budget", &["5", "--take"])?.ok()?.stdout;
     ensure!(taken.contains("all dials together may cost 5 % of a processor"), "{taken}");
     let noted = holder.agent_status()?.audit.pop().context("it is noted")?;
-    ensure!(
-        (noted.program.as_str(), noted.order.as_str()) == ("redial budget", "budget = 5 % of a processor")
-    );
+    let set = AuditAction::Budget { limit: Some(Share(500)) };
+    ensure!((noted.program.as_str(), &noted.action) == ("redial budget", &set), "{noted:?}");
     let reply = holder.ask(WireCommand::SetBudget { limit: Some(Share(0)), take: false })?.reply;
     ensure!(matches!(&reply, Reply::Refused(Refusal::OverLimit(Limit::Budget))), "{reply:?}");
     for wrong in ["0", "much", "-1"] {

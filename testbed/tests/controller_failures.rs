@@ -8,8 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use redial_protocol::diagnostics::AuditAction;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Request, StatusRow, WireCommand};
+use redial_protocol::message::{AuditEntry, Request, StatusRow, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
@@ -129,7 +130,8 @@ fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
     observer.wait_until("the sample to be on again", is_any_on)?;
     observer.settle(SAMPLE)?;
     let status = observer.agent_status()?;
-    ensure!(status.audit.iter().any(|entry| entry.order.starts_with("cancelled: ")), "{:?}", status.audit);
+    let is_cancelled = |entry: &AuditEntry| matches!(entry.action, AuditAction::Cancelled(_));
+    ensure!(status.audit.iter().any(is_cancelled), "{:?}", status.audit);
     ensure!((status.control.is_none(), status.held, status.guard_trips) == (true, 0, 0), "{status:?}");
     live.host.say("exit 0")?;
     live.host.finish()?.ok().map(drop)

@@ -166,7 +166,7 @@ fn latest_standing_order_decides(runtime: Runtime) -> Result<()> {
                     "the holder's end".to_owned()
                 }
                 8 => match controller.ask(WireCommand::Undo { take: true })?.reply {
-                    Reply::Undone { entry, .. } => format!("undo of {}", entry.order),
+                    Reply::Undone { entry, .. } => format!("undo of {:?}", entry.action),
                     Reply::Refused(Refusal::NothingToUndo) => "nothing to undo".to_owned(),
                     other => bail!("undo answered {other:?}"),
                 },

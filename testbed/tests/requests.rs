@@ -3,8 +3,10 @@
 //! request that does not return: the agent reports it, and only changes wait for it.
 
 use anyhow::{Result, ensure};
-use redial_protocol::diagnostics::Remainder;
+use redial_protocol::diagnostics::{AuditAction, Remainder};
+use redial_protocol::ids::MethodToken;
 use redial_protocol::level::Level;
+use redial_protocol::message::AuditEntry;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::hang::Hang;
@@ -18,7 +20,10 @@ fn survives_an_error_inside_the_request(runtime: Runtime) -> Result<()> {
     let mut controller = Controller::connect(shop.pid)?;
     let errors = |controller: &mut Controller| -> Result<usize> {
         let audit = controller.agent_status()?.audit;
-        Ok(audit.iter().filter(|entry| entry.order.starts_with("ReJITError for 0x06ffff00")).count())
+        let is_error = |entry: &&AuditEntry| {
+            matches!(entry.action, AuditAction::RuntimeError { token: MethodToken(0x06ff_ff00), .. })
+        };
+        Ok(audit.iter().filter(is_error).count())
     };
     assert_eq!(errors(&mut controller)?, 0);
     for turn in 1..=3 {

@@ -15,7 +15,7 @@ const MAX_NAMES: usize = 150_000;
 
 /// Returns the most similar patterns that would match something.
 pub fn nearest(info: &ProfilerInfo, modules: &Modules, pattern: &Pattern) -> Vec<String> {
-    near(&names(info, modules, None), pattern)
+    suggest(&names(info, modules, None), pattern)
 }
 
 /// Like [`nearest`] for each of these patterns, searching for at most `longest`.
@@ -30,13 +30,14 @@ pub fn nearest_within(
     let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
     // Always handle the first, which is mostly the only one.
     let each = patterns.iter().enumerate();
-    each.map(|(at, pattern)| if at > 0 && is_over() { Vec::new() } else { near(&names, pattern) }).collect()
+    each.map(|(at, pattern)| if at > 0 && is_over() { Vec::new() } else { suggest(&names, pattern) })
+        .collect()
 }
 
 /// Assembly, type and method.
 type Name = (String, String, String);
 
-fn near(names: &[Name], pattern: &Pattern) -> Vec<String> {
+fn suggest(names: &[Name], pattern: &Pattern) -> Vec<String> {
     suggestions(pattern, names.iter().map(|(a, t, m)| (a.as_str(), t.as_str(), m.as_str())))
 }
 

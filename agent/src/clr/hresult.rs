@@ -5,7 +5,7 @@ use windows_core::HRESULT;
 
 /// A call into the CLR that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{call}: {}", words(*hresult))]
+#[error("{call}: {}", label(*hresult))]
 pub struct ClrError {
     /// The API that failed.
     pub call: &'static str,
@@ -43,7 +43,9 @@ pub fn check(call: &'static str, hresult: HRESULT) -> Result<(), ClrError> {
     if hresult.is_ok() { Ok(()) } else { Err(ClrError { call, hresult }) }
 }
 
-/// Explains an HRESULT in the agent's own log and in its mark; sessions get the number.
-pub fn words(hresult: HRESULT) -> String {
-    redial_protocol::hresult::words(hresult.0 as u32)
+/// Returns name and number of an HRESULT, for the agent's mark; sessions get the number.
+fn label(hresult: HRESULT) -> String {
+    let code = hresult.0 as u32;
+    redial_protocol::hresult::name(code)
+        .map_or_else(|| format!("HRESULT {code:#010x}"), |name| format!("{name} ({code:#010x})"))
 }

@@ -1,6 +1,6 @@
 //! A cursor over bytes that may end anywhere.
 
-use super::IlError;
+use redial_protocol::diagnostics::{BodyPart, IlViolation};
 
 /// Reads little-endian numbers and never passes the end.
 pub(super) struct Bytes<'a> {
@@ -28,34 +28,34 @@ impl<'a> Bytes<'a> {
         self.all.len().saturating_sub(self.at)
     }
 
-    pub(super) fn take(&mut self, count: usize, part: &'static str) -> Result<&'a [u8], IlError> {
-        let end = self.at.checked_add(count).ok_or(IlError::Truncated { part })?;
-        let taken = self.all.get(self.at..end).ok_or(IlError::Truncated { part })?;
+    pub(super) fn take(&mut self, count: usize, part: BodyPart) -> Result<&'a [u8], IlViolation> {
+        let end = self.at.checked_add(count).ok_or(IlViolation::Truncated { part })?;
+        let taken = self.all.get(self.at..end).ok_or(IlViolation::Truncated { part })?;
         self.at = end;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self, part: &'static str) -> Result<[u8; N], IlError> {
-        self.take(N, part)?.try_into().map_err(|_| IlError::Truncated { part })
+    fn array<const N: usize>(&mut self, part: BodyPart) -> Result<[u8; N], IlViolation> {
+        self.take(N, part)?.try_into().map_err(|_| IlViolation::Truncated { part })
     }
 
-    pub(super) fn u8(&mut self, part: &'static str) -> Result<u8, IlError> {
+    pub(super) fn u8(&mut self, part: BodyPart) -> Result<u8, IlViolation> {
         self.array::<1>(part).map(|[byte]| byte)
     }
 
-    pub(super) fn u16(&mut self, part: &'static str) -> Result<u16, IlError> {
+    pub(super) fn u16(&mut self, part: BodyPart) -> Result<u16, IlViolation> {
         self.array(part).map(u16::from_le_bytes)
     }
 
-    pub(super) fn u32(&mut self, part: &'static str) -> Result<u32, IlError> {
+    pub(super) fn u32(&mut self, part: BodyPart) -> Result<u32, IlViolation> {
         self.array(part).map(u32::from_le_bytes)
     }
 
-    pub(super) fn i32(&mut self, part: &'static str) -> Result<i32, IlError> {
+    pub(super) fn i32(&mut self, part: BodyPart) -> Result<i32, IlViolation> {
         self.array(part).map(i32::from_le_bytes)
     }
 
-    pub(super) fn u64(&mut self, part: &'static str) -> Result<u64, IlError> {
+    pub(super) fn u64(&mut self, part: BodyPart) -> Result<u64, IlViolation> {
         self.array(part).map(u64::from_le_bytes)
     }
 

@@ -4,20 +4,21 @@ use super::bytes::Bytes;
 use super::header::Header;
 use super::labels::Starts;
 use super::opcodes::{OperandKind, TWO_BYTE_PREFIX};
-use super::{Body, IlError, Instruction, Label, Opcode, Operand, eh};
+use super::{Body, Instruction, Label, Opcode, Operand, eh};
+use redial_protocol::diagnostics::{BodyPart, IlViolation};
 
 /// Decodes a method body as `ICorProfilerInfo::GetILFunctionBody` returns it: header, code, exception table.
 /// Bytes after the last section are allowed and ignored.
 ///
 /// # Errors
-/// Any deviation from ECMA-335 II.25.4 and III, each with its own sentence.
-pub fn decode(body: &[u8]) -> Result<Body, IlError> {
+/// Any deviation from ECMA-335 II.25.4 and III.
+pub fn decode(body: &[u8]) -> Result<Body, IlViolation> {
     let mut bytes = Bytes::new(body);
     let header = Header::read(&mut bytes)?;
     if header.code_size == 0 {
-        return Err(IlError::NoCode);
+        return Err(IlViolation::NoCode);
     }
-    let code = bytes.take(header.code_size as usize, "the code")?;
+    let code = bytes.take(header.code_size as usize, BodyPart::Code)?;
     let (instructions, starts) = instructions(code)?;
     let (clauses, fat_clauses) =
         if header.more_sections { eh::read(&mut bytes, &starts)? } else { (Vec::new(), false) };
@@ -32,7 +33,7 @@ pub fn decode(body: &[u8]) -> Result<Body, IlError> {
     })
 }
 
-fn instructions(code: &[u8]) -> Result<(Vec<Instruction>, Starts), IlError> {
+fn instructions(code: &[u8]) -> Result<(Vec<Instruction>, Starts), IlViolation> {
     let mut starts = Starts::new(code.len());
     // The framework averages three bytes per instruction; the list grows if necessary.
     let mut list = Vec::with_capacity(code.len() / 3 + 1);
@@ -53,20 +54,20 @@ fn instructions(code: &[u8]) -> Result<(Vec<Instruction>, Starts), IlError> {
     Ok((list, starts))
 }
 
-fn opcode(bytes: &mut Bytes<'_>, offset: u32) -> Result<Opcode, IlError> {
-    const WHAT: &str = "an instruction";
+fn opcode(bytes: &mut Bytes<'_>, offset: u32) -> Result<Opcode, IlViolation> {
+    const WHAT: BodyPart = BodyPart::Instruction;
     let first = bytes.u8(WHAT)?;
     if first == TWO_BYTE_PREFIX {
         let second = bytes.u8(WHAT)?;
         let value = u16::from(TWO_BYTE_PREFIX) << 8 | u16::from(second);
-        return Opcode::two_byte(second).ok_or(IlError::BadOpcode { value, offset });
+        return Opcode::two_byte(second).ok_or(IlViolation::BadOpcode { value, offset });
     }
-    Opcode::one_byte(first).ok_or(IlError::BadOpcode { value: u16::from(first), offset })
+    Opcode::one_byte(first).ok_or(IlViolation::BadOpcode { value: u16::from(first), offset })
 }
 
 /// Reads an operand. Until [`resolve`], targets contain their distance as two's complement in the label.
-fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError> {
-    const WHAT: &str = "an instruction's operand";
+fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlViolation> {
+    const WHAT: BodyPart = BodyPart::Operand;
     Ok(match kind {
         OperandKind::None => Operand::None,
         OperandKind::U8 => Operand::U8(bytes.u8(WHAT)?),
@@ -82,7 +83,7 @@ fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError>
         OperandKind::Switch => {
             let count = bytes.u32(WHAT)? as usize;
             if count > bytes.remaining() / 4 {
-                return Err(IlError::Truncated { part: WHAT });
+                return Err(IlViolation::Truncated { part: WHAT });
             }
             let mut targets = Vec::with_capacity(count);
             for _ in 0..count {
@@ -94,7 +95,7 @@ fn operand(bytes: &mut Bytes<'_>, kind: OperandKind) -> Result<Operand, IlError>
 }
 
 /// Converts distances to labels.
-fn resolve(list: &mut [Instruction], code_size: usize, starts: &Starts) -> Result<(), IlError> {
+fn resolve(list: &mut [Instruction], code_size: usize, starts: &Starts) -> Result<(), IlViolation> {
     let mut next = code_size as u32; // walking backwards, this is the offset after the instruction
     for instruction in list.iter_mut().rev() {
         let offset = instruction.old_offset.unwrap_or(next);

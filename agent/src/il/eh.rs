@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::bytes::Bytes;
 use super::labels::Starts;
 use super::{Clause, ClauseKind, IlError, Label};
+use redial_protocol::diagnostics::{BodyPart, ClauseBound, IlViolation};
 
 const KIND_MASK: u8 = 0x3F;
 const KIND_CLAUSES: u8 = 0x01;
@@ -36,8 +37,8 @@ struct Raw {
 }
 
 /// Reads the sections after the code. Returns the clauses and whether the table has the fat form.
-pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause>, bool), IlError> {
-    const WHAT: &str = "a section after the code";
+pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause>, bool), IlViolation> {
+    const WHAT: BodyPart = BodyPart::Section;
     let mut clauses = Vec::new();
     let mut table = None;
     loop {
@@ -45,10 +46,10 @@ pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause
         let start = bytes.position();
         let kind = bytes.u8(WHAT)?;
         if kind & KIND_MASK != KIND_CLAUSES {
-            return Err(IlError::UnknownSection(kind));
+            return Err(IlViolation::UnknownSection { kind });
         }
         if table.is_some() {
-            return Err(IlError::SeveralTables);
+            return Err(IlViolation::SeveralTables);
         }
         let fat = kind & FAT != 0;
         table = Some(fat);
@@ -60,7 +61,7 @@ pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause
         let count = size / if fat { FAT_CLAUSE } else { SMALL_CLAUSE };
         let clause_size = if fat { FAT_CLAUSE } else { SMALL_CLAUSE };
         if count * clause_size > bytes.remaining() {
-            return Err(IlError::Truncated { part: WHAT });
+            return Err(IlViolation::Truncated { part: WHAT });
         }
         clauses.reserve_exact(count);
         for number in 0..count {
@@ -75,8 +76,8 @@ pub(super) fn read(bytes: &mut Bytes<'_>, starts: &Starts) -> Result<(Vec<Clause
     }
 }
 
-fn read_small(bytes: &mut Bytes<'_>) -> Result<Raw, IlError> {
-    const WHAT: &str = "an exception clause";
+fn read_small(bytes: &mut Bytes<'_>) -> Result<Raw, IlViolation> {
+    const WHAT: BodyPart = BodyPart::Clause;
     Ok(Raw {
         flags: u32::from(bytes.u16(WHAT)?),
         try_offset: u32::from(bytes.u16(WHAT)?),
@@ -87,8 +88,8 @@ fn read_small(bytes: &mut Bytes<'_>) -> Result<Raw, IlError> {
     })
 }
 
-fn read_fat(bytes: &mut Bytes<'_>) -> Result<Raw, IlError> {
-    const WHAT: &str = "an exception clause";
+fn read_fat(bytes: &mut Bytes<'_>) -> Result<Raw, IlViolation> {
+    const WHAT: BodyPart = BodyPart::Clause;
     Ok(Raw {
         flags: bytes.u32(WHAT)?,
         try_offset: bytes.u32(WHAT)?,
@@ -100,25 +101,33 @@ fn read_fat(bytes: &mut Bytes<'_>) -> Result<Raw, IlError> {
 }
 
 impl Raw {
-    fn resolve(&self, clause: u32, starts: &Starts) -> Result<Clause, IlError> {
-        let bound = |bound: &'static str, offset: u64| {
-            starts.label(offset).ok_or(IlError::BadClauseBound { clause, bound, offset })
+    fn resolve(&self, clause: u32, starts: &Starts) -> Result<Clause, IlViolation> {
+        let bound = |bound: ClauseBound, offset: u64| {
+            starts.label(offset).ok_or(IlViolation::BadClauseBound { clause, bound, offset })
         };
-        let region = |names: (&'static str, &'static str), offset: u32, length: u32| {
-            let start = bound(names.0, u64::from(offset))?;
-            Ok(start..bound(names.1, u64::from(offset) + u64::from(length))?)
+        let region = |bounds: (ClauseBound, ClauseBound), offset: u32, length: u32| {
+            let start = bound(bounds.0, u64::from(offset))?;
+            Ok(start..bound(bounds.1, u64::from(offset) + u64::from(length))?)
         };
         let kind = match self.flags {
             CATCH => ClauseKind::Catch { class: self.last },
-            FILTER => ClauseKind::Filter { start: bound("filter", u64::from(self.last))? },
+            FILTER => ClauseKind::Filter { start: bound(ClauseBound::Filter, u64::from(self.last))? },
             FINALLY => ClauseKind::Finally { unused: self.last },
             FAULT => ClauseKind::Fault { unused: self.last },
-            flags => return Err(IlError::BadClauseKind { clause, flags }),
+            flags => return Err(IlViolation::BadClauseKind { clause, flags }),
         };
         Ok(Clause {
             kind,
-            try_region: region(("try start", "try end"), self.try_offset, self.try_length)?,
-            handler: region(("handler start", "handler end"), self.handler_offset, self.handler_length)?,
+            try_region: region(
+                (ClauseBound::TryStart, ClauseBound::TryEnd),
+                self.try_offset,
+                self.try_length,
+            )?,
+            handler: region(
+                (ClauseBound::HandlerStart, ClauseBound::HandlerEnd),
+                self.handler_offset,
+                self.handler_length,
+            )?,
         })
     }
 
@@ -183,7 +192,7 @@ fn raw(clause: &Clause, offsets: &[u32]) -> Result<Raw, IlError> {
         let part = "an exception clause";
         offsets.get(label.0 as usize).copied().ok_or(IlError::BadLabel { part, label: label.0 })
     };
-    let region = |region: &Range<Label>| {
+    let region = |region: &Range<Label>| -> Result<(u32, u32), IlError> {
         let start = offset(region.start)?;
         let end = offset(region.end)?;
         let length = end

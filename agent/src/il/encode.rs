@@ -3,6 +3,7 @@
 use super::header::Header;
 use super::layout::{Layout, layout, written_opcode};
 use super::{Body, IlError, Instruction, Label, Operand, eh};
+use redial_protocol::diagnostics::IlViolation;
 
 /// An encoded method body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub struct Encoded {
 /// format.
 pub fn encode(body: &Body) -> Result<Encoded, IlError> {
     if body.instructions.is_empty() {
-        return Err(IlError::NoCode);
+        return Err(IlViolation::NoCode.into());
     }
     let Layout { grown, offsets } = layout(&body.instructions)?;
     let code_size = offsets.last().copied().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Tiny and fat method headers (ECMA-335 II.25.4.2, II.25.4.3).
 
-use super::IlError;
 use super::bytes::Bytes;
+use redial_protocol::diagnostics::{BodyPart, IlViolation};
 
 const FORMAT_MASK: u8 = 0x3;
 const TINY: u8 = 0x2;
@@ -30,8 +30,8 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads a header; leaves `bytes` at the first instruction.
-    pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Header, IlError> {
-        const WHAT: &str = "the header";
+    pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Header, IlViolation> {
+        const WHAT: BodyPart = BodyPart::Header;
         let first = bytes.u8(WHAT)?;
         if first & FORMAT_MASK == TINY {
             return Ok(Header {
@@ -43,12 +43,12 @@ impl Header {
             });
         }
         if first & FAT_FORMAT_MASK != FAT {
-            return Err(IlError::BadHeader(first));
+            return Err(IlViolation::BadHeader { first });
         }
         let flags = u16::from(first) | u16::from(bytes.u8(WHAT)?) << 8;
         let words = flags >> 12;
         if words < FAT_WORDS {
-            return Err(IlError::BadHeaderSize(words as u8));
+            return Err(IlViolation::BadHeaderSize { words: words as u8 });
         }
         let header = Header {
             max_stack: bytes.u16(WHAT)?,

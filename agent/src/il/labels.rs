@@ -1,6 +1,7 @@
 //! Maps byte offsets to instructions during decoding.
 
-use super::{IlError, Label};
+use super::Label;
+use redial_protocol::diagnostics::IlViolation;
 
 /// The instruction that starts at each byte of the code.
 pub(super) struct Starts {
@@ -30,12 +31,12 @@ impl Starts {
     }
 
     /// Returns the target of a branch, which must not be the end of the code.
-    pub(super) fn target(&self, branch: u32, target: i64) -> Result<Label, IlError> {
+    pub(super) fn target(&self, branch: u32, target: i64) -> Result<Label, IlViolation> {
         let end = self.index_at.len() as i64 - 1;
         u64::try_from(target)
             .ok()
             .filter(|_| target < end)
             .and_then(|offset| self.label(offset))
-            .ok_or(IlError::BadTarget { offset: branch, target })
+            .ok_or(IlViolation::BadTarget { offset: branch, target })
     }
 }

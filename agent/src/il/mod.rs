@@ -2,7 +2,7 @@
 //!
 //! Between [`decode`] and [`encode`], branch targets and clause bounds are instruction references ([`Label`]),
 //! so an edit never computes a distance; the layout chooses branch forms once, at the end. This module is pure:
-//! it knows bytes and instructions, and must not know the CLR, metadata beyond token numbers, or the purpose of
+//! it knows bytes, instructions and the codes of their violations, and must not know the CLR, metadata beyond token numbers, or the purpose of
 //! a probe. No bytes make it panic, and it allocates in proportion to its input.
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -4,13 +4,14 @@
 use super::gate::Gate;
 use crate::catalogue::Module;
 use crate::control::Claim;
+use crate::planner::history::ChangeRecord;
 use crate::planner::{OrderLifetime, SessionId};
 use crate::sync::lock;
 use crossbeam_channel::Sender;
 use redial_protocol::cost::Share;
 use redial_protocol::diagnostics::Unavailable;
 use redial_protocol::ids::RowId;
-use redial_protocol::message::{AuditEntry, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::order::{Lifetime, Order};
 use redial_protocol::reason::Reason;
 use std::collections::VecDeque;
@@ -137,9 +138,9 @@ pub enum Job {
     /// A session ended: end the orders it held.
     SessionEnded(SessionId),
     /// End the orders held by a session that goes on.
-    LetGo(SessionId, Responder),
-    /// Turn every dial off, recording this entry.
-    AllOff(AuditEntry, Sender<AllOffResult>),
+    ReleaseHeld(SessionId, Responder),
+    /// Turn every dial off, recording this.
+    AllOff(ChangeRecord, Sender<AllOffResult>),
     /// Check for recompiled callers that are no longer needed: the runtime found one more, or the dial that needed
     /// them failed.
     RecompiledCallers,
@@ -216,10 +217,10 @@ impl Inbox {
         self.domain_check_requested.store(false, Ordering::Release);
     }
 
-    /// Turns all dials off, recording `entry` in the history, and waits at most `longest` for the ReJIT thread.
-    pub fn all_off(&self, entry: AuditEntry, longest: Duration) -> Option<AllOffResult> {
+    /// Turns all dials off, keeping `record` in the history, and waits at most `longest` for the ReJIT thread.
+    pub fn all_off(&self, record: ChangeRecord, longest: Duration) -> Option<AllOffResult> {
         let (answer, wait) = crossbeam_channel::bounded(1);
-        self.put(Job::AllOff(entry, answer));
+        self.put(Job::AllOff(record, answer));
         wait.recv_timeout(longest).ok()
     }
 }

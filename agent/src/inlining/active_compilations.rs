@@ -77,7 +77,7 @@ impl ActiveCompilations {
 
     /// Waits until no active compilation can inline the wanted methods, at most for `longest` or until `stop`.
     /// Returns whether none can. The caller must have forbidden further inlining.
-    pub fn settle(&self, wanted: &AwaitedCompilations, longest: Duration, stop: impl Fn() -> bool) -> bool {
+    pub fn wait_for(&self, wanted: &AwaitedCompilations, longest: Duration, stop: impl Fn() -> bool) -> bool {
         let mut allowed = lock(&self.allowed);
         allowed.retain(|_, one| !one.has_failed());
         if allowed.is_empty() {
@@ -158,16 +158,16 @@ mod tests {
     fn request_waits_for_compilations_with_its_methods() {
         let active = ActiveCompilations::default();
         let never = || false;
-        assert!(active.settle(&wanted([CALLEE]), LONG, never));
+        assert!(active.wait_for(&wanted([CALLEE]), LONG, never));
         assert!(active.allow(7, CALLEE) && active.allow(8, (1, 2)));
         let began = Instant::now();
-        assert!(active.settle(&wanted([(1, 3)]), LONG, never));
+        assert!(active.wait_for(&wanted([(1, 3)]), LONG, never));
         assert!(began.elapsed() < LONG, "it ignores unrelated compilations");
         for waits_for in [wanted([CALLEE, (9, 9)]), AwaitedCompilations::All] {
             active.allow(7, CALLEE);
             active.allow(8, (1, 2));
             std::thread::scope(|scope| {
-                let waiting = scope.spawn(|| active.settle(&waits_for, LONG, never));
+                let waiting = scope.spawn(|| active.wait_for(&waits_for, LONG, never));
                 while active.waits_for().is_zero() {
                     std::thread::yield_now();
                 }
@@ -186,13 +186,13 @@ mod tests {
         active.allow(7, CALLEE);
         active.allow(7, (1, 4));
         let began = Instant::now();
-        assert!(!active.settle(&wanted([CALLEE, (1, 5)]), SHORT, || false));
+        assert!(!active.wait_for(&wanted([CALLEE, (1, 5)]), SHORT, || false));
         assert!(began.elapsed() >= SHORT);
-        assert!(!active.settle(&wanted([CALLEE]), LONG, || true), "told to stop");
+        assert!(!active.wait_for(&wanted([CALLEE]), LONG, || true), "told to stop");
         assert!(began.elapsed() < LONG);
         assert_eq!(active.held(&HashSet::from([CALLEE, (1, 5)])), HashSet::from([CALLEE]));
         lock(&active.allowed).values_mut().for_each(|one| one.since -= COMPILATION_TIMEOUT);
-        assert!(active.settle(&wanted([CALLEE]), LONG, || false), "it failed long ago");
+        assert!(active.wait_for(&wanted([CALLEE]), LONG, || false), "it failed long ago");
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             active.allow(7, (2, 0));
         }
         assert_eq!(lock(&active.allowed)[&7].callees.len(), MAX_CALLEES);
-        assert!(!active.settle(&wanted([CALLEE]), SHORT, || false));
+        assert!(!active.wait_for(&wanted([CALLEE]), SHORT, || false));
         assert_eq!(active.held(&HashSet::from([CALLEE])), HashSet::from([CALLEE]));
     }
 

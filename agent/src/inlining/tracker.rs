@@ -161,10 +161,10 @@ impl Inlining {
         } else {
             AwaitedCompilations::Holding(all.clone())
         };
-        let settled = self.active.settle(&wanted, COMPILATION_WAIT, &stop);
+        let is_free = self.active.wait_for(&wanted, COMPILATION_WAIT, &stop);
         let answer = match strength {
             _ if stop() => Err(all.clone()),
-            _ if settled || strength == BarrierStrength::Lenient => Ok(request()),
+            _ if is_free || strength == BarrierStrength::Lenient => Ok(request()),
             BarrierStrength::Everything => Err(all.clone()),
             // Compilations that contained one at the timeout may have ended since.
             _ => Err(self.active.held(&all)),

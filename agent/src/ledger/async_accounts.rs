@@ -3,13 +3,13 @@
 
 use super::async_role::AsyncRole;
 use super::row::Row;
+use super::row_timing::BodyTiming;
 use super::state::LedgerState;
 use crate::instrument::timed_body::Timing;
 use crate::probes::blocks::Slot;
 use crate::probes::completions::Account;
 use redial_protocol::diagnostics::UnseenCompletions;
 use redial_protocol::ids::RowId;
-use redial_protocol::level::Level;
 use std::sync::Arc;
 
 /// Completion counters to open before requesting the body that records in these slots.
@@ -21,19 +21,19 @@ impl LedgerState {
     pub fn open_account(&mut self, id: RowId, is: Option<AsyncRole>, now: u64) -> Option<AccountStart> {
         let row = self.row_mut(id)?;
         // A row that is only counted now keeps its earlier role: there are last numbers.
-        row.async_role = is.or(row.async_role.take());
-        let Some(AsyncRole::Completes(account)) = row.async_role.clone() else { return None };
-        let (module, has) = (row.identity.module.id(), row.async_slots);
-        row.timing?;
+        row.timing.async_role = is.or(row.timing.async_role.take());
+        let Some(AsyncRole::Completes(account)) = row.timing.async_role.clone() else { return None };
+        let (module, has) = (row.identity.module.id(), row.timing.async_slots);
+        let timing = row.timing.body.timing()?;
         let slots = has.or_else(|| self.slots.allocate_run());
         let row = self.row_mut(id)?;
-        row.async_slots = slots;
+        row.timing.async_slots = slots;
         let Some(slots) = slots else {
-            row.async_role = Some(AsyncRole::Unseen(UnseenCompletions::NoRoom));
+            row.timing.async_role = Some(AsyncRole::Unseen(UnseenCompletions::NoRoom));
             return None;
         };
         let offset = slots.0 as usize * size_of::<u64>();
-        row.timing = row.timing.map(|timing| Timing { noted_at: Some(offset), ..timing });
+        row.timing.body = BodyTiming::Timed(Timing { noted_at: Some(offset), ..timing });
         if account.opens() {
             self.record_method_transition(module, account.method, now);
         }
@@ -53,7 +53,7 @@ impl LedgerState {
     /// Announces that an async method's times now lack other data.
     fn record_method_transition(&mut self, module: usize, method: u32, now: u64) {
         let id = self.find(module, method);
-        if let Some(id) = id.filter(|id| self.row(*id).is_some_and(|row| row.wanted >= Level::Time)) {
+        if let Some(id) = id.filter(|id| self.row(*id).is_some_and(|row| row.wanted.is_timed())) {
             self.record_transition(id, now);
         }
     }

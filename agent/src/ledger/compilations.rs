@@ -1,11 +1,11 @@
 //! Compilations of the ledger's copies: the bodies that the runtime gets, and the results of its compilations.
 #![forbid(unsafe_code)]
 
-use super::row::{OpenCompilation, ThreadMark};
+use super::bodies::{OpenCompilation, ThreadMark};
+use super::request_state::{RequestProgress, RequestState};
 use super::state::LedgerState;
 use crate::instrument::instrumented_body::Probe;
 use redial_protocol::ids::{InstanceId, RowId};
-use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use std::time::{Duration, Instant};
 use windows_core::HRESULT;
@@ -34,7 +34,7 @@ impl LedgerState {
     /// Answers the CLR's request for the body of this copy: a dialled copy, or a recompiled caller.
     pub fn requested_body(&mut self, module_id: usize, token: u32) -> RequestedBody {
         let of_row = self.find(module_id, token).and_then(|id| self.row_mut(id));
-        let wanted = of_row.filter(|row| row.wanted > Level::Off && (row.requesting || row.is_on()));
+        let wanted = of_row.filter(|row| row.counts());
         let Some((row, slot)) = wanted.and_then(|row| row.slot_offset().map(|slot| (row, slot))) else {
             return match self.recompiled_callers.is_known_or_add((module_id, token)) {
                 true => RequestedBody::Original,
@@ -42,11 +42,7 @@ impl LedgerState {
             };
         };
         // Not the first body for this request, and not requested again: the runtime found it among inliners.
-        row.found_by_runtime |= row.body_given && !std::mem::take(&mut row.rerequested);
-        if !row.body_given {
-            row.body_given = true;
-            row.bodies += 1;
-        }
+        row.inlining.found_by_runtime |= !row.bodies.deliver();
         RequestedBody::Body(row.id, slot, row.probe())
     }
 
@@ -55,11 +51,11 @@ impl LedgerState {
     /// finds out later.
     pub fn started(&mut self, module_id: usize, token: u32, id: InstanceId) {
         let Some(row) = self.find(module_id, token).and_then(|row| self.row_mut(row)) else { return };
-        if !row.body_given {
+        if !row.bodies.is_delivered() {
             return;
         }
         row.note_request(id.function_id as usize);
-        let Some(compiled) = row.instance(id) else { return };
+        let Some(compiled) = row.bodies.instance(id) else { return };
         let thread = this_thread();
         match compiled.open.iter_mut().find(|open| open.thread == thread) {
             Some(open) => open.restarted = true,
@@ -80,21 +76,21 @@ impl LedgerState {
         self.add_compilation();
         let Some(row_id) = self.find(module_id, token) else { return Verdict::Fine };
         let Some(row) = self.row_mut(row_id) else { return Verdict::Fine };
-        let bodies = row.bodies;
-        let Some(compiled) = row.instance(id) else { return Verdict::Fine };
+        let newest = row.bodies.newest();
+        let Some(compiled) = row.bodies.instance(id) else { return Verdict::Fine };
         let thread = this_thread();
         compiled.open.retain(|open| open.thread != thread);
         if status.is_err() {
             compiled.state = CopyState::Failed;
             return Verdict::Bad(row_id);
         }
-        let current = compiled.version == bodies;
+        let current = compiled.version == newest;
         let was_live = std::mem::replace(&mut compiled.state, CopyState::Off) == CopyState::Live;
-        if current && row.body_given && (row.requesting || row.is_on()) {
-            row.supersede(id, bodies);
-            if row.requesting {
-                row.compiled_early = true;
-            } else if row.state == CopyState::Live && row.live_version == Some(bodies) && !was_live {
+        if current && row.bodies.is_delivered() && (row.is_requesting() || row.is_on()) {
+            row.bodies.supersede(id);
+            if row.is_requesting() {
+                row.progress = RequestProgress::CompiledEarly;
+            } else if row.runs_newest_body() && !was_live {
                 // One more instance of a copy that is live.
                 self.record_transition(row_id, now);
             } else {
@@ -107,11 +103,8 @@ impl LedgerState {
     /// Marks the newest body as live; announces it once per version.
     pub fn go_live(&mut self, id: RowId, now: u64) {
         let Some(row) = self.row_mut(id) else { return };
-        if row.state == CopyState::Live && row.live_version == Some(row.bodies) {
-            return;
-        }
-        row.state = CopyState::Live;
-        row.live_version = Some(row.bodies);
+        let Some(request) = row.state.active().filter(|_| !row.runs_newest_body()) else { return };
+        row.state = RequestState::Live { request, version: row.bodies.newest() };
         self.record_transition(id, now);
     }
 
@@ -123,7 +116,7 @@ impl LedgerState {
         self.rows()
             .iter()
             .filter(|row| row.is_on())
-            .flat_map(|row| row.instances.iter().map(move |compiled| (row.id, compiled)))
+            .flat_map(|row| row.bodies.instances().iter().map(move |compiled| (row.id, compiled)))
             .filter(|(_, compiled)| compiled.open.iter().any(open_too_long))
             .map(|(id, compiled)| (id, compiled.id))
             .collect()
@@ -131,7 +124,7 @@ impl LedgerState {
 
     /// Forgets the open compilations of an instance that turned out to have code.
     pub fn close(&mut self, row: RowId, id: InstanceId) {
-        if let Some(compiled) = self.row_mut(row).and_then(|row| row.instance(id)) {
+        if let Some(compiled) = self.row_mut(row).and_then(|row| row.bodies.instance(id)) {
             compiled.open.clear();
         }
     }

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 use super::lock::Ledger;
-use super::row::IgnoredRequest;
 use super::state::LedgerState;
 use redial_protocol::ids::RowId;
 use std::time::{Duration, Instant};
@@ -12,6 +11,17 @@ use std::time::{Duration, Instant};
 /// How long the runtime may take to compile the instrumented body after it compiled the original: a thread that
 /// chose the original code just before the request compiles that, and the next call takes the instrumented body.
 const RECOMPILATION_TIME: Duration = Duration::from_secs(2);
+
+/// Original code that was compiled for a row after its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IgnoredRequest {
+    /// FunctionID of the original code, compiled for the first time.
+    pub(super) function: usize,
+    /// When that happened.
+    since: Instant,
+    /// It was long enough ago, and has been reported.
+    pub(super) reported: bool,
+}
 
 impl LedgerState {
     /// Returns the row of a copy that is on, unless it is already passed over.
@@ -21,7 +31,7 @@ impl LedgerState {
     }
 
     /// The runtime compiled original code of a row for the first time, in spite of its request.
-    pub fn pass_over(&mut self, id: RowId, function: usize) {
+    pub fn note_ignored(&mut self, id: RowId, function: usize) {
         if let Some(row) = self.row_mut(id) {
             row.ignored_request = Some(IgnoredRequest { function, since: Instant::now(), reported: false });
             self.ignored.insert(id);
@@ -66,8 +76,8 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::request_state::RequestState;
     use crate::ledger::unloading::tests::{ledger, timed};
-    use redial_protocol::state::CopyState;
 
     #[test]
     fn reports_passed_over_rows_once() {
@@ -76,11 +86,11 @@ mod tests {
         let [(_, ignored, _), (_, other, _), (_, off, _)] = [1, 2, 3].map(|module| timed(&ledger, module));
         let mut locked = ledger.lock();
         assert!(locked.due_ignored_requests(Duration::ZERO).is_empty());
-        [ignored, other, off].into_iter().for_each(|id| locked.pass_over(id, 77));
+        [ignored, other, off].into_iter().for_each(|id| locked.note_ignored(id, 77));
         assert!(locked.due_ignored_requests(LONG).is_empty() && locked.ignored.len() == 3, "not yet");
         // One is compiled after all; one is turned off.
         locked.row_mut(other).unwrap().note_request(77);
-        locked.row_mut(off).unwrap().state = CopyState::Off;
+        locked.row_mut(off).unwrap().state = RequestState::Off;
         assert_eq!(locked.due_ignored_requests(Duration::ZERO), [ignored]);
         assert!(locked.ignored.is_empty());
     }

@@ -1,21 +1,20 @@
 //! Rows that the runtime stops running: failed, refused, or turned off.
 #![forbid(unsafe_code)]
 
+use super::request_state::RequestState;
 use super::state::LedgerState;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 
 impl LedgerState {
     /// Marks a row as failed or refused.
-    pub fn fail(&mut self, id: RowId, state: CopyState, reason: Reason, hresult: u32, now: u64) {
+    pub fn fail(&mut self, id: RowId, state: RequestState, reason: Reason, hresult: u32, now: u64) {
         // A lost copy stays lost, whatever becomes known afterwards.
         self.close_account(id, now);
-        if let Some(row) = self.row_mut(id).filter(|row| row.state != CopyState::Lost) {
+        if let Some(row) = self.row_mut(id).filter(|row| row.state != RequestState::Lost) {
             row.state = state;
-            row.live_version = None;
             row.reason = Some((reason, hresult));
-            row.retire_instances();
+            row.bodies.retire_instances();
             self.record_transition(id, now);
         }
     }
@@ -35,7 +34,7 @@ impl LedgerState {
     /// Returns the rows that still revert; the others were turned on again, or are gone.
     pub fn still_reverting(&mut self) -> (Vec<RowId>, u64) {
         let mut rows = std::mem::take(&mut self.reverting.rows);
-        rows.retain(|id| self.row(*id).is_some_and(|row| row.state == CopyState::Reverting));
+        rows.retain(|id| self.row(*id).is_some_and(|row| row.state == RequestState::Reverting));
         let listed = rows.iter().copied().collect();
         self.reverting.rows = rows;
         (listed, self.reverting.added)
@@ -44,8 +43,8 @@ impl LedgerState {
     /// Calls of these rows are no longer in flight: they are off, unless they were turned on meanwhile.
     pub fn ended(&mut self, rows: &[RowId], now: u64) {
         for id in rows {
-            if let Some(row) = self.row_mut(*id).filter(|row| row.state == CopyState::Reverting) {
-                row.state = CopyState::Off;
+            if let Some(row) = self.row_mut(*id).filter(|row| row.state == RequestState::Reverting) {
+                row.state = RequestState::Off;
                 self.record_transition(*id, now);
             }
             self.reverting.rows.remove(id);

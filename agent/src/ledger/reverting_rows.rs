@@ -59,14 +59,14 @@ mod tests {
         assert_eq!(pace.next(&rows), None, "nothing reverts");
         rows.rows.insert(RowId(7));
         rows.added = 1;
-        let mut looks = 0;
+        let mut checks = 0;
         let begin = pace.last_check;
         while let Some(due) = pace.next(&rows).filter(|due| *due < begin + Duration::from_secs(60)) {
             pace.note_check(due, rows.added, false);
-            looks += 1;
+            checks += 1;
         }
         // 0.1, 0.1, 0.2, 0.4 … 5 s.
-        assert!((15..=20).contains(&looks), "{looks} looks in a minute");
+        assert!((15..=20).contains(&checks), "{checks} checks in a minute");
         // After one more row reverts, or one ends, checks are frequent again.
         let soon = Some(pace.last_check + MIN_PAUSE);
         rows.added = 2;

@@ -1,7 +1,8 @@
 //! Rows by number. Each number is used once, so that a row id means the same row for ever.
 #![forbid(unsafe_code)]
 
-use super::row::{CopyIdentity, Row};
+use super::copy_identity::CopyIdentity;
+use super::row::Row;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use std::collections::VecDeque;

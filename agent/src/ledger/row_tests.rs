@@ -1,7 +1,8 @@
 //! Tests the notes of rows.
 
 use super::*;
-use redial_protocol::diagnostics::{MissingTimes, RowNote, TimesNote};
+use crate::catalogue::Module;
+use redial_protocol::diagnostics::{MissingTimes, RowNote, TimesNote, UntimedReason};
 use redial_protocol::ids::ModuleKey;
 
 #[test]
@@ -16,11 +17,11 @@ fn missing_times_and_missing_calls_are_two_notes() {
         (status.note, status.times_note)
     };
     assert_eq!(notes(&row), (None, None));
-    (row.wanted, row.untimed) = (Level::Time, Some(UntimedReason::NoRoom));
+    (row.wanted.level, row.timing.body) = (Level::Time, BodyTiming::Untimed(UntimedReason::NoRoom));
     let missing = Some(MissingTimes::Untimed(UntimedReason::NoRoom));
     let untimed = Some(TimesNote { missing, ..TimesNote::default() });
     assert_eq!(notes(&row), (None, untimed.clone()));
-    row.inlined = Inlined::Yes;
+    row.inlining.inlined = Inlined::Yes;
     let (note, times_note) = notes(&row);
     assert_eq!((note, times_note), (Some(RowNote::Inlined), untimed));
 }

@@ -2,27 +2,27 @@
 #![forbid(unsafe_code)]
 
 use super::async_role::AsyncRole;
+use super::counters::{Counters, Recorded};
+use super::request_state::RequestState;
 use super::row::Row;
 use super::slots::CountedRow;
 use super::state::LedgerState;
 use crate::probes::blocks::Slot;
 use redial_protocol::ids::RowId;
-use redial_protocol::state::CopyState;
 
 impl LedgerState {
     /// Gives a row its counters. False if the budget is used up, or if the row is lost: nothing would free the slot.
     pub fn assign_slot(&mut self, id: RowId) -> bool {
         let Some(row) = self.row(id) else { return false };
-        if row.slot.is_some() {
+        if row.counters.slot().is_some() {
             return true;
         }
-        if row.state == CopyState::Lost {
+        if row.state == RequestState::Lost {
             return false;
         }
         let Some((slot, start)) = self.slots.take() else { return false };
         if let Some(row) = self.row_mut(id) {
-            row.slot = Some(slot);
-            row.slot_start = start;
+            row.counters = Counters::Active { slot, start, recorded: Recorded::default() };
         }
         self.slots.counted.push(CountedRow { row: id, slot, start, timed: false, completion_slot: None });
         self.slots.revision += 1;
@@ -34,7 +34,7 @@ impl LedgerState {
         let mut counted = std::mem::take(&mut self.slots.counted);
         for one in &mut counted {
             let row = self.row(one.row);
-            one.timed = row.is_some_and(|row| row.was_timed);
+            one.timed = row.is_some_and(|row| row.counters.recorded().times);
             one.completion_slot = row.and_then(|row| self.completion_slot(row));
         }
         self.slots.counted = counted;
@@ -42,7 +42,7 @@ impl LedgerState {
     }
 
     fn completion_slot(&self, row: &Row) -> Option<Slot> {
-        let Some(AsyncRole::Starts(account)) = &row.async_role else { return None };
-        self.row(self.find(row.identity.module.id(), account.move_next)?)?.slot
+        let Some(AsyncRole::Starts(account)) = &row.timing.async_role else { return None };
+        self.row(self.find(row.identity.module.id(), account.move_next)?)?.counters.slot()
     }
 }

@@ -6,7 +6,6 @@
 
 use crate::probes::async_helper;
 use crate::probes::blocks::{self, Slot};
-use crate::probes::timers::SlotTimes;
 use redial_protocol::ids::RowId;
 use std::collections::HashSet;
 
@@ -23,15 +22,6 @@ pub struct CountedRow {
     pub timed: bool,
     /// The slot of the `MoveNext` in which its calls complete, if that has one.
     pub completion_slot: Option<Slot>,
-}
-
-/// The last numbers of a row.
-#[derive(Debug, Default)]
-pub struct FinalNumbers {
-    /// Calls since it got its slot.
-    pub calls: u64,
-    /// Its times, if there are any.
-    pub times: Option<Box<SlotTimes>>,
 }
 
 /// Slots in use and free ones.

@@ -1,9 +1,11 @@
 //! The ledger's data: every copy that is or was dialled, with wanted and actual level, and the ring of transitions.
 #![forbid(unsafe_code)]
 
+use super::copy_identity::CopyIdentity;
 use super::recompiled_callers::RecompiledCallers;
+use super::request_state::RequestState;
 use super::reverting_rows::RevertingRows;
-use super::row::{CopyIdentity, Row};
+use super::row::Row;
 use super::row_notes::RowSnapshot;
 use super::row_table::RowTable;
 use super::slots::Slots;
@@ -12,7 +14,6 @@ use crate::planner::OrderLifetime;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 /// Transitions kept for sessions that have not read them yet. A session that falls further behind learns how many
@@ -158,7 +159,7 @@ impl LedgerState {
         let mut brought = HashSet::new();
         let transition = |snapshot: &&RowSnapshot| {
             let row = self.row(snapshot.row).filter(|_| brought.insert(snapshot.row));
-            snapshot.transition(row.map(Row::shown_instances).unwrap_or_default())
+            snapshot.transition(row.map(|row| row.bodies.shown_instances()).unwrap_or_default())
         };
         let mut page: Vec<Transition> = moments.iter().rev().map(transition).collect();
         page.reverse();
@@ -178,8 +179,8 @@ impl LedgerState {
     pub fn totals(&self) -> (u64, u64, u64) {
         let on = self.rows.iter().filter(|row| row.is_on());
         on.fold((0, 0, 0), |(live, kept, held), row| {
-            let live = live + u64::from(row.state == CopyState::Live);
-            match row.owner {
+            let live = live + u64::from(matches!(row.state, RequestState::Live { .. }));
+            match row.wanted.owner {
                 Some(OrderLifetime::Held(_)) => (live, kept, held + 1),
                 _ => (live, kept + 1, held),
             }

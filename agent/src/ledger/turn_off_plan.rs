@@ -7,7 +7,6 @@ use super::row::Row;
 use super::state::LedgerState;
 use crate::inlining::{Inlined, Method};
 use redial_protocol::ids::RowId;
-use redial_protocol::level::Level;
 use std::collections::HashSet;
 
 /// The effects of turning rows off, on them and on recompiled callers.
@@ -23,24 +22,19 @@ pub struct TurnOffPlan {
     pub recompile: Vec<Method>,
 }
 
-/// Whether a row counts, or will as soon as it is called.
-fn counts(row: &Row) -> bool {
-    row.wanted > Level::Off && (row.is_on() || row.requesting)
-}
-
 /// Returns the copies in `of` that rows need recompiled. Considers the rows that are on and not in `plan_turn_off`.
 fn needed(ledger: &LedgerState, of: &HashSet<Method>, plan_turn_off: &HashSet<RowId>) -> HashSet<Method> {
     let mut needed = HashSet::new();
     let mut by_runtime = false;
-    for row in ledger.rows().iter().filter(|row| counts(row) && !plan_turn_off.contains(&row.id)) {
-        by_runtime |= row.searched_by_runtime;
-        needed.extend(row.inliners.iter().filter(|method| of.contains(method)));
+    for row in ledger.rows().iter().filter(|row| row.counts() && !plan_turn_off.contains(&row.id)) {
+        by_runtime |= row.inlining.searched_by_runtime;
+        needed.extend(row.inlining.inliners.iter().filter(|method| of.contains(method)));
     }
     if by_runtime {
         let row_of = |method: &Method| ledger.find(method.0, method.1).and_then(|id| ledger.row(id));
         let found_by_runtime = |method: &&Method| {
             ledger.recompiled_callers.0.get(method) == Some(&DiscoveredBy::Runtime)
-                || row_of(method).is_some_and(|row| row.found_by_runtime)
+                || row_of(method).is_some_and(|row| row.inlining.found_by_runtime)
         };
         needed.extend(of.iter().filter(found_by_runtime));
     }
@@ -54,13 +48,14 @@ pub fn plan_turn_off(ledger: &LedgerState, rows: &[RowId]) -> TurnOffPlan {
     let mut asked: HashSet<Method> = of_rows.iter().map(|row| row.method()).collect();
     asked.extend(ledger.recompiled_callers.0.keys());
     let needed = needed(ledger, &asked, &rows.iter().copied().collect());
-    let inliners: HashSet<&Method> = of_rows.iter().flat_map(|row| row.inliners.iter()).collect();
+    let inliners: HashSet<&Method> = of_rows.iter().flat_map(|row| row.inlining.inliners.iter()).collect();
     let mut plan_turn_off = TurnOffPlan::default();
     for row in &of_rows {
         let method = row.method();
         asked.remove(&method);
         if needed.contains(&method) {
-            let found = if row.found_by_runtime { DiscoveredBy::Runtime } else { DiscoveredBy::Agent };
+            let found =
+                if row.inlining.found_by_runtime { DiscoveredBy::Runtime } else { DiscoveredBy::Agent };
             plan_turn_off.stay.push((row.id, method, found));
         } else {
             plan_turn_off.off.push(row.id);
@@ -79,17 +74,17 @@ pub fn plan_turn_off(ledger: &LedgerState, rows: &[RowId]) -> TurnOffPlan {
 pub fn mark_for_recompilation(ledger: &mut LedgerState, methods: &HashSet<Method>, by_runtime: bool) {
     for method in methods {
         let row = ledger.find(method.0, method.1).and_then(|id| ledger.row_mut(id));
-        match row.filter(|row| counts(row)) {
-            Some(row) => row.rerequested |= row.body_given,
+        match row.filter(|row| row.counts()) {
+            Some(row) => row.bodies.expect_again(),
             None => ledger.recompiled_callers.add(*method, DiscoveredBy::Agent),
         }
     }
     if by_runtime {
-        let waiting = |row: &&Row| counts(row) && !row.body_given && !row.requesting;
+        let waiting = |row: &&Row| row.counts() && !row.bodies.is_delivered() && !row.is_requesting();
         let waiting: Vec<RowId> = ledger.rows().iter().filter(waiting).map(|row| row.id).collect();
         for id in waiting {
             if let Some(row) = ledger.row_mut(id) {
-                row.found_by_runtime = true;
+                row.inlining.found_by_runtime = true;
             }
         }
     }
@@ -101,11 +96,11 @@ pub fn mark_unrecompilable(ledger: &mut LedgerState, methods: &HashSet<Method>) 
         return;
     }
     ledger.recompiled_callers.0.retain(|method, _| !methods.contains(method));
-    let holds = |row: &&Row| row.inliners.iter().any(|method| methods.contains(method));
+    let holds = |row: &&Row| row.inlining.inliners.iter().any(|method| methods.contains(method));
     let held: Vec<RowId> = ledger.rows().iter().filter(holds).map(|row| row.id).collect();
     for id in held {
         if let Some(row) = ledger.row_mut(id) {
-            row.inlined = Inlined::Yes;
+            row.inlining.inlined = Inlined::Yes;
         }
     }
 }

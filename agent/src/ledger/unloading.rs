@@ -1,8 +1,10 @@
 //! Handles modules that unload: their rows are lost, with their last numbers, and other rows get their slots.
 #![forbid(unsafe_code)]
 
+use super::counters::{Counters, FinalNumbers};
 use super::lock::Ledger;
-use super::slots::{CountedRow, FinalNumbers};
+use super::request_state::RequestState;
+use super::slots::CountedRow;
 use super::state::LedgerState;
 use crate::probes::blocks::{self, Slot};
 use crate::probes::completions::Account;
@@ -13,7 +15,6 @@ use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,8 +52,8 @@ impl LedgerState {
     fn counted_of(&self, key: ModuleKey) -> Vec<CountedRow> {
         let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
         let counted = rows.filter_map(|row| {
-            let (row, slot, start, timed) = (row.id, row.slot?, row.slot_start, row.was_timed);
-            Some(CountedRow { row, slot, start, timed, completion_slot: None })
+            let Counters::Active { slot, start, recorded } = row.counters else { return None };
+            Some(CountedRow { row: row.id, slot, start, timed: recorded.times, completion_slot: None })
         });
         counted.collect()
     }
@@ -69,18 +70,13 @@ impl LedgerState {
         let mut freed = Vec::new();
         for id in lost.iter().copied() {
             let Some(row) = self.row_mut(id) else { continue };
-            if let Some(slot) = row.slot.take() {
-                // A row that got its slot only now was not called.
-                let last = last.remove(&id).unwrap_or_default();
-                (row.final_calls, row.final_times) = (last.calls, last.times);
-                freed.push((slot, row.was_timed));
-            }
-            let run = row.async_slots.take();
-            row.state = CopyState::Lost;
-            (row.wanted, row.options) = (Level::Off, TimeOptions::default());
-            row.live_version = None;
+            // A row that got its slot only now was not called.
+            freed.extend(row.counters.retire(last.remove(&id).unwrap_or_default()));
+            let run = row.timing.async_slots.take();
+            row.state = RequestState::Lost;
+            (row.wanted.level, row.wanted.options) = (Level::Off, TimeOptions::default());
             row.reason = Some((Reason::Unloaded, 0));
-            row.retire_instances();
+            row.bodies.retire_instances();
             let token = row.identity.token;
             self.unlist(key.module_id as usize, token);
             run.into_iter().for_each(|run| self.slots.free_run(run));
@@ -116,7 +112,9 @@ fn last_numbers(counted: &[CountedRow]) -> HashMap<RowId, FinalNumbers> {
 pub mod tests {
     use super::*;
     use crate::catalogue::Module;
-    use crate::ledger::row::CopyIdentity;
+    use crate::ledger::copy_identity::CopyIdentity;
+    use crate::ledger::request_state::ActiveRequest;
+    use crate::ledger::row_timing::BodyTiming;
     use crate::probes::missing_data::{self, MissingData};
     use crate::probes::time_helper;
     use redial_protocol::diagnostics::RowNote;
@@ -140,8 +138,10 @@ pub mod tests {
         let id = locked.add_row(identity, None).unwrap();
         assert!(locked.assign_slot(id));
         let row = locked.row_mut(id).unwrap();
-        (row.wanted, row.state, row.was_timed) = (Level::Time, CopyState::Live, true);
-        let slot = row.slot.unwrap();
+        let request = ActiveRequest { level: Level::Time, body: BodyTiming::NotWanted };
+        (row.wanted.level, row.state) = (Level::Time, RequestState::Live { request, version: 0 });
+        row.counters.will_record(true, false);
+        let slot = row.counters.slot().unwrap();
         locked.note_timed();
         (key, id, slot)
     }
@@ -161,14 +161,19 @@ pub mod tests {
         let revision = ledger.lock().slots.revision;
         ledger.unload(key);
 
-        let status_of =
-            |id| ledger.lock().row(id).map(|row| (row.status(String::new(), 0), row.final_calls)).unwrap();
+        let status_of = |id| {
+            ledger
+                .lock()
+                .row(id)
+                .map(|row| (row.status(String::new(), 0), row.counters.final_calls()))
+                .unwrap()
+        };
         let (status, final_calls) = status_of(row);
         assert_eq!((status.state, final_calls), (CopyState::Lost, 3));
         assert_eq!(status.note, Some(RowNote::NotDialled { reason: Reason::Unloaded, hresult: 0 }));
         let missing = status.times_note.and_then(|note| note.missing);
         assert_eq!(missing, MissingData::Buckets.code(), "the note about its times stays");
-        let times = *ledger.lock().row(row).and_then(|row| row.final_times.as_deref()).unwrap();
+        let times = *ledger.lock().row(row).and_then(|row| row.counters.last()?.times.as_deref()).unwrap();
         assert_eq!(
             (times.sums.exits, times.percentiles, times.missing_data),
             (3, None, MissingData::Buckets)
@@ -192,7 +197,7 @@ pub mod tests {
         ledger.unload(key);
         let mut locked = ledger.lock();
         assert!(!locked.assign_slot(row));
-        assert_eq!(locked.row(row).map(|row| row.slot), Some(None));
+        assert_eq!(locked.row(row).map(|row| row.counters.slot()), Some(None));
     }
 
     #[test]
@@ -203,6 +208,7 @@ pub mod tests {
         let freed = ledger.change(|locked, now| locked.unload(key, HashMap::new(), now));
         assert_eq!(freed, [(slot, true)]);
         let locked = ledger.lock();
-        assert_eq!(locked.row(row).map(|row| (row.final_calls, row.final_times.is_some())), Some((0, false)));
+        let last = locked.row(row).and_then(|row| row.counters.last());
+        assert_eq!(last.map(|last| (last.calls, last.times.is_some())), Some((0, false)));
     }
 }

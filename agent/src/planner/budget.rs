@@ -66,7 +66,7 @@ impl Budget {
     }
 
     /// Checks the dials: returns their cost, and those to step down now.
-    pub fn look(&mut self, calls: &[Cost], dials: &[DialledRow]) -> (Costs, Vec<Step>) {
+    pub fn check(&mut self, calls: &[Cost], dials: &[DialledRow]) -> (Costs, Vec<Step>) {
         let of = |dials: &mut dyn Iterator<Item = &DialledRow>| {
             dials.fold(0_u64, |sum, dial| sum.saturating_add(cost(calls, dial.runs, dial.rate)))
         };
@@ -152,8 +152,8 @@ mod tests {
     /// Returns the dials stepped down at the second consecutive check.
     fn stepped(limit: u32, dials: &[DialledRow]) -> Vec<(u32, Level, u32)> {
         let mut budget = Budget::of(Some(Share(limit)));
-        assert_eq!(budget.look(&CALLS, dials).1, [], "one check decides nothing");
-        let steps = budget.look(&CALLS, dials).1;
+        assert_eq!(budget.check(&CALLS, dials).1, [], "one check decides nothing");
+        let steps = budget.check(&CALLS, dials).1;
         steps.iter().map(|step| (step.row.0, step.to, step.cost.0)).collect()
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let mut budget = Budget::of(Some(Share(1)));
         let counted = dials(&[(Count, 1_000_000)]);
         assert!(
-            (0..5).all(|_| budget.look(&unknown, &counted).1.is_empty()),
+            (0..5).all(|_| budget.check(&unknown, &counted).1.is_empty()),
             "counting has no measured cost"
         );
     }
@@ -198,12 +198,12 @@ mod tests {
         let (hot, calm) = (dials(&[(Time, 1_000)]), dials(&[(Time, 10)]));
         let mut budget = Budget::of(Some(Share(100)));
         for _ in 0..5 {
-            assert_eq!(budget.look(&CALLS, &hot).1, []);
-            assert_eq!(budget.look(&CALLS, &calm).1, []);
+            assert_eq!(budget.check(&CALLS, &hot).1, []);
+            assert_eq!(budget.check(&CALLS, &calm).1, []);
         }
-        assert_eq!(budget.look(&CALLS, &hot).1, []);
-        assert_eq!(budget.look(&CALLS, &hot).1.len(), 1);
-        assert_eq!(budget.look(&CALLS, &hot).1, [], "after a step two more checks decide");
+        assert_eq!(budget.check(&CALLS, &hot).1, []);
+        assert_eq!(budget.check(&CALLS, &hot).1.len(), 1);
+        assert_eq!(budget.check(&CALLS, &hot).1, [], "after a step two more checks decide");
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(stepped(100, &two), [], "0.8 % of what is watched");
         assert_eq!(stepped(50, &two), [(1, Count, 80)]);
         let mut budget = Budget::of(Some(Share(100)));
-        let costs = budget.look(&CALLS, &two).0;
+        let costs = budget.check(&CALLS, &two).0;
         assert_eq!(costs, Costs { all: Share(480), spared: Share(400) });
     }
 
@@ -221,7 +221,7 @@ mod tests {
     fn steps_nothing_down_without_a_budget() {
         let mut budget = Budget::default();
         let hot = dials(&[(Time, 1_000_000)]);
-        assert!((0..5).all(|_| budget.look(&CALLS, &hot).1.is_empty()));
+        assert!((0..5).all(|_| budget.check(&CALLS, &hot).1.is_empty()));
         assert_eq!(budget.limit(), None);
     }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::orders::{OrderSeq, Orders, SessionId, Standing};
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::limits::{MAX_STANDING_ORDERS, MAX_UNDO};
 use redial_protocol::message::AuditEntry;
 use std::collections::{BTreeSet, VecDeque};
@@ -23,14 +24,34 @@ pub struct Reversal {
     pub removed: Vec<Arc<Standing>>,
 }
 
+/// Author, time and content of a change that was made.
+#[derive(Clone, Debug)]
+pub struct ChangeRecord {
+    /// Unix time, milliseconds.
+    pub t_unix_ms: u64,
+    /// The user.
+    pub user: String,
+    /// The program.
+    pub program: String,
+    /// The content.
+    pub change: AuditedChange,
+}
+
+impl From<ChangeRecord> for AuditEntry {
+    fn from(record: ChangeRecord) -> AuditEntry {
+        let ChangeRecord { t_unix_ms, user, program, change } = record;
+        AuditEntry { t_unix_ms, user, program, action: AuditAction::Changed(change) }
+    }
+}
+
 /// A change of the orders.
 #[derive(Clone, Debug)]
 pub struct Change {
     id: ChangeId,
     /// The orders before it.
     pub before: Orders,
-    /// Its author and orders.
-    pub entry: AuditEntry,
+    /// Its author and content.
+    pub record: ChangeRecord,
     /// Number of orders in `before` that the previous change's `before` lacks; counted once, since lists may be
     /// long and many.
     fresh: usize,
@@ -49,10 +70,10 @@ pub struct History {
 
 impl History {
     /// Records a change that was made.
-    pub fn push(&mut self, before: Orders, entry: AuditEntry) -> ChangeId {
+    pub fn push(&mut self, before: Orders, record: ChangeRecord) -> ChangeId {
         self.last += 1;
         let id = ChangeId(self.last);
-        self.put_back(Change { id, before, entry, fresh: 0 }, &[], &[]);
+        self.put_back(Change { id, before, record, fresh: 0 }, &[], &[]);
         id
     }
 
@@ -187,7 +208,10 @@ mod tests {
                 })
                 .unwrap();
             let (user, program) = (String::new(), String::new());
-            self.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: pattern.to_owned() })
+            self.history.push(
+                before,
+                ChangeRecord { t_unix_ms: 0, user, program, change: AuditedChange::order(pattern) },
+            )
         }
 
         fn take(&mut self, id: ChangeId) -> Option<Reversal> {
@@ -282,7 +306,10 @@ mod tests {
             let new = NewOrder { pattern, order, copy: None, owner: OrderLifetime::Kept, by, stepped };
             case.orders.add(new).unwrap();
             let (user, program) = (String::new(), "the budget".to_owned());
-            case.history.push(before, AuditEntry { t_unix_ms: 0, user, program, order: "A.B".into() })
+            case.history.push(
+                before,
+                ChangeRecord { t_unix_ms: 0, user, program, change: AuditedChange::order("A.B") },
+            )
         };
         step(&mut case, Level::Count);
         let last = step(&mut case, Level::Off);

@@ -30,7 +30,7 @@ impl SlotChanges {
 
     /// Returns the positions of slots with calls that began or ended since the last look; at the first look, of
     /// all slots with calls.
-    pub fn look(&mut self) -> Vec<usize> {
+    pub fn take(&mut self) -> Vec<usize> {
         let mut changed = vec![false; self.slots.len()];
         for timer in timers::all() {
             let seen = self.timers.entry(std::ptr::from_ref(timer).addr()).or_default();
@@ -64,7 +64,7 @@ mod tests {
     fn sees_each_change_on_a_thread_once() {
         let slots = [130, 131, 132].map(Slot);
         let mut changes = SlotChanges::of(slots.to_vec());
-        assert!(changes.look().is_empty());
+        assert!(changes.take().is_empty());
         // A thread that stays alive, so that no other gets its timer meanwhile.
         let (send, actions) = channel::<fn(&mut usize, &mut usize)>();
         let (done, wait) = channel();
@@ -80,8 +80,8 @@ mod tests {
         let mut after = |action: fn(&mut usize, &mut usize)| {
             send.send(action).unwrap();
             wait.recv().unwrap();
-            let seen = changes.look();
-            assert!(changes.look().is_empty(), "nothing happened since");
+            let seen = changes.take();
+            assert!(changes.take().is_empty(), "nothing happened since");
             seen
         };
         assert_eq!(after(|frame, _| call(130, frame, || true)), [0]);
@@ -93,16 +93,16 @@ mod tests {
         assert_eq!(after(|_, outer| call(130, outer, || true)), [0, 1]);
         drop(send);
         thread.join().unwrap();
-        assert!(changes.look().is_empty());
+        assert!(changes.take().is_empty());
     }
 
     #[test]
     fn sees_calls_of_threads_that_die() {
         let mut changes = SlotChanges::of(vec![Slot(133)]);
         std::thread::spawn(|| stay(133, &mut 0)).join().unwrap();
-        assert_eq!(changes.look(), [0]);
+        assert_eq!(changes.take(), [0]);
         assert_eq!(timers::sum(Slot(133)).in_flight, 0);
         std::thread::spawn(|| call(133, &mut 0, || true)).join().unwrap();
-        assert_eq!((changes.look(), timers::sum(Slot(133)).exits), (vec![0], 1));
+        assert_eq!((changes.take(), timers::sum(Slot(133)).exits), (vec![0], 1));
     }
 }

@@ -58,8 +58,8 @@ impl Window {
     }
 
     fn agrees(self, other: Window) -> bool {
-        let near = |one: f64, other: f64| (one - other).abs() <= WILD * other;
-        self.rate().zip(other.rate()).is_some_and(|(one, other)| near(one, other))
+        let is_close = |one: f64, other: f64| (one - other).abs() <= WILD * other;
+        self.rate().zip(other.rate()).is_some_and(|(one, other)| is_close(one, other))
     }
 }
 

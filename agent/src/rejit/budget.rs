@@ -4,7 +4,6 @@
 use super::worker::Worker;
 use redial_protocol::cost::{CostBudget, Share};
 use redial_protocol::ids::RowId;
-use redial_protocol::level::Level;
 
 impl Worker {
     /// Exempts those of these rows that a user raises after the budget had stepped them down; returns them.
@@ -12,9 +11,9 @@ impl Worker {
         let mut ledger = self.context.ledger.lock();
         let mut spared = Vec::new();
         for id in changed_at {
-            let Some(row) = ledger.row_mut(id).filter(|row| row.stepped.is_some()) else { continue };
-            if self.orders.wanted(row.deciding_order).0 > row.wanted {
-                row.spared = true;
+            let Some(row) = ledger.row_mut(id).filter(|row| row.wanted.stepped.is_some()) else { continue };
+            if self.orders.wanted(row.wanted.deciding_order).0 > row.wanted.level {
+                row.wanted.spared = true;
                 spared.push(id);
             }
         }
@@ -26,7 +25,7 @@ impl Worker {
         let mut ledger = self.context.ledger.lock();
         for id in rows {
             if let Some(row) = ledger.row_mut(*id) {
-                row.spared = false;
+                row.wanted.spared = false;
             }
         }
     }
@@ -39,8 +38,8 @@ impl Worker {
     pub(super) fn publish_budget(&self) -> CostBudget {
         let (spared, stepped) = {
             let ledger = self.context.ledger.lock();
-            let spared = ledger.rows().iter().filter(|row| row.spared && row.wanted > Level::Off).count();
-            (spared as u64, ledger.rows().iter().filter(|row| row.stepped.is_some()).count() as u64)
+            let spared = ledger.rows().iter().filter(|row| row.wanted.spared && row.wanted.is_on()).count();
+            (spared as u64, ledger.rows().iter().filter(|row| row.wanted.stepped.is_some()).count() as u64)
         };
         let costs = self.meter.costs;
         let published = CostBudget {

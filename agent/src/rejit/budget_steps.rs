@@ -8,13 +8,14 @@ use super::cost_meter::{ActiveDial, CostMeter};
 use super::worker::Worker;
 use crate::audit;
 use crate::inbox::{Progress, Responder};
-use crate::ledger::row::{CopyIdentity, Row};
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
 use crate::planner::budget::{Costs, Step};
 use crate::planner::{BudgetStepOrigin, NewOrder, OrderAuthor, OrderSeq};
 use crate::probes::call_cost;
 use redial_protocol::cost::{BudgetStep, CostBudget, Share};
-use redial_protocol::diagnostics::{BudgetProblem, Limit};
+use redial_protocol::diagnostics::{AuditAction, AuditedOrder, BudgetProblem, Limit, SteppedDown};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::{MAX_PATTERN, MAX_STANDING_ORDERS};
@@ -34,15 +35,14 @@ impl Worker {
     pub(super) fn set_budget(&mut self, limit: Option<Share>, by: &OrderAuthor) -> CostBudget {
         self.meter = CostMeter::new(limit);
         self.context.ledger.change(|ledger, now| {
-            for id in rows_that(ledger, |row| row.spared) {
+            for id in rows_that(ledger, |row| row.wanted.spared) {
                 if let Some(row) = ledger.row_mut(id) {
-                    row.spared = false;
+                    row.wanted.spared = false;
                 }
                 ledger.record_transition(id, now);
             }
         });
-        let words = limit.map_or_else(|| "off".to_owned(), |limit| format!("{limit} of a processor"));
-        self.context.audit.note_text(&by.user, &by.program, format!("budget = {words}"));
+        self.context.audit.note(&by.user, &by.program, AuditAction::Budget { limit });
         // Checks present dials from now on.
         self.check_costs();
         self.publish_budget()
@@ -68,7 +68,7 @@ impl Worker {
             return;
         }
         let calls = call_cost::per_call(self.context.settings.highest_level());
-        let (costs, steps) = self.meter.budget.look(&calls, &dialled);
+        let (costs, steps) = self.meter.budget.check(&calls, &dialled);
         self.meter.costs = Some(costs);
         if !steps.is_empty() {
             self.step_down(&steps, limit, costs);
@@ -100,14 +100,14 @@ impl Worker {
             return;
         };
         let (costliest, copies) = ((first.row, first.to, first.cost.rounded()), stepped.len() as u64);
-        let line = |(step, new): &(Step, NewOrder)| {
-            let cost = step.cost.rounded();
-            format!("{} (it cost {cost} of a processor; the budget is {limit})", print_order(&new.order))
+        let audited = |(step, new): &(Step, NewOrder)| {
+            let step = SteppedDown { to: step.to, cost: step.cost.rounded(), limit };
+            AuditedOrder { line: print_order(&new.order), step: Some(step) }
         };
-        let lines = stepped.iter().map(line).collect();
+        let audited = stepped.iter().map(audited).collect();
         let before = self.orders.clone();
         let new = stepped.into_iter().map(|(_, new)| new).collect();
-        match self.add(new, lines, true) {
+        match self.add(new, audited, true) {
             Ok(entered) => {
                 let entered = self.record(entered, before, None, by, Progress::silent(), begun);
                 let cost = costs.all.rounded();
@@ -130,7 +130,7 @@ impl Worker {
         let (identity, deciding_order): (Arc<CopyIdentity>, OrderSeq) = {
             let ledger = self.context.ledger.lock();
             let row = ledger.row(step.row)?;
-            (Arc::clone(&row.identity), row.deciding_order?)
+            (Arc::clone(&row.identity), row.wanted.deciding_order?)
         };
         let standing = self.orders.get(deciding_order)?;
         let of_person = standing.stepped.map_or(deciding_order, |stepped| stepped.of);

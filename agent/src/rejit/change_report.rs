@@ -37,7 +37,7 @@ pub fn report(
     let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
     let (mut inlined, mut expanded, mut untimed, mut starts) = (0, 0, 0, 0);
     for row in found.rows.iter().filter_map(|id| ledger.row(*id)) {
-        let (wanted, _) = orders.wanted(row.deciding_order);
+        let (wanted, _) = orders.wanted(row.wanted.deciding_order);
         let done = if wanted == Level::Off {
             !row.is_on()
         } else {
@@ -45,9 +45,9 @@ pub fn report(
         };
         if done {
             report.accepted += 1;
-            inlined += u64::from(wanted > Level::Off && row.inlined != Inlined::No);
+            inlined += u64::from(wanted > Level::Off && row.inlining.inlined != Inlined::No);
             expanded += u64::from(wanted > Level::Off && row.identity.expanded);
-            untimed += u64::from(wanted > Level::Count && row.untimed.is_some());
+            untimed += u64::from(wanted > Level::Count && row.timing.body.untimed().is_some());
             starts += u64::from(wanted > Level::Count && row.completes_elsewhere());
             continue;
         }
@@ -97,7 +97,7 @@ pub fn unmatched_warnings(orders: &[&Order], left_out: bool) -> Vec<ChangeWarnin
 mod tests {
     use super::*;
     use crate::catalogue::{Module, Modules};
-    use crate::ledger::row::CopyIdentity;
+    use crate::ledger::copy_identity::CopyIdentity;
     use redial_protocol::ids::{ModuleKey, RowId};
     use std::sync::Arc;
 

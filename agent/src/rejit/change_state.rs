@@ -1,6 +1,7 @@
 //! A change on its way through the ReJIT thread: queued, entered, deferred.
 #![forbid(unsafe_code)]
 
+use super::change_audit::ChangeAudit;
 use super::scan::ScanResult;
 use crate::control::Lease;
 use crate::inbox::{ChangeRequest, Progress, Responder};
@@ -39,8 +40,7 @@ pub(super) struct EnteredChange {
     /// Rows that it raised and that the budget had stepped down.
     pub(super) spared: Vec<RowId>,
     pub(super) by: Arc<OrderAuthor>,
-    /// Lines for the audit.
-    pub(super) lines: Vec<String>,
+    pub(super) audit: ChangeAudit,
 }
 
 impl EnteredChange {
@@ -71,7 +71,7 @@ pub(super) struct ChangedOrders {
     pub(super) seqs: Vec<OrderSeq>,
     pub(super) replaced: Vec<Arc<Standing>>,
     pub(super) undone: Option<Box<Change>>,
-    pub(super) lines: Vec<String>,
+    pub(super) audit: ChangeAudit,
     pub(super) held: bool,
 }
 

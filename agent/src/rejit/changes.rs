@@ -1,12 +1,12 @@
 //! Changes on the ReJIT thread: accepting, carrying out, taking back.
 #![forbid(unsafe_code)]
 
+use super::change_audit::ChangeAudit;
 use super::change_report::{report, unmatched_warnings};
 use super::change_state::{ChangedOrders, DeferredChange, EnteredChange, HistoryRecord, outdated};
 use super::dry_run::{DryRun, dry_run};
 use super::request::Applied;
 use super::worker::Worker;
-use crate::audit;
 use crate::control::Lease;
 use crate::inbox::{ChangeRequest, OrderChange, Progress, Responder};
 use crate::known_bad::RuntimeIssue;
@@ -16,7 +16,7 @@ use crate::planner::history::{Change, ChangeId};
 use crate::planner::{
     AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
 };
-use redial_protocol::diagnostics::{ChangeWarning, Limit, Unsupported};
+use redial_protocol::diagnostics::{AuditedOrder, ChangeWarning, Limit, Unsupported};
 use redial_protocol::dialset::{check_options, print_order};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
@@ -31,8 +31,6 @@ use std::time::{Duration, Instant};
 
 /// Changes of the same copy within this time are merged: each recompilation costs memory that the CLR keeps.
 const MERGE_WINDOW: Duration = Duration::from_millis(50);
-/// Lines of one change that the audit keeps.
-const MAX_AUDIT_LINES: usize = 16;
 /// Smallest number of copies from which a change shows the usual time per copy.
 const MIN_MEASURED_COPIES: usize = 256;
 /// Bytes that the agent uses for a dialled copy (row, names, counters; measured).
@@ -51,9 +49,10 @@ impl Worker {
         let by = Arc::new(OrderAuthor { user, program: claim.holder.program.clone(), pid: claim.holder.pid });
         let entered = match change {
             OrderChange::Add { orders, lifetime, later } => {
-                let lines = orders.iter().map(print_order).collect();
+                let audited = |order| AuditedOrder { line: print_order(order), step: None };
+                let audited = orders.iter().map(audited).collect();
                 let owner = OrderLifetime::of(lifetime, claim.session, begun);
-                self.parse(orders, owner, &by).and_then(|new| self.add(new, lines, later))
+                self.parse(orders, owner, &by).and_then(|new| self.add(new, audited, later))
             }
             OrderChange::Undo => self.undo(begun),
             OrderChange::TakeBack(change) => self.undo_one(ChangeId(change), begun),
@@ -94,15 +93,15 @@ impl Worker {
         progress: Progress,
         begun: Instant,
     ) -> EnteredChange {
-        let ChangedOrders { found, warnings, unmatched, seqs, replaced, undone, lines, held } = entered;
+        let ChangedOrders { found, warnings, unmatched, seqs, replaced, undone, audit, held } = entered;
         let change = match undone {
             Some(change) => HistoryRecord::Undone(change),
             None if seqs.iter().all(|seq| !self.orders.stands(*seq)) && replaced.is_empty() => {
                 HistoryRecord::Nothing
             }
             None => {
-                let entry = audit::entry(&by.user, &by.program, summary(&lines));
-                HistoryRecord::Made(self.history.push(before, entry))
+                let record = crate::audit::record(&by.user, &by.program, audit.summary());
+                HistoryRecord::Made(self.history.push(before, record))
             }
         };
         let spared = Vec::new();
@@ -119,16 +118,16 @@ impl Worker {
             change,
             spared,
             by,
-            lines,
+            audit,
         }
     }
 
     /// Adds orders and finds the copies they match, with warnings for those that match nothing. After an error some
-    /// may have been added. `lines` are for the audit.
+    /// may have been added. `audited` are the same orders for the audit.
     pub(super) fn add(
         &mut self,
         new: Vec<NewOrder>,
-        lines: Vec<String>,
+        audited: Vec<AuditedOrder>,
         later: bool,
     ) -> Result<ChangedOrders, Refusal> {
         let orders: Vec<Order> = new.iter().map(|new| new.order.clone()).collect();
@@ -151,7 +150,8 @@ impl Worker {
             seqs.iter().filter(|seq| !stands(seq)).for_each(|seq| self.orders.remove(*seq));
         }
         let warnings = unmatched_warnings(&chosen(&orders, &unmatched), true);
-        Ok(ChangedOrders { found, warnings, unmatched, seqs, replaced, undone: None, lines, held })
+        let audit = ChangeAudit::Orders(audited);
+        Ok(ChangedOrders { found, warnings, unmatched, seqs, replaced, undone: None, audit, held })
     }
 
     /// Restores the orders from before the last change.
@@ -176,10 +176,10 @@ impl Worker {
         self.context.orders.anticipate(&self.orders);
         let back = self.orders.all().iter().filter(|standing| seqs.contains(&standing.seq));
         let found = self.review(&back.chain(&replaced).cloned().collect::<Vec<_>>());
-        let lines = vec![format!("undo of {}", change.entry.order)];
+        let audit = ChangeAudit::Undo(change.record.change.clone());
         let undone = Some(Box::new(change));
         let (warnings, unmatched) = (Vec::new(), Vec::new());
-        ChangedOrders { found, warnings, unmatched, seqs, replaced, undone, lines, held: false }
+        ChangedOrders { found, warnings, unmatched, seqs, replaced, undone, audit, held: false }
     }
 
     /// Undoes one change and leaves later ones as they are.
@@ -240,7 +240,8 @@ impl Worker {
         let latest = {
             let ledger = self.context.ledger.lock();
             let wants = |row: &&Row| {
-                row.changed_at.is_some() && self.orders.wanted(row.deciding_order).0 != row.wanted
+                row.changed_at.is_some()
+                    && self.orders.wanted(row.wanted.deciding_order).0 != row.wanted.level
             };
             let rows = entered.found.rows.iter().filter_map(|id| ledger.row(*id));
             rows.filter(wants).filter_map(|row| row.changed_at).max()
@@ -276,19 +277,11 @@ impl Worker {
 
     /// Answers a change that was applied, releasing control first.
     pub(super) fn finish(&self, entered: EnteredChange, answer: Responder) {
-        let EnteredChange { found, warnings, unmatched, mut lease, held, change, by, lines, .. } = entered;
+        let EnteredChange { found, warnings, unmatched, mut lease, held, change, by, audit, .. } = entered;
         let report = report(&self.context.ledger.lock(), &self.orders, &found, warnings);
         let report = DialReport { unmatched, ..report };
-        let refused = if matches!(change, HistoryRecord::Nothing) { "refused: " } else { "" };
-        // A large set must not push everything else out of the ring.
-        let (listed, rest) = lines.split_at(lines.len().min(MAX_AUDIT_LINES));
-        for line in listed {
-            self.context.audit.note_text(&by.user, &by.program, format!("{refused}{line}"));
-        }
-        if !rest.is_empty() {
-            let lines = if rest.len() == 1 { "line" } else { "lines" };
-            let more = format!("and {} more {lines} of the same set", rest.len());
-            self.context.audit.note_text(&by.user, &by.program, more);
+        for action in audit.finished(matches!(change, HistoryRecord::Nothing)) {
+            self.context.audit.note(&by.user, &by.program, action);
         }
         if let Some(lease) = &mut lease {
             lease.keeps = held;
@@ -303,14 +296,14 @@ impl Worker {
         answer.send(Ok(match change {
             HistoryRecord::Made(ChangeId(change)) => Reply::Dialled(DialReport { change, ..report }),
             HistoryRecord::Nothing => Reply::Dialled(report),
-            HistoryRecord::Undone(change) => Reply::Undone { entry: change.entry, report },
+            HistoryRecord::Undone(change) => Reply::Undone { entry: change.record.into(), report },
         }));
     }
 
     /// Takes back the applied part of a change that is no longer wanted.
     fn take_back(&mut self, entered: EnteredChange, answer: Responder) {
         let EnteredChange {
-            mut found, lease, progress, seqs, mut replaced, change, spared, by, lines, ..
+            mut found, lease, progress, seqs, mut replaced, change, spared, by, audit, ..
         } = entered;
         self.unspare(&spared);
         let gone = |owner: OrderLifetime| matches!(owner, OrderLifetime::Held(session) if self.ended.contains(&session));
@@ -337,7 +330,7 @@ impl Worker {
         }
         found.rows.extend(self.review(&changed).rows);
         self.apply(&found.rows, &Progress::silent());
-        self.context.audit.note_text(&by.user, &by.program, format!("cancelled: {}", summary(&lines)));
+        self.context.audit.note(&by.user, &by.program, audit.cancelled());
         drop(lease);
         self.publish_orders();
         self.context.ledger.wake();
@@ -393,13 +386,4 @@ fn chosen<'a>(orders: &'a [Order], indices: &[u32]) -> Vec<&'a Order> {
 
 fn too_many_orders(_: TooManyOrders) -> Refusal {
     Refusal::OverLimit(Limit::StandingOrders { limit: MAX_STANDING_ORDERS as u64 })
-}
-
-/// Summarizes a change of several lines in one.
-fn summary(lines: &[String]) -> String {
-    match lines {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
-    }
 }

@@ -13,7 +13,7 @@ pub(super) fn set(context: &Context, rows: &[(RowId, Slot, TimeOptions)]) {
     rows.iter().for_each(|(_, slot, options)| condition_setter::set(*slot, *options));
     let lost: Vec<Slot> = {
         let ledger = context.ledger.lock();
-        let has_it = |id: RowId, slot| ledger.row(id).is_some_and(|row| row.slot == Some(slot));
+        let has_it = |id: RowId, slot| ledger.row(id).is_some_and(|row| row.counters.slot() == Some(slot));
         rows.iter().filter(|(id, slot, _)| !has_it(*id, *slot)).map(|(_, slot, _)| *slot).collect()
     };
     lost.into_iter().for_each(|slot| condition_setter::set(slot, TimeOptions::default()));

@@ -38,10 +38,12 @@ pub(super) struct ActiveDial {
 
 impl ActiveDial {
     pub(super) fn of(row: &Row) -> Option<ActiveDial> {
-        let slot = row.slot.filter(|_| row.is_on())?;
+        let slot = row.counters.slot()?;
+        let requested = row.state.active()?.level;
         // Methods that cannot be timed are only counted.
-        let runs = if row.timing.is_some() { row.requested } else { row.requested.min(Level::Count) };
-        Some(ActiveDial { row: row.id, slot, runs, spared: row.spared })
+        let is_timed = row.timing.body.timing().is_some();
+        let runs = if is_timed { requested } else { requested.min(Level::Count) };
+        Some(ActiveDial { row: row.id, slot, runs, spared: row.wanted.spared })
     }
 }
 

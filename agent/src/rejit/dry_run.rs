@@ -43,9 +43,10 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq]) -> DryRun 
                 let row = ledger.find(module.id(), method.token).and_then(|id| ledger.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    let knows_callers = callers::KNOWN && row.runs() >= Level::Time && row.untimed.is_none();
+                    let knows_callers =
+                        callers::KNOWN && row.runs() >= Level::Time && row.timing.body.untimed().is_none();
                     let callers = knows_callers.then_some(row.requested_callers());
-                    (row.runs(), row.options, callers, row.ineligible.or(reason))
+                    (row.runs(), row.wanted.options, callers, row.ineligible.or(reason))
                 })
             };
             let (runs, options, callers, refusal) = known.unwrap_or_else(|| {

@@ -30,13 +30,13 @@ pub(super) fn find(
     holders: Vec<KnownInliners>,
     requested: &HashSet<Method>,
 ) -> Vec<InlinedCallers> {
-    let mut look = CallerSearch {
+    let mut search = CallerSearch {
         context,
         requested,
         unseen_collectible: context.modules.has_unseen_collectible(),
         judged: HashMap::new(),
     };
-    copies.iter().zip(holders).map(|(request, holders)| look.at(request, holders)).collect()
+    copies.iter().zip(holders).map(|(request, holders)| search.at(request, holders)).collect()
 }
 
 /// Inliners that neither the JIT callbacks nor the module's precompiled code revealed.

@@ -6,6 +6,7 @@ use crate::clr::LoadedModule;
 use crate::clr::profiler_info::LoadedMethod;
 use crate::context::Context;
 use crate::inlining::Method;
+use crate::ledger::request_state::RequestProgress;
 use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
 use redial_protocol::ids::{ModuleKey, RowId};
@@ -111,7 +112,7 @@ fn take_back(ledger: &mut LedgerState, gone: &[RequestItem]) -> Vec<Method> {
     let mut methods = Vec::new();
     for item in gone {
         if let Some(row) = item.row.and_then(|id| ledger.row_mut(id)) {
-            row.requesting = false;
+            row.progress = RequestProgress::Idle;
         }
         let present = ledger.find(item.method.0, item.method.1).and_then(|id| ledger.row(id));
         if present.is_none_or(|row| row.identity.module.is_gone()) {
@@ -126,8 +127,8 @@ fn take_back(ledger: &mut LedgerState, gone: &[RequestItem]) -> Vec<Method> {
 mod tests {
     use super::*;
     use crate::ledger::Ledger;
+    use crate::ledger::copy_identity::CopyIdentity;
     use crate::ledger::recompiled_callers::DiscoveredBy;
-    use crate::ledger::row::CopyIdentity;
 
     const TOKEN: u32 = 0x0600_0001;
 
@@ -141,7 +142,7 @@ mod tests {
         let mut ledger = ledger.lock();
         let id = ledger.add_row(CopyIdentity::sample(Arc::clone(module), TOKEN), None).unwrap();
         let row = ledger.row_mut(id).unwrap();
-        row.requesting = true;
+        row.progress = RequestProgress::Requesting;
         RequestItem::of_row(row)
     }
 
@@ -173,7 +174,7 @@ mod tests {
         modules.unload(1);
         let mut locked = ledger.lock();
         assert_eq!(take_back(&mut locked, &[row.clone(), caller]), [(1, TOKEN), (9, TOKEN)]);
-        assert!(!locked.row(row.row.unwrap()).unwrap().requesting);
+        assert!(!locked.row(row.row.unwrap()).unwrap().is_requesting());
         assert_eq!(locked.recompiled_callers.count(), 0);
     }
 
@@ -189,7 +190,7 @@ mod tests {
         locked.recompiled_callers.add(newer.method, DiscoveredBy::Agent);
         assert!(take_back(&mut locked, std::slice::from_ref(&gone)).is_empty());
         assert!(locked.recompiled_callers.has(newer.method));
-        assert!(!locked.row(gone.row.unwrap()).unwrap().requesting);
-        assert!(locked.row(newer.row.unwrap()).unwrap().requesting);
+        assert!(!locked.row(gone.row.unwrap()).unwrap().is_requesting());
+        assert!(locked.row(newer.row.unwrap()).unwrap().is_requesting());
     }
 }

@@ -6,6 +6,7 @@
 mod async_detection;
 mod budget;
 mod budget_steps;
+mod change_audit;
 mod change_report;
 mod change_state;
 mod changes;

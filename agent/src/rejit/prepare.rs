@@ -14,13 +14,13 @@ use crate::instrument::timed_body;
 use crate::instrument::tokens;
 use crate::ledger::AccountStart;
 use crate::ledger::recompiled_callers::DiscoveredBy;
+use crate::ledger::request_state::{RequestProgress, RequestState};
 use crate::ledger::turn_off_plan;
 use crate::probes::{clock, stack_pages, timers};
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -80,11 +80,11 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
                 row: Some(request.id),
             };
             // Its module has unloaded since.
-            if ledger.row(request.id).is_none_or(|row| row.state == CopyState::Lost) {
+            if ledger.row(request.id).is_none_or(|row| row.state == RequestState::Lost) {
                 lost.push(item);
                 continue;
             }
-            let is_new = ledger.row(request.id).is_some_and(|row| row.slot.is_none());
+            let is_new = ledger.row(request.id).is_some_and(|row| row.counters.slot().is_none());
             let has_slot = ledger.assign_slot(request.id);
             if !has_slot {
                 no_room.push(request.id);
@@ -93,26 +93,26 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
             }
             let was = ledger.recompiled_callers.remove(request.method());
             let Some(row) = ledger.row_mut(request.id) else { continue };
-            row.inlined = found.missed;
+            row.inlining.inlined = found.missed;
             requested_inliners.extend(found.inliners.iter().filter(|method| requested.contains(method)));
-            row.inliners = found.inliners.into();
-            row.searched_by_runtime = found.by_runtime;
+            row.inlining.inliners = found.inliners.into();
+            row.inlining.searched_by_runtime = found.by_runtime;
+            row.inlining.found_by_runtime |= was == Some(DiscoveredBy::Runtime);
             row.reason = None;
-            row.body_given = false;
             row.ignored_request = None;
-            row.rerequested = false;
-            row.found_by_runtime |= was == Some(DiscoveredBy::Runtime);
-            row.compiled_early = false;
-            row.requesting = true;
+            row.progress = RequestProgress::Requesting;
+            row.bodies.expect();
             if row.is_on() {
-                row.supersede_body();
+                row.bodies.supersede_body();
             }
-            (row.timing, row.untimed) = request.timing(has_room);
-            newly_timed |= row.timing.is_some() && !row.was_timed;
-            row.was_timed |= row.timing.is_some();
-            let options = if row.timing.is_some() { row.options } else { TimeOptions::default() };
-            conditioned.extend(row.slot.filter(|_| is_new).map(|slot| (request.id, slot, options)));
-            row.had_callers |= row.timing.is_some_and(|timing| timing.callers);
+            let body = request.timing(has_room);
+            row.timing.body = body;
+            let is_timed = body.timing().is_some();
+            newly_timed |= is_timed && !row.counters.recorded().times;
+            row.counters.will_record(is_timed, body.counts_callers());
+            let options = if is_timed { row.wanted.options } else { TimeOptions::default() };
+            let new_slot = row.counters.slot().filter(|_| is_new);
+            conditioned.extend(new_slot.map(|slot| (request.id, slot, options)));
             accounts.extend(ledger.open_account(request.id, request.async_role.clone(), now));
             ready.recompiled_callers.extend(found.recompiled_callers);
             if found.by_runtime { ready.by_runtime.push(item) } else { ready.rows.push(item) }

@@ -14,15 +14,17 @@ use crate::clr::hresult::CORPROF_E_REJIT_NOT_ENABLED;
 use crate::context::Context;
 use crate::inbox::Progress;
 use crate::inlining::Method;
+use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
+use crate::ledger::row_timing::BodyTiming;
 use crate::ledger::state::DeferredRequests;
+use crate::ledger::wanted_dial::WantedDial;
 use crate::planner::Orders;
 use crate::planner::plan::{RequiredAction, required_action};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
@@ -47,35 +49,36 @@ pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progres
     context.ledger.change(|ledger, now| {
         for id in rows {
             let Some(row) = ledger.row_mut(*id) else { continue };
-            row.deciding_order = row.deciding_order.filter(|seq| orders.stands(*seq));
-            let (wanted, owner) = orders.wanted(row.deciding_order);
-            row.owner = owner;
-            row.stepped =
-                row.deciding_order.and_then(|seq| orders.get(seq)).and_then(|standing| standing.stepped);
+            let deciding_order = row.wanted.deciding_order.filter(|seq| orders.stands(*seq));
+            let (wanted, owner) = orders.wanted(deciding_order);
+            let stepped =
+                deciding_order.and_then(|seq| orders.get(seq)).and_then(|standing| standing.stepped);
             // An earlier step applies again if a user undid a later step, or "all off".
-            row.spared &= row.stepped.is_none() || wanted == Level::Off || wanted >= row.wanted;
+            let stays_spared = stepped.is_none() || wanted == Level::Off || wanted >= row.wanted.level;
+            let options = orders.options(deciding_order);
+            let options_changed = row.wanted.options != options;
+            let changed = row.wanted.level != wanted || options_changed;
+            let spared = row.wanted.spared && stays_spared;
+            row.wanted = WantedDial { deciding_order, level: wanted, options, owner, stepped, spared };
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
-            if matches!(row.state, CopyState::Refused | CopyState::Failed)
+            if matches!(row.state, RequestState::Refused | RequestState::Failed)
                 && wanted == Level::Off
                 && !quarantined
             {
                 // That was the answer to an order that no longer stands; a new order may succeed.
-                row.state = CopyState::Off;
+                row.state = RequestState::Off;
                 row.reason = None;
             }
-            let options = orders.options(row.deciding_order);
-            let changed = (row.wanted, row.options) != (wanted, options);
-            if row.options != options {
+            if options_changed {
                 let kept = if row.is_dialable() { options } else { TimeOptions::default() };
-                adjusted.extend(row.slot.map(|slot| (*id, slot, kept)));
+                adjusted.extend(row.counters.slot().map(|slot| (*id, slot, kept)));
             }
-            (row.wanted, row.options) = (wanted, options);
             let due = required_action(wanted, row.is_dialable(), row.runs(), row.fits());
             let is_deferred = row.reason.is_some_and(|(reason, _)| reason == Reason::BeingCompiled);
             if is_deferred && (wanted == Level::Off || due == RequiredAction::Nothing) {
                 row.reason = None;
                 // It keeps the body that it has, whatever was prepared for it.
-                (row.timing, row.untimed) = row.requested_times;
+                row.timing.body = row.state.active().map_or(BodyTiming::NotWanted, |active| active.body);
                 if !row.probe().is_noted() {
                     ledger.close_account(*id, now);
                 }

@@ -5,11 +5,11 @@ use super::loaded_methods::RequestItem;
 use super::revert::revert;
 use crate::context::Context;
 use crate::inlining::Inlined;
+use crate::ledger::request_state::{ActiveRequest, RequestProgress, RequestState};
 use crate::ledger::row::Row;
 use crate::ledger::turn_off_plan::mark_unrecompilable;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::HashSet;
 use std::time::Instant;
 
@@ -18,8 +18,8 @@ pub(super) fn give_up_inliners(context: &Context, items: &[RequestItem]) {
     let mut ledger = context.ledger.lock();
     for id in items.iter().filter_map(|item| item.row) {
         if let Some(row) = ledger.row_mut(id) {
-            row.searched_by_runtime = false;
-            row.inlined = Inlined::Perhaps;
+            row.inlining.searched_by_runtime = false;
+            row.inlining.inlined = Inlined::Perhaps;
         }
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn defer(context: &Context, items: &[RequestItem]) {
                 continue;
             };
             let Some(row) = ledger.row_mut(id) else { continue };
-            row.requesting = false;
+            row.progress = RequestProgress::Idle;
             row.reason = Some((Reason::BeingCompiled, 0));
             ledger.deferred.rows.insert(id);
             ledger.record_transition(id, now);
@@ -53,7 +53,7 @@ pub(super) fn accepted(context: &Context, items: &[RequestItem]) {
     context.ledger.change(|ledger, now| {
         for item in items {
             let Some(row) = item.row.and_then(|id| ledger.row_mut(id)) else { continue };
-            row.requesting = false;
+            let progress = std::mem::take(&mut row.progress);
             if item.is_gone() {
                 // Its module unloads: the row is lost.
                 continue;
@@ -63,15 +63,14 @@ pub(super) fn accepted(context: &Context, items: &[RequestItem]) {
             if !row.is_dialable() {
                 continue;
             }
-            row.state = CopyState::Asked;
-            row.requested = row.wanted;
-            row.requested_times = (row.timing, row.untimed);
-            let (id, compiled_early, noted) = (row.id, row.compiled_early, row.probe().is_noted());
-            if !noted {
+            let request = ActiveRequest { level: row.wanted.level, body: row.timing.body };
+            row.state = RequestState::Asked { request, live_version: row.state.live_version() };
+            let (id, is_noted) = (row.id, row.probe().is_noted());
+            if !is_noted {
                 ledger.close_account(id, now);
             }
             ledger.record_transition(id, now);
-            if compiled_early {
+            if progress == RequestProgress::CompiledEarly {
                 ledger.go_live(id, now);
             }
         }
@@ -84,11 +83,11 @@ pub(super) fn refused(context: &Context, id: RowId, reason: Reason, hresult: u32
         // It was on at another level, and that goes as well.
         revert(context, &[id]);
     }
-    let state = if reason == Reason::Hresult { CopyState::Failed } else { CopyState::Refused };
+    let state = if reason == Reason::Hresult { RequestState::Failed } else { RequestState::Refused };
     let copy = context.ledger.change(|ledger, now| {
         ledger.fail(id, state, reason, hresult, now);
         let row = ledger.row_mut(id)?;
-        row.requesting = false;
+        row.progress = RequestProgress::Idle;
         Some(row.method())
     });
     context.inlining.allow(copy);

@@ -10,12 +10,12 @@ use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
 use crate::context::Context;
 use crate::inlining::Method;
 use crate::ledger::recompiled_callers::DiscoveredBy;
+use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
 use crate::ledger::turn_off_plan::{self, TurnOffPlan};
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::HashSet;
 use std::time::Instant;
 use windows_core::HRESULT;
@@ -85,7 +85,9 @@ fn turn_off_part(context: &Context, items: &[RequestItem]) {
                 ledger.recompiled_callers.remove(item.method);
             }
             let Some(id) = item.row else { continue };
-            let Some(row) = ledger.row_mut(id).filter(|row| row.state != CopyState::Lost) else { continue };
+            let Some(row) = ledger.row_mut(id).filter(|row| row.state != RequestState::Lost) else {
+                continue;
+            };
             row.changed_at = Some(Instant::now());
             if is_off {
                 ledger.mark_off(id, in_flight.contains(&id), now);
@@ -173,7 +175,7 @@ fn mark_off(context: &Context, rows: &[RowId]) {
     let in_flight = in_flight(context, rows);
     context.ledger.change(|ledger, now| {
         for id in rows {
-            if let Some(row) = ledger.row_mut(*id).filter(|row| row.state != CopyState::Lost) {
+            if let Some(row) = ledger.row_mut(*id).filter(|row| row.state != RequestState::Lost) {
                 row.changed_at = Some(Instant::now());
                 ledger.mark_off(*id, in_flight.contains(id), now);
             }

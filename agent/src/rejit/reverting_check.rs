@@ -14,7 +14,7 @@ use std::time::Instant;
 pub fn in_flight(context: &Context, rows: &[RowId]) -> HashSet<RowId> {
     let timed: Vec<(RowId, Slot)> = {
         let ledger = context.ledger.lock();
-        let slot_of = |row: &Row| Some((row.id, row.slot.filter(|_| row.was_timed)?));
+        let slot_of = |row: &Row| Some((row.id, row.counters.timed_slot()?));
         rows.iter().filter_map(|id| ledger.row(*id).and_then(slot_of)).collect()
     };
     let slots: Vec<Slot> = timed.iter().map(|(_, slot)| *slot).collect();

@@ -6,13 +6,14 @@ use crate::inlining::Method;
 use crate::instrument::timed_body::Timing;
 use crate::instrument::tokens::ModuleTokens;
 use crate::ledger::async_role::AsyncRole;
-use crate::ledger::row::{CopyIdentity, Row};
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::ledger::row::Row;
+use crate::ledger::row_timing::BodyTiming;
 use crate::probes::callers;
 use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
-use redial_protocol::level::Level;
 use std::sync::Arc;
 
 /// A row to request, with the data that is needed several times. Ten thousand rows are read once, because their
@@ -41,7 +42,7 @@ pub(super) enum TimingRequest {
 impl RowRequest {
     pub(super) fn of(row: &Row) -> RowRequest {
         let identity: &CopyIdentity = &row.identity;
-        let timing = match row.wanted >= Level::Time {
+        let timing = match row.wanted.is_timed() {
             // The result type is read later, without the ledger's lock.
             true => TimingRequest::Yes(identity.untimed.map_or(Ok(None), Err)),
             false => TimingRequest::No,
@@ -55,26 +56,26 @@ impl RowRequest {
             inlinable: identity.inlinable,
             timing,
             async_role: None,
-            callers: row.options.callers && callers::KNOWN,
+            callers: row.wanted.options.callers && callers::KNOWN,
         }
     }
 
     /// Returns its variables, or why it is only counted; `has_room`: whether the agent has memory for its times.
-    pub(super) fn timing(&self, has_room: bool) -> (Option<Timing>, Option<UntimedReason>) {
+    pub(super) fn timing(&self, has_room: bool) -> BodyTiming {
         let result = match &self.timing {
-            TimingRequest::No => return (None, None),
-            TimingRequest::Yes(Err(untimed)) => return (None, Some(*untimed)),
-            TimingRequest::Yes(Ok(_)) if !has_room => return (None, Some(UntimedReason::NoMemory)),
+            TimingRequest::No => return BodyTiming::NotWanted,
+            TimingRequest::Yes(Err(untimed)) => return BodyTiming::Untimed(*untimed),
+            TimingRequest::Yes(Ok(_)) if !has_room => return BodyTiming::Untimed(UntimedReason::NoMemory),
             TimingRequest::Yes(Ok(result)) => result,
         };
-        let Some(tokens) = &self.tokens else { return (None, Some(UntimedReason::NoRoom)) };
+        let Some(tokens) = &self.tokens else { return BodyTiming::Untimed(UntimedReason::NoRoom) };
         match lock(&tokens.local_sigs).get(&(self.local_sig, result.clone())) {
             Some(with) => {
                 let returns = result.is_some();
                 let (local_sig, local, callers) = (with.token, with.local, self.callers);
-                (Some(Timing { local_sig, local, returns, noted_at: None, callers }), None)
+                BodyTiming::Timed(Timing { local_sig, local, returns, noted_at: None, callers })
             }
-            None => (None, Some(UntimedReason::NoRoom)),
+            None => BodyTiming::Untimed(UntimedReason::NoRoom),
         }
     }
 

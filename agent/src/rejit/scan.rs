@@ -12,7 +12,8 @@ use crate::eligibility::{self, MethodFacts};
 use crate::il;
 use crate::inlining::may_be_inlined;
 use crate::instrument::timed_body;
-use crate::ledger::row::CopyIdentity;
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::ledger::request_state::RequestState;
 use crate::planner::scope::{self, ModulePlace, ScopedOrders};
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::diagnostics::UntimedReason;
@@ -21,7 +22,6 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{RefusedMethod, SharedModule};
-use redial_protocol::state::CopyState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
         let mut ledger = context.ledger.lock();
         let known = ledger.find(target.module.id(), method.token);
         if let Some(row) = known.and_then(|id| ledger.row_mut(id)) {
-            row.deciding_order = None;
+            row.wanted.deciding_order = None;
             found.rows.insert(row.id);
         }
         drop(ledger);
@@ -283,10 +283,10 @@ fn enter(
         found.no_room += 1;
         return;
     };
-    row.deciding_order = deciding_order;
+    row.wanted.deciding_order = deciding_order;
     let id = row.id;
     if let (Some(reason), true, true) = (ineligible, row.is_dialable(), wants) {
-        ledger.fail(id, CopyState::Refused, reason, 0, now);
+        ledger.fail(id, RequestState::Refused, reason, 0, now);
     }
     found.rows.insert(id);
 }

@@ -12,14 +12,15 @@ use crate::catalogue::Module;
 use crate::context::Context;
 use crate::guard;
 use crate::inbox::{AllOffResult, Gates, Job, Progress, Responder};
+use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
+use crate::planner::history::ChangeRecord;
 use crate::planner::{OrderLifetime, OrderSeq, SessionId, Standing};
+use redial_protocol::diagnostics::{AuditAction, OrderEnd};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::{InstanceId, RowId};
-use redial_protocol::level::Level;
-use redial_protocol::message::{AuditEntry, Refusal, Reply};
+use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::reason::Reason;
-use redial_protocol::state::CopyState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -122,7 +123,12 @@ impl Worker {
                 self.check_shared_copies();
                 let slots = || {
                     let ledger = self.context.ledger.lock();
-                    ledger.rows().iter().filter(|row| row.had_callers).filter_map(|row| row.slot).collect()
+                    ledger
+                        .rows()
+                        .iter()
+                        .filter(|row| row.counters.recorded().callers)
+                        .filter_map(|row| row.counters.slot())
+                        .collect()
                 };
                 self.context.callers.look_up_new(&self.context.info, &self.context.modules, slots);
                 self.last_check = Instant::now();
@@ -161,11 +167,11 @@ impl Worker {
             }
             Job::SessionEnded(session) => {
                 self.refuse_queued(Some(session), &Refusal::Cancelled);
-                batch.affected.extend(self.end_held(session, "its session ended"));
+                batch.affected.extend(self.end_held(session, OrderEnd::SessionEnded));
             }
-            Job::LetGo(session, answer) => answer.send(Ok(self.let_go(session))),
-            Job::AllOff(entry, answer) => {
-                let done = self.all_off(Some(entry));
+            Job::ReleaseHeld(session, answer) => answer.send(Ok(self.release_held(session))),
+            Job::AllOff(record, answer) => {
+                let done = self.all_off(Some(record));
                 let _ = answer.try_send(done);
             }
             Job::RecompiledCallers => {
@@ -187,24 +193,23 @@ impl Worker {
     fn expire(&mut self) {
         let expired = self.orders.expire(Instant::now());
         if !expired.is_empty() {
-            self.note_ended(&expired, "it expired");
+            self.note_ended(&expired, OrderEnd::Expired);
             let rows = self.review(&expired).rows;
             self.apply(&rows, &Progress::silent());
         }
     }
 
-    /// Records in the audit that orders ended by themselves, with one line for those that ended together.
-    fn note_ended(&self, ended: &[Arc<Standing>], reason: &str) {
+    /// Records in the audit that orders ended by themselves, with one entry for those that ended together.
+    fn note_ended(&self, ended: &[Arc<Standing>], reason: OrderEnd) {
         if let Some(first) = ended.first() {
-            let more =
-                if ended.len() > 1 { format!(" (and {} more)", ended.len() - 1) } else { String::new() };
-            let text = format!("ended, {reason}: {}{more}", print_order(&first.order));
-            self.context.audit.note_text(&first.by.user, &first.by.program, text);
+            let more = ended.len() as u64 - 1;
+            let action = AuditAction::Ended { first: print_order(&first.order), more, reason };
+            self.context.audit.note(&first.by.user, &first.by.program, action);
         }
     }
 
     /// Ends the orders held by a session; returns the affected copies.
-    fn end_held(&mut self, session: SessionId, reason: &str) -> BTreeSet<RowId> {
+    fn end_held(&mut self, session: SessionId, reason: OrderEnd) -> BTreeSet<RowId> {
         // A change of this session may have taken control after the session released it.
         self.context.control.release(session);
         self.history.end_session(session);
@@ -215,19 +220,19 @@ impl Worker {
     }
 
     /// Ends the orders held by a session, and reports the effect on the copies that they kept on.
-    fn let_go(&mut self, session: SessionId) -> Reply {
+    fn release_held(&mut self, session: SessionId) -> Reply {
         let held: Vec<RowId> = {
             let ledger = self.context.ledger.lock();
-            let is_held = |row: &&Row| row.is_on() && row.owner == Some(OrderLifetime::Held(session));
+            let is_held = |row: &&Row| row.is_on() && row.wanted.owner == Some(OrderLifetime::Held(session));
             ledger.rows().iter().filter(is_held).map(|row| row.id).collect()
         };
-        let affected = self.end_held(session, "its controller released it");
+        let affected = self.end_held(session, OrderEnd::Released);
         self.apply(&affected, &Progress::silent());
         self.publish_orders();
         let ledger = self.context.ledger.lock();
         let (mut reverted, mut stay, mut remaining) = (0, 0, 0);
         for row in held.into_iter().filter_map(|id| ledger.row(id)) {
-            *match (row.is_on(), row.wanted > Level::Off) {
+            *match (row.is_on(), row.wanted.is_on()) {
                 (false, _) => &mut reverted,
                 (true, true) => &mut stay,
                 (true, false) => &mut remaining,
@@ -237,12 +242,12 @@ impl Worker {
     }
 
     /// Clears every order.
-    fn all_off(&mut self, entry: Option<AuditEntry>) -> AllOffResult {
+    fn all_off(&mut self, record: Option<ChangeRecord>) -> AllOffResult {
         self.refuse_queued(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
-        let changed = entry.filter(|_| !before.is_empty());
-        let change = changed.map_or(0, |entry| self.history.push(before, entry).0);
+        let changed = record.filter(|_| !before.is_empty());
+        let change = changed.map_or(0, |record| self.history.push(before, record).0);
         self.publish();
         let on = |context: &Context| -> BTreeSet<RowId> {
             context.ledger.lock().rows().iter().filter(|row| row.is_on()).map(|row| row.id).collect()
@@ -262,7 +267,7 @@ impl Worker {
     /// Reverts a row's body that cannot be used. A body that did not compile is not tried again.
     fn withdraw(&mut self, id: RowId, reason: Reason, hresult: u32) {
         revert::revert(self.context, &[id]);
-        self.context.ledger.change(|ledger, now| ledger.fail(id, CopyState::Failed, reason, hresult, now));
+        self.context.ledger.change(|ledger, now| ledger.fail(id, RequestState::Failed, reason, hresult, now));
     }
 
     fn check_open_compilations(&mut self) {
@@ -291,7 +296,7 @@ impl Worker {
 
     /// Tidies the orders, and publishes them to other threads.
     fn publish(&mut self) {
-        self.context.control.settle(|session| self.orders.holds(session));
+        self.context.control.release_if_idle(|session| self.orders.holds(session));
         self.orders.tidy();
         let modules = &self.context.modules;
         self.orders.forget_copies(|key| !modules.has(key));

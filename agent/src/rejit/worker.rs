@@ -99,7 +99,8 @@ impl Worker {
         }
         // Nothing stays on for an order that no longer stands, even if its module's metadata is gone.
         let ledger = self.context.ledger.lock();
-        let stale = |row: &&Row| row.is_on() && row.deciding_order.is_none_or(|seq| !self.orders.stands(seq));
+        let stale =
+            |row: &&Row| row.is_on() && row.wanted.deciding_order.is_none_or(|seq| !self.orders.stands(seq));
         found.rows.extend(ledger.rows().iter().filter(stale).map(|row| row.id));
         drop(ledger);
         found

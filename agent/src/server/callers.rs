@@ -30,8 +30,8 @@ fn slot_of(context: &Context, id: RowId) -> Result<Slot, Refusal> {
     let ledger = context.ledger.lock();
     let reason = match ledger.row(id) {
         None => Unsupported::NoRow,
-        Some(row) if !row.had_callers => Unsupported::CallersNeverCounted,
-        Some(row) => match row.slot {
+        Some(row) if !row.counters.recorded().callers => Unsupported::CallersNeverCounted,
+        Some(row) => match row.counters.slot() {
             Some(slot) => return Ok(slot),
             None => Unsupported::CallersUnloaded,
         },

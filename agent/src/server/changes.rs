@@ -74,12 +74,12 @@ impl Session {
     }
 
     /// Has the ReJIT thread end the orders that this session holds. False ends the session.
-    pub(super) fn let_go(&mut self, id: u32) -> bool {
+    pub(super) fn release_held(&mut self, id: u32) -> bool {
         match self.begin(id, &[], 0, false) {
             Ok((number, _)) => {
                 // Its silence no longer matters.
                 self.holds = false;
-                self.context.inbox.put(Job::LetGo(self.id, self.answer(id, number)));
+                self.context.inbox.put(Job::ReleaseHeld(self.id, self.answer(id, number)));
             }
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }

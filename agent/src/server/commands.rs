@@ -78,7 +78,7 @@ impl Session {
                 Reply::Done
             }
             WireCommand::Ping => Reply::Done,
-            WireCommand::ReleaseHeld => return self.let_go(id),
+            WireCommand::ReleaseHeld => return self.release_held(id),
             WireCommand::Il { copy, instrumented } => self.il(id, copy, instrumented),
             WireCommand::Histogram { row } => self.histogram(row),
             WireCommand::SetBudget { limit, take } => {

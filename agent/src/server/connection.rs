@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::inbox::AllOffResult;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
+use redial_protocol::diagnostics::AuditedChange;
 use redial_protocol::frame::FrameReader;
 use redial_protocol::frozen::ClientHello;
 use redial_protocol::limits::MAX_BAD_FRAMES;
@@ -166,9 +167,9 @@ impl Session {
     }
 
     fn all_off(&mut self) -> bool {
-        let entry = audit::entry(self.user(), &self.holder().program, "all off".into());
-        self.context.audit.put(entry.clone());
-        let done = self.context.inbox.all_off(entry, ALL_OFF_WAIT).unwrap_or_else(|| {
+        let record = audit::record(self.user(), &self.holder().program, AuditedChange::AllOff);
+        self.context.audit.put(record.clone().into());
+        let done = self.context.inbox.all_off(record, ALL_OFF_WAIT).unwrap_or_else(|| {
             let (_, kept, held) = self.context.ledger.lock().totals();
             AllOffResult { remaining: kept + held, ..AllOffResult::default() }
         });

@@ -45,8 +45,8 @@ fn timed_slot(context: &Context, id: RowId) -> Result<Slot, Refusal> {
     let ledger = context.ledger.lock();
     let reason = match ledger.row(id) {
         None => Unsupported::NoRow,
-        Some(row) if !row.was_timed => Unsupported::NeverTimed,
-        Some(row) => match row.slot {
+        Some(row) if !row.counters.recorded().times => Unsupported::NeverTimed,
+        Some(row) => match row.counters.slot() {
             Some(slot) => return Ok(slot),
             None => Unsupported::HistogramUnloaded,
         },

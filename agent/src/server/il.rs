@@ -275,8 +275,8 @@ fn judge(
 }
 
 fn decode(bytes: &[u8]) -> Result<Body, Refusal> {
-    let body = il::decode(bytes)
-        .map_err(|error| Refusal::Unsupported(Unsupported::InvalidIl { violation: error.to_string() }))?;
+    let body =
+        il::decode(bytes).map_err(|violation| Refusal::Unsupported(Unsupported::InvalidIl(violation)))?;
     match body.old_code_size as usize {
         ..=MAX_IL_CODE => Ok(body),
         _ => Err(too_large()),

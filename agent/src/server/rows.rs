@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 use crate::context::Context;
-use crate::ledger::row::{CopyIdentity, Row};
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::ledger::counters::Counters;
+use crate::ledger::row::Row;
 use crate::probes::blocks::{self, Slot};
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::ROWS_PER_PAGE;
@@ -59,7 +61,7 @@ pub fn send_rows(
 
 /// Removes as many of `chosen` as fit on a page, and reads their numbers.
 fn page(context: &Context, chosen: &mut Vec<RowId>) -> Page {
-    let mut taken: Vec<(StatusRow, CountedRow, Arc<CopyIdentity>)> = Vec::new();
+    let mut taken: Vec<(StatusRow, CallSource, Arc<CopyIdentity>)> = Vec::new();
     let next_transition = {
         let ledger = context.ledger.lock();
         let mut instances = 0;
@@ -67,29 +69,29 @@ fn page(context: &Context, chosen: &mut Vec<RowId>) -> Page {
         for id in chosen.iter() {
             // The ledger may have forgotten a row meanwhile.
             if let Some(row) = ledger.row(*id) {
-                instances += row.instances.len();
+                instances += row.bodies.instances().len();
                 if instances > INSTANCES_PER_PAGE && !taken.is_empty() {
                     break;
                 }
-                taken.push((row.status(String::new(), 0), CountedRow::of(row), Arc::clone(&row.identity)));
+                taken.push((row.status(String::new(), 0), CallSource::of(row), Arc::clone(&row.identity)));
             }
             looked_at += 1;
         }
         chosen.drain(..looked_at);
         ledger.ring_end()
     };
-    let slots: Vec<Slot> = taken.iter().filter_map(|(_, counted, _)| counted.slot).collect();
+    let slots: Vec<Slot> = taken.iter().filter_map(|(_, source, _)| source.slot()).collect();
     let mut sums = Vec::new();
     blocks::sum(&slots, &mut sums);
     note_lost_slots(context, &mut taken);
     let mut sums = sums.into_iter();
-    let rows = taken.into_iter().map(|(mut row, counted, identity)| {
-        row.calls = match counted.slot {
-            Some(_) => {
-                let sum = sums.next().unwrap_or(counted.start);
-                counted.lost.unwrap_or(sum.saturating_sub(counted.start))
+    let rows = taken.into_iter().map(|(mut row, source, identity)| {
+        row.calls = match source {
+            CallSource::Slot { start, lost, .. } => {
+                let sum = sums.next().unwrap_or(start);
+                lost.unwrap_or(sum.saturating_sub(start))
             }
-            None => counted.last,
+            CallSource::Final(calls) => calls,
         };
         row.domain = context.modules.domain_of(&identity.module);
         row
@@ -98,25 +100,41 @@ fn page(context: &Context, chosen: &mut Vec<RowId>) -> Page {
 }
 
 /// Records which rows have lost their slot.
-fn note_lost_slots(context: &Context, taken: &mut [(StatusRow, CountedRow, Arc<CopyIdentity>)]) {
+fn note_lost_slots(context: &Context, taken: &mut [(StatusRow, CallSource, Arc<CopyIdentity>)]) {
     let ledger = context.ledger.lock();
-    for (row, counted, _) in taken.iter_mut().filter(|(_, counted, _)| counted.slot.is_some()) {
-        let now = ledger.row(row.row).filter(|now| now.slot != counted.slot);
-        counted.lost = now.map(|now| now.final_calls);
+    for (row, source, _) in taken {
+        if let CallSource::Slot { slot, lost, .. } = source {
+            let now = ledger.row(row.row).filter(|now| now.counters.slot() != Some(*slot));
+            *lost = now.map(|now| now.counters.final_calls());
+        }
     }
 }
 
 /// The source of a row's number of calls.
-struct CountedRow {
-    slot: Option<Slot>,
-    start: u64,
-    last: u64,
-    /// The final number of a row that lost its slot after the look-up: the slot's value may be another row's.
-    lost: Option<u64>,
+enum CallSource {
+    /// A slot.
+    Slot {
+        slot: Slot,
+        start: u64,
+        /// The final number of a row that lost the slot after the look-up: its value may be another row's.
+        lost: Option<u64>,
+    },
+    /// The number is final.
+    Final(u64),
 }
 
-impl CountedRow {
-    fn of(row: &Row) -> CountedRow {
-        CountedRow { slot: row.slot, start: row.slot_start, last: row.final_calls, lost: None }
+impl CallSource {
+    fn of(row: &Row) -> CallSource {
+        match row.counters {
+            Counters::Active { slot, start, .. } => CallSource::Slot { slot, start, lost: None },
+            _ => CallSource::Final(row.counters.final_calls()),
+        }
+    }
+
+    fn slot(&self) -> Option<Slot> {
+        match self {
+            CallSource::Slot { slot, .. } => Some(*slot),
+            CallSource::Final(_) => None,
+        }
     }
 }

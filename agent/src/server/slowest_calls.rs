@@ -48,8 +48,8 @@ impl Session {
 /// Returns the slot and the options of a row with a condition.
 fn conditioned(context: &Context, id: RowId) -> Option<(Slot, TimeOptions)> {
     let ledger = context.ledger.lock();
-    let row = ledger.row(id).filter(|row| row.options.keeps_calls())?;
-    Some((row.slot?, row.options))
+    let row = ledger.row(id).filter(|row| row.wanted.options.keeps_calls())?;
+    Some((row.counters.slot()?, row.wanted.options))
 }
 
 /// Names of types, each read once.

@@ -229,7 +229,7 @@ impl Subscription {
             for (number, transition) in (first..).zip(transitions) {
                 // Read it now: the ledger forgets rows of modules long gone.
                 let last = (transition.state == CopyState::Lost)
-                    .then(|| Some(self.context.ledger.lock().row(transition.row)?.final_calls))
+                    .then(|| Some(self.context.ledger.lock().row(transition.row)?.counters.final_calls()))
                     .flatten();
                 self.lost.extend(last.map(|calls| (transition.row, calls)));
                 let unsent =

@@ -33,7 +33,9 @@ impl TimesReader {
         let taken = timers::slot_times(&slots, &mut self.histogram);
         let roles = async_roles(ledger, rows.iter().map(|(id, _)| *id));
         let locked = ledger.lock();
-        let still = |(id, slot): &(RowId, Slot)| locked.row(*id).is_some_and(|row| row.slot == Some(*slot));
+        let still = |(id, slot): &(RowId, Slot)| {
+            locked.row(*id).is_some_and(|row| row.counters.slot() == Some(*slot))
+        };
         let read = rows.iter().zip(taken).zip(roles).filter(|((row, _), _)| still(row));
         // Release the lock before reading completion counters, which sums them up.
         let read: Vec<_> = read.collect();
@@ -73,7 +75,7 @@ impl TimesReader {
 /// Returns the async role of each of these rows, if it has one.
 pub fn async_roles(ledger: &Ledger, rows: impl Iterator<Item = RowId>) -> Vec<Option<AsyncRole>> {
     let locked = ledger.lock();
-    rows.map(|id| locked.row(id)?.async_role.clone()).collect()
+    rows.map(|id| locked.row(id)?.timing.async_role.clone()).collect()
 }
 
 /// Sends the times of those of these rows that have some, in pages. `send` returns whether to go on.
@@ -105,7 +107,8 @@ fn look_up(ledger: &Ledger, rows: &[RowId], mut last: impl FnMut(RowId, &SlotTim
     let mut slots = Vec::new();
     let locked = ledger.lock();
     for row in rows.iter().filter_map(|id| locked.row(*id)) {
-        match (row.slot.filter(|_| row.was_timed), row.final_times.as_deref()) {
+        let final_times = row.counters.last().and_then(|last| last.times.as_deref());
+        match (row.counters.timed_slot(), final_times) {
             (Some(slot), _) => slots.push((row.id, slot)),
             (None, Some(taken)) => last(row.id, taken),
             (None, None) => {}

@@ -74,7 +74,7 @@ impl WatchedTimes {
         until: Option<Instant>,
         mut send: impl FnMut(Vec<Times>) -> bool,
     ) -> bool {
-        self.due.extend(self.changes.look());
+        self.due.extend(self.changes.take());
         if self.due.is_empty() {
             return true;
         }

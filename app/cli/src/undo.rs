@@ -10,7 +10,7 @@ use redial_link::discover::user_title;
 use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 use redial_protocol::message::{AuditEntry, Reply, WireCommand};
-use redial_text::diagnostics::{Reader, change_warnings};
+use redial_text::diagnostics::{Reader, audit, change_warnings};
 use redial_text::words;
 
 /// Undoes the last change in each process.
@@ -33,7 +33,7 @@ fn one(
     if arguments.json {
         out.json(&UndoneJson::new(pid, &entry, &report, &warnings))?;
     } else {
-        out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&entry.order)))?;
+        out.line(&undone(&entry, &TokenNames::new(&mut session).readable(&audit::action(&entry.action))))?;
         for line in changes::done(&report, &warnings, None, false) {
             out.line(&line)?;
         }
@@ -60,19 +60,25 @@ fn undone(what: &AuditEntry, order: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redial_protocol::diagnostics::{AuditAction, AuditedChange};
     use redial_protocol::reason::Reason;
     use redial_text::fixtures::report;
     use serde_json::json;
 
     fn what() -> AuditEntry {
         let (user, program) = ("www".into(), "redial app".into());
-        AuditEntry { t_unix_ms: 0, user, program, order: "Shop.Cart.* = count".into() }
+        AuditEntry {
+            t_unix_ms: 0,
+            user,
+            program,
+            action: AuditAction::Changed(AuditedChange::order("Shop.Cart.* = count")),
+        }
     }
 
     #[test]
     fn reports_the_undone_change() {
         assert_eq!(
-            undone(&what(), &what().order),
+            undone(&what(), &audit::action(&what().action)),
             "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
         );
         let launcher = AuditEntry { user: String::new(), ..what() };

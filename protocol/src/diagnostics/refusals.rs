@@ -1,5 +1,6 @@
 //! Reasons for refusing a whole command.
 
+use super::IlViolation;
 use crate::level::Level;
 use crate::order::TimeOptions;
 use crate::pattern::PatternError;
@@ -117,10 +118,7 @@ pub enum Unsupported {
     /// The copy's IL cannot be shown.
     NoIl(Reason),
     /// The copy's IL violates ECMA-335.
-    InvalidIl {
-        /// The first violation, as the agent's parser describes it.
-        violation: String,
-    },
+    InvalidIl(IlViolation),
     /// The copy cannot get an instrumented body.
     NoInstrumentedBody(Reason),
     /// The agent does not offer the level.

@@ -1,10 +1,12 @@
 //! One or more samples of every code, for tests of layouts and wordings.
 
 use super::{
-    BudgetProblem, ChangeWarning, Limit, MissingTimes, PatternProblem, Remainder, Resource, RowNote,
-    RuntimeDefect, SteppedDown, TimesNote, Unavailable, UnseenCompletions, Unsupported, UntimedReason,
+    AuditAction, AuditedChange, AuditedOrder, BodyPart, BudgetProblem, ChangeWarning, ClauseBound,
+    IlViolation, Limit, MissingTimes, OrderEnd, PatternProblem, Remainder, Resource, RowNote, RuntimeDefect,
+    SteppedDown, TimesNote, Unavailable, UnseenCompletions, Unsupported, UntimedReason,
 };
 use crate::cost::Share;
+use crate::ids::MethodToken;
 use crate::level::Level;
 use crate::order::TimeOptions;
 use crate::pattern::PatternError;
@@ -81,6 +83,56 @@ pub const RESOURCES: [Resource; 3] = [Resource::DialledMethods, Resource::KnownM
 pub const BUDGET_PROBLEMS: [BudgetProblem; 2] =
     [BudgetProblem::NoRoomForOrder { limit: 4096 }, BudgetProblem::OrdersRefused];
 
+/// Samples of violations of ECMA-335.
+pub const IL_VIOLATIONS: [IlViolation; 19] = [
+    IlViolation::Truncated { part: BodyPart::Header },
+    IlViolation::Truncated { part: BodyPart::Code },
+    IlViolation::Truncated { part: BodyPart::Instruction },
+    IlViolation::Truncated { part: BodyPart::Operand },
+    IlViolation::Truncated { part: BodyPart::Section },
+    IlViolation::Truncated { part: BodyPart::Clause },
+    IlViolation::BadHeader { first: 0x01 },
+    IlViolation::BadHeaderSize { words: 2 },
+    IlViolation::NoCode,
+    IlViolation::BadOpcode { value: 0xfe24, offset: 300 },
+    IlViolation::BadTarget { offset: 1, target: -1 },
+    IlViolation::BadClauseBound { clause: 2, bound: ClauseBound::TryStart, offset: 3 },
+    IlViolation::BadClauseBound { clause: 2, bound: ClauseBound::TryEnd, offset: 3 },
+    IlViolation::BadClauseBound { clause: 2, bound: ClauseBound::HandlerStart, offset: 3 },
+    IlViolation::BadClauseBound { clause: 2, bound: ClauseBound::HandlerEnd, offset: 3 },
+    IlViolation::BadClauseBound { clause: 2, bound: ClauseBound::Filter, offset: 3 },
+    IlViolation::BadClauseKind { clause: 4, flags: 3 },
+    IlViolation::UnknownSection { kind: 0x02 },
+    IlViolation::SeveralTables,
+];
+
+const STEP: SteppedDown = SteppedDown { to: Level::Count, cost: Share(700), limit: Share(500) };
+
+/// Returns samples of actions that the audit records.
+pub fn audit_actions() -> Vec<AuditAction> {
+    let line = || "Shop.Cart.* = count".to_owned();
+    let change = || AuditedChange::order(line());
+    let stepped = AuditedChange::Orders { first: AuditedOrder { line: line(), step: Some(STEP) }, more: 2 };
+    vec![
+        AuditAction::Changed(change()),
+        AuditAction::Changed(AuditedChange::AllOff),
+        AuditAction::Changed(stepped),
+        AuditAction::Refused(change()),
+        AuditAction::Cancelled(change()),
+        AuditAction::Undone(change()),
+        AuditAction::UndoCancelled(AuditedChange::AllOff),
+        AuditAction::MoreOrders { orders: 1 },
+        AuditAction::MoreOrders { orders: 16 },
+        AuditAction::Ended { first: line(), more: 0, reason: OrderEnd::Expired },
+        AuditAction::Ended { first: line(), more: 1, reason: OrderEnd::SessionEnded },
+        AuditAction::Ended { first: line(), more: 0, reason: OrderEnd::Released },
+        AuditAction::Budget { limit: Some(Share(500)) },
+        AuditAction::Budget { limit: None },
+        AuditAction::AgentLoaded,
+        AuditAction::RuntimeError { token: MethodToken(0x06ff_ff00), hresult: 0x8007_0057 },
+    ]
+}
+
 /// Returns samples of missing times.
 pub fn missing_times() -> Vec<MissingTimes> {
     let mut samples: Vec<MissingTimes> = UNTIMED.map(MissingTimes::Untimed).to_vec();
@@ -98,7 +150,7 @@ pub fn missing_times() -> Vec<MissingTimes> {
 
 /// Returns samples of notes about times: one for each effect of the budget, and one for each missing part.
 pub fn times_notes() -> Vec<TimesNote> {
-    let step = SteppedDown { to: Level::Count, cost: Share(700), limit: Share(500) };
+    let step = STEP;
     let mut samples = vec![
         TimesNote { stepped_down: Some(step), ..TimesNote::default() },
         TimesNote { spared: true, ..TimesNote::default() },
@@ -163,7 +215,7 @@ pub fn unsupported() -> Vec<Unsupported> {
         Unsupported::NoIl(Reason::RuntimeImplemented),
         Unsupported::NoIl(Reason::NoBody),
         Unsupported::NoIl(Reason::Metadata),
-        Unsupported::InvalidIl { violation: "the method body has no instructions".into() },
+        Unsupported::InvalidIl(IlViolation::NoCode),
         Unsupported::NoInstrumentedBody(Reason::CannotInsert),
         Unsupported::Level { wanted: Level::Trace, highest: Level::Time, lowered: false },
         Unsupported::Level { wanted: Level::Time, highest: Level::Count, lowered: true },

@@ -44,12 +44,13 @@ pub fn suggestions<'a>(
             last = Some((type_name, query.type_half.as_ref().and_then(|half| half.compare(type_name))));
             query.offer_type(offset, &prefix, type_name, &mut nearest);
             query.offer_namespace(offset, &prefix, (assembly, type_name), &mut nearest);
-            if let (Some(half), Some((_, Some(near)))) = (&query.type_half, &last)
-                && half.is_exact(near)
+            if let (Some(half), Some((_, Some(comparison)))) = (&query.type_half, &last)
+                && half.is_exact(comparison)
             {
-                let distance = offset + near.distance + WHOLE_TYPE;
-                nearest
-                    .offer(distance, || format!("{}{}.*", prefix(), near.type_text(&half.text, type_name)));
+                let distance = offset + comparison.distance + WHOLE_TYPE;
+                nearest.offer(distance, || {
+                    format!("{}{}.*", prefix(), comparison.type_text(&half.text, type_name))
+                });
             }
             if pattern.assembly.is_none()
                 && let Some(offset) = query.distance_to_assembly(assembly)
@@ -59,28 +60,29 @@ pub fn suggestions<'a>(
         }
         match &query.type_half {
             None => {
-                if let Some(near) = query.method.compare(method) {
-                    let name = near.text(&query.method.text, method);
-                    nearest.offer(offset + near.distance, || format!("{}*.{name}", prefix()));
+                if let Some(comparison) = query.method.compare(method) {
+                    let name = comparison.text(&query.method.text, method);
+                    nearest.offer(offset + comparison.distance, || format!("{}*.{name}", prefix()));
                     // For a method with that very name, also suggest it with its type.
-                    if near.distance <= 1 && !query.method.glob.has_wildcard() {
+                    if comparison.distance <= 1 && !query.method.glob.has_wildcard() {
                         let full = || format!("{}{}.{name}", prefix(), csharp_type(type_name));
-                        nearest.offer(offset + near.distance, full);
+                        nearest.offer(offset + comparison.distance, full);
                     }
                 }
             }
             Some(half) => {
-                let Some((_, Some(near_type))) = &last else { continue };
-                if !nearest.accepts(offset + near_type.distance) {
+                let Some((_, Some(type_comparison))) = &last else { continue };
+                if !nearest.accepts(offset + type_comparison.distance) {
                     continue;
                 }
-                let near = query.method.compare(method);
-                let near = near
-                    .or_else(|| query.method.compare_loosely(method).filter(|_| half.is_exact(near_type)));
-                let Some(near) = near else { continue };
-                nearest.offer(offset + near_type.distance + near.distance, || {
-                    let type_name = near_type.type_text(&half.text, type_name);
-                    format!("{}{type_name}.{}", prefix(), near.text(&query.method.text, method))
+                let comparison = query.method.compare(method);
+                let comparison = comparison.or_else(|| {
+                    query.method.compare_loosely(method).filter(|_| half.is_exact(type_comparison))
+                });
+                let Some(comparison) = comparison else { continue };
+                nearest.offer(offset + type_comparison.distance + comparison.distance, || {
+                    let type_name = type_comparison.type_text(&half.text, type_name);
+                    format!("{}{type_name}.{}", prefix(), comparison.text(&query.method.text, method))
                 });
             }
         }
@@ -125,15 +127,17 @@ impl Query {
         if type_name.strip_prefix(whole.as_str()).is_some_and(|rest| rest.starts_with('.')) {
             nearest.offer(offset + 1, || format!("{}{}.*.*", prefix(), show(whole)));
         }
-        let Some(near) = self.whole.compare(type_name) else { return };
+        let Some(comparison) = self.whole.compare(type_name) else { return };
         // A pattern with a dot more likely names a method; an existing type ranks before one with many
         // mistakes.
         let later = match self.type_half {
-            Some(_) if near.distance > 5 => 2 * WHOLE_TYPE,
+            Some(_) if comparison.distance > 5 => 2 * WHOLE_TYPE,
             Some(_) if self.whole.text != type_name => 2,
             _ => 0,
         };
-        nearest.offer(offset + near.distance + later, || format!("{}{}.*", prefix(), csharp_type(type_name)));
+        nearest.offer(offset + comparison.distance + later, || {
+            format!("{}{}.*", prefix(), csharp_type(type_name))
+        });
     }
 
     /// Returns the distance of the whole pattern from an assembly's name.
@@ -224,7 +228,10 @@ fn assembly_distance(pattern: &Pattern, assembly: &str) -> Option<u32> {
         }
     }
     let is_literal = matches!(glob, Glob::Literal(_));
-    is_literal.then(|| QueryPart::new(query.clone()).compare(assembly)).flatten().map(|near| near.distance)
+    is_literal
+        .then(|| QueryPart::new(query.clone()).compare(assembly))
+        .flatten()
+        .map(|comparison| comparison.distance)
 }
 
 fn without_extension(file: &str) -> Option<&str> {
@@ -318,8 +325,8 @@ impl QueryPart {
     }
 
     /// Returns whether the name equals the query except for case and its namespace.
-    fn is_exact(&self, near: &Comparison) -> bool {
-        near.distance <= 2 && !self.glob.has_wildcard()
+    fn is_exact(&self, comparison: &Comparison) -> bool {
+        comparison.distance <= 2 && !self.glob.has_wildcard()
     }
 
     /// Compares a name that shares at least half of its letters with the query.

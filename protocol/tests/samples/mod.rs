@@ -10,7 +10,8 @@ use numbers::{callers, counters, histogram, slowest_calls, times};
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow, StringColumn};
 use redial_protocol::cost::{BudgetStep, Cost, CostBudget, Share};
 use redial_protocol::diagnostics::{
-    BudgetProblem, ChangeWarning, Limit, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
+    AuditAction, AuditedChange, BudgetProblem, ChangeWarning, Limit, Remainder, Resource, RowNote, TimesNote,
+    Unavailable, Unsupported,
 };
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::ids::{CopyKey, InstanceId, MethodToken, ModuleKey, ProcessKey, RowId};
@@ -315,7 +316,7 @@ fn audit_entry() -> AuditEntry {
         t_unix_ms: 1_763_600_000_000,
         user: "1000".into(),
         program: "redial dial".into(),
-        order: "Shop.Cart.* = count".into(),
+        action: AuditAction::Changed(AuditedChange::order("Shop.Cart.* = count")),
     }
 }
 

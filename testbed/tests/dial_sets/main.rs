@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::diagnostics::AuditAction;
 use redial_protocol::dialset;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Refusal, Reply, Request, StatusRow, WireCommand};
@@ -359,7 +360,7 @@ fn cancelled_change_leaves_nothing(runtime: Runtime) -> Result<()> {
     let agent = controller.agent_status()?;
     ensure!(agent.control.is_none(), "{:?}", agent.control);
     ensure!(
-        agent.audit.last().is_some_and(|entry| entry.order.starts_with("cancelled: ")),
+        agent.audit.last().is_some_and(|entry| matches!(entry.action, AuditAction::Cancelled(_))),
         "{:?}",
         agent.audit
     );

@@ -3,6 +3,7 @@
 use super::support::*;
 use crate::il::opcodes::OperandKind;
 use crate::il::{Body, IlError, Instruction, Label, Opcode, Operand, decode, encode};
+use redial_protocol::diagnostics::IlViolation;
 
 fn nop() -> Instruction {
     Instruction::new(Opcode::NOP, Operand::None)
@@ -146,7 +147,7 @@ fn a_switch_reaches_both_ways() {
 
 #[test]
 fn refuses_badly_built_bodies() {
-    assert_eq!(encode(&body(Vec::new())), Err(IlError::NoCode));
+    assert_eq!(encode(&body(Vec::new())), Err(IlViolation::NoCode.into()));
     let error = IlError::BadLabel { part: "a branch", label: 1 };
     assert_eq!(encode(&body(vec![branch(Opcode::BR, 1)])), Err(error));
     let switch = Instruction::new(Opcode::SWITCH, Operand::Switch(Box::new([Label(0), Label(7)])));

@@ -4,7 +4,8 @@
 use super::support::*;
 use crate::il::maxstack::StackFault;
 use crate::il::verify::{Violation, verify, verify_structure};
-use crate::il::{IlError, Label, Opcode};
+use crate::il::{Label, Opcode};
+use redial_protocol::diagnostics::{ClauseBound, IlViolation};
 
 fn broken(bytes: &[u8]) -> Violation {
     verify(bytes, &VOID).unwrap_err()
@@ -29,11 +30,11 @@ fn sound_bodies_pass() {
 
 #[test]
 fn unreadable_bodies_are_broken() {
-    let error = IlError::BadOpcode { value: 0x24, offset: 0 };
+    let error = IlViolation::BadOpcode { value: 0x24, offset: 0 };
     assert_eq!(broken(&tiny(&[0x24, 0x2A])), Violation::Unreadable(error));
-    let error = IlError::BadTarget { offset: 0, target: 3 };
+    let error = IlViolation::BadTarget { offset: 0, target: 3 };
     assert_eq!(broken(&tiny(&[0x2B, 1, 0x1F, 0, 0x2A])), Violation::Unreadable(error));
-    let bound = IlError::BadClauseBound { clause: 0, bound: "try end", offset: 2 };
+    let bound = IlViolation::BadClauseBound { clause: 0, bound: ClauseBound::TryEnd, offset: 2 };
     let clause = (FINALLY, 0, 2, 3, 1, 0);
     assert_eq!(broken(&fat(&PROTECTED, &[small(&[clause])])), Violation::Unreadable(bound));
 }
@@ -53,7 +54,7 @@ fn padding_is_zero() {
 fn sections_begin_at_a_multiple_of_four() {
     let mut body = fat(&PROTECTED, &[small(&[CLAUSE])]);
     body.drain(17..20);
-    assert!(matches!(broken(&body), Violation::Unreadable(IlError::UnknownSection(_))));
+    assert!(matches!(broken(&body), Violation::Unreadable(IlViolation::UnknownSection { .. })));
     let mut body = fat(&PROTECTED, &[small(&[CLAUSE])]);
     body.splice(20..20, [1, 16, 0, 0]);
     assert!(verify(&body, &VOID).is_err());

@@ -1,7 +1,8 @@
 //! Layout of the parts of a body.
 
-use super::super::{Body, IlError};
+use super::super::Body;
 use super::violation::Violation;
+use redial_protocol::diagnostics::{BodyPart, IlViolation};
 
 const TINY_HEADER: usize = 1;
 const FAT_HEADER: usize = 12;
@@ -9,7 +10,7 @@ const FAT_HEADER: usize = 12;
 /// Checks the padding before the exception table and that there are no other bytes. Counts from the bytes,
 /// independent of the decoder's cursor.
 pub(super) fn check(bytes: &[u8], body: &Body) -> Result<(), Violation> {
-    let first = bytes.first().copied().ok_or(IlError::Truncated { part: "the header" })?;
+    let first = bytes.first().copied().ok_or(IlViolation::Truncated { part: BodyPart::Header })?;
     let header = if first & 3 == 2 { TINY_HEADER } else { FAT_HEADER };
     let code_end = header + body.old_code_size as usize;
     let mut needed = code_end;

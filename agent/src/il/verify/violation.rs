@@ -1,14 +1,15 @@
 //! The rules that a body can violate.
 
 use super::super::maxstack::StackFault;
-use super::super::{IlError, Label, Opcode};
+use super::super::{Label, Opcode};
+use redial_protocol::diagnostics::IlViolation;
 
 /// A violated rule. Labels are instructions, clauses are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Header, code or sections cannot be read, or a branch target or clause bound is not at an instruction.
     #[error(transparent)]
-    Unreadable(#[from] IlError),
+    Unreadable(#[from] IlViolation),
     /// Bytes other than zeros up to a multiple of four precede the exception table.
     #[error("the bytes before the exception table are not zeros up to a multiple of four")]
     Padding,

@@ -15,7 +15,7 @@ use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
 use redial_text::budget;
-use redial_text::diagnostics::agent_notes;
+use redial_text::diagnostics::{agent_notes, audit};
 use redial_text::words;
 
 /// Shows the status of the agent.
@@ -111,8 +111,9 @@ fn callers(picoseconds: u64) -> String {
 fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Table {
     let mut table = Table::new(&[text("WHEN"), text("USER"), text("PROGRAM"), wide("ORDER")]);
     for entry in &status.audit {
-        let AuditEntry { t_unix_ms, user, program, order } = entry;
-        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), readable(order)]);
+        let AuditEntry { t_unix_ms, user, program, action } = entry;
+        let order = readable(&audit::action(action));
+        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), order]);
     }
     table
 }
@@ -122,7 +123,7 @@ pub mod tests {
     use super::*;
     use crate::save::tests::standing;
     use redial_protocol::cost::CostBudget;
-    use redial_protocol::diagnostics::{Remainder, Resource};
+    use redial_protocol::diagnostics::{AuditAction, AuditedChange, Remainder, Resource};
     use redial_protocol::level::Level;
     use redial_protocol::message::{Holder, ResourceUsage};
     use serde_json::json;
@@ -142,7 +143,7 @@ pub mod tests {
                 t_unix_ms: 0,
                 user: "www".into(),
                 program: "redial run".into(),
-                order: "Shop.Cart.* = count".into(),
+                action: AuditAction::Changed(AuditedChange::order("Shop.Cart.* = count")),
             }],
             remains: vec![Remainder::RecompiledCallers { methods: 1 }],
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
@@ -200,7 +201,7 @@ pub mod tests {
         assert!(has("a timed call costs about 3.20 ns more"), "{lines:#?}");
         let mut by_number = agent_status();
         by_number.audit[0].user = "0".into();
-        by_number.audit[0].order = "Shop!0x06000001 = count".into();
+        by_number.audit[0].action = AuditAction::Changed(AuditedChange::order("Shop!0x06000001 = count"));
         let audit = audit(&by_number, &mut readable).lines(None);
         assert!(audit.iter().any(|line| line.contains("Shop!Shop.Main = count")), "{audit:#?}");
         #[cfg(unix)]

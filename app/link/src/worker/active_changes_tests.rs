@@ -3,6 +3,7 @@
 use super::*;
 use redial_model::ids::ConnectionId;
 use redial_protocol::diagnostics::Limit;
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AuditEntry, Holder};
 use redial_protocol::order::Order;
@@ -67,9 +68,10 @@ fn done(change: u64) -> Reply {
 }
 
 fn undone() -> Reply {
-    let (user, program, order) = Default::default();
+    let (user, program) = Default::default();
+    let action = AuditAction::Changed(AuditedChange::AllOff);
     let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
-    Reply::Undone { entry: AuditEntry { t_unix_ms: 0, user, program, order }, report }
+    Reply::Undone { entry: AuditEntry { t_unix_ms: 0, user, program, action }, report }
 }
 
 fn refused(updates: &[ConnectionUpdate]) -> (u64, String) {

@@ -4,6 +4,7 @@
 use crate::catalogue::Catalogue;
 use crate::orders::readable;
 use redial_protocol::message::AuditEntry;
+use redial_text::diagnostics::audit;
 use redial_text::words;
 
 /// The name under which this window introduces itself to agents.
@@ -30,7 +31,10 @@ pub(super) fn entries_by_others(
     let (single, rest) = others.split_at(others.len().min(singly));
     let sentence = |entry: &&AuditEntry| {
         let (program, user) = (words::one_line(&entry.program), words::one_line(&entry.user));
-        format!("{program} (by {user}): {}", readable(catalogue, &words::one_line(&entry.order)))
+        format!(
+            "{program} (by {user}): {}",
+            readable(catalogue, &words::one_line(&audit::action(&entry.action)))
+        )
     };
     let mut sentences: Vec<String> = single.iter().map(sentence).collect();
     if !rest.is_empty() {
@@ -43,23 +47,28 @@ pub(super) fn entries_by_others(
 mod tests {
     use super::*;
     use crate::catalogue::tests::small;
+    use redial_protocol::diagnostics::{AuditAction, AuditedChange};
+    use redial_protocol::ids::MethodToken;
 
     fn entry(t_unix_ms: u64, program: &str, order: &str) -> AuditEntry {
-        AuditEntry { t_unix_ms, user: "www".into(), program: program.into(), order: order.into() }
+        let action = AuditAction::Changed(AuditedChange::order(order));
+        AuditEntry { t_unix_ms, user: "www".into(), program: program.into(), action }
     }
 
     #[test]
     fn returns_only_new_entries_by_others() {
         let first = entry(1, "redial dial", "Shop!* = count");
         let mine = entry(2, PROGRAM, "Shop!* = off");
-        let by_token = entry(3, "redial undo", "undone: Shop!0x06000002 = count");
+        let undone = AuditAction::Undone(AuditedChange::order("Shop!0x06000002 = count"));
+        let by_token = AuditEntry { action: undone, ..entry(3, "redial undo", "") };
         let sentences =
             |before: &[AuditEntry], now: &[AuditEntry]| entries_by_others(before, now, 3, &small());
         let known = [first.clone()];
-        let runtime = entry(4, RUNTIME, "ReJITError for 0x06000002: E_FAIL");
+        let error = AuditAction::RuntimeError { token: MethodToken(0x0600_0002), hresult: 0x8000_4005 };
+        let runtime = AuditEntry { action: error, ..entry(4, RUNTIME, "") };
         assert_eq!(
             sentences(&known, &[first.clone(), mine.clone(), by_token.clone(), runtime]),
-            ["redial undo (by www): undone: Shop!Shop.Cart.Add(int) = count"]
+            ["redial undo (by www): undo of Shop!Shop.Cart.Add(int) = count"]
         );
         assert!(sentences(&[first.clone(), mine.clone()], &[first.clone(), mine.clone()]).is_empty());
         assert!(sentences(&[], &[]).is_empty());

@@ -10,6 +10,7 @@ use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AgentStatus, Event};
 use redial_protocol::state::CopyState;
+use redial_text::diagnostics::audit;
 use redial_text::words;
 use std::collections::HashSet;
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl Connection {
             ConnectionUpdate::Undone(_, Ok(undone)) => {
                 let UndoneChange { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
-                let words = format!("undo of {} (by {by}, {})", what.order, what.program);
+                let words = format!("undo of {} (by {by}, {})", audit::action(&what.action), what.program);
                 self.log_report(&words, &report, LogKind::Undone, log, now);
             }
             ConnectionUpdate::Undone(ticket, Err(refused)) => {

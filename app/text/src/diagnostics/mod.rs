@@ -4,7 +4,10 @@
 //! A sentence is a clause that starts in lower case and has no final period, so that it can follow a name or a colon.
 
 pub mod agent_notes;
+pub mod audit;
 pub mod change_warnings;
+pub mod hresults;
+mod il_violations;
 pub mod reasons;
 pub mod refusals;
 pub mod row_notes;
@@ -50,6 +53,8 @@ mod tests {
         all.extend(samples::REMAINDERS.iter().map(agent_notes::remainder));
         all.extend(samples::RESOURCES.iter().map(|one| agent_notes::resource(*one).to_owned()));
         all.extend(samples::BUDGET_PROBLEMS.iter().map(agent_notes::budget_problem));
+        all.extend(samples::IL_VIOLATIONS.iter().map(il_violations::sentence));
+        all.extend(samples::audit_actions().iter().map(audit::action));
         all
     }
 

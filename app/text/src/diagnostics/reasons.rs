@@ -1,7 +1,6 @@
 //! Wording of reasons for not dialling a copy.
 
-use super::Reader;
-use redial_protocol::hresult;
+use super::{Reader, hresults};
 use redial_protocol::reason::Reason;
 
 /// Returns a sentence that names the problem and the action to take.
@@ -62,7 +61,7 @@ pub fn with_hresult(reason: Reason, hresult: u32, reader: Reader) -> String {
 /// Returns the sentence of a reason, with the meaning of the HRESULT if the runtime reported one.
 pub fn explained(reason: Reason, hresult: u32, reader: Reader) -> String {
     match reason {
-        Reason::Hresult => format!("{}: {}", sentence(reason, reader), hresult::words(hresult)),
+        Reason::Hresult => format!("{}: {}", sentence(reason, reader), hresults::explanation(hresult)),
         other => sentence(other, reader).to_owned(),
     }
 }

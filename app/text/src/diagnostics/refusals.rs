@@ -1,6 +1,6 @@
 //! Wording of refusals of a whole command.
 
-use super::{Reader, reasons};
+use super::{Reader, il_violations, reasons};
 use redial_protocol::cost::BudgetParseError;
 use redial_protocol::diagnostics::{Limit, PatternProblem, Unavailable, Unsupported};
 use redial_protocol::dialset::DialProblem;
@@ -79,7 +79,8 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
         Unsupported::NoIl(other) => {
             return format!("cannot show its IL: {}", reasons::sentence(*other, reader));
         }
-        Unsupported::InvalidIl { violation } => {
+        Unsupported::InvalidIl(violation) => {
+            let violation = il_violations::sentence(violation);
             return format!("cannot show its IL, which violates ECMA-335: {violation}");
         }
         Unsupported::NoInstrumentedBody(reason) => {

@@ -11,6 +11,7 @@ use redial_model::update::Now;
 use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry, Holder};
 use redial_protocol::order::{Lifetime, StandingOrder};
+use redial_text::diagnostics::audit;
 use redial_text::words;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -211,7 +212,7 @@ fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)
         for (entry, by) in shown.into_iter().zip(by) {
             ui.label(RichText::new(words::utc(entry.t_unix_ms)).monospace().color(palette.weak));
             ui.label(by);
-            order_label(ui, catalogue, &words::one_line(&entry.order), room);
+            order_label(ui, catalogue, &words::one_line(&audit::action(&entry.action)), room);
             ui.end_row();
         }
     });

@@ -17,7 +17,7 @@ use redial_text::words;
 
 /// Number of methods from which turning them on needs confirmation.
 pub const LARGE: u64 = 1_000;
-/// Memory that the runtime retains per recompiled method until its AppDomain unloads, bytes: 1.2 to 1.5 KiB
+/// Memory that the runtime retains per recompiled method until its AppDomain unloads, bytes: up to 1.5 KiB
 /// with small methods on 3.1 and 8.0.
 const KEPT: u64 = 1_400;
 

@@ -7,7 +7,7 @@ use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, ResourceUsage};
 use redial_protocol::order::{Lifetime, StandingOrder};
-use redial_text::diagnostics::agent_notes;
+use redial_text::diagnostics::{agent_notes, audit};
 use serde::Serialize;
 
 /// `status --agent`.
@@ -77,12 +77,14 @@ pub struct AuditJson<'a> {
     user: &'a str,
     user_name: String,
     program: &'a str,
-    order: &'a str,
+    /// The action in words; an order as its line in a dial set.
+    order: String,
 }
 
 impl<'a> From<&'a AuditEntry> for AuditJson<'a> {
     fn from(entry: &'a AuditEntry) -> Self {
-        let AuditEntry { t_unix_ms, user, program, order } = entry;
+        let AuditEntry { t_unix_ms, user, program, action } = entry;
+        let order = audit::action(action);
         AuditJson { t: *t_unix_ms, user, user_name: user_name(user), program, order }
     }
 }

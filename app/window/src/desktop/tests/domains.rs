@@ -10,6 +10,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::log::LogKind;
 use redial_model::update::{ConnectionUpdate, UndoneChange};
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::order::{Lifetime, Order, StandingOrder};
@@ -225,7 +226,7 @@ pub fn tell_orders(harness: &mut Harness<'static, App>) {
         t_unix_ms,
         user: "www".into(),
         program: program.into(),
-        order: order.into(),
+        action: AuditAction::Changed(AuditedChange::order(order)),
     };
     let audit = vec![
         entry(1_763_621_000_000, "redial dial", "Shop!Shop.Cart.* = count"),
@@ -256,8 +257,12 @@ fn shows_orders_and_history() {
     }
     // However long an order is, the user's name stays visible beside it.
     let order = format!("Shop!Shop.{}* = time", "Pricing+<>c__DisplayClass5_0.".repeat(5));
-    let entry =
-        AuditEntry { t_unix_ms: 0, user: "www".into(), program: "redial dial".into(), order: order.clone() };
+    let entry = AuditEntry {
+        t_unix_ms: 0,
+        user: "www".into(),
+        program: "redial dial".into(),
+        action: AuditAction::Changed(AuditedChange::order(&order)),
+    };
     let standing = StandingOrder {
         order: Order::new(order.trim_end_matches(" = time"), Level::Time),
         lifetime: Lifetime::Held,
@@ -286,7 +291,7 @@ fn shows_orders_and_history() {
         t_unix_ms: 0,
         user: "www".into(),
         program: "redial dial".into(),
-        order: "Shop!* = count".into(),
+        action: AuditAction::Changed(AuditedChange::order("Shop!* = count")),
     };
     let report = DialReport { matched: 9, accepted: 9, ..DialReport::default() };
     let undone = UndoneChange { what, report };

@@ -15,6 +15,7 @@ use redial_model::fixtures::facts;
 use redial_model::ids::Ticket;
 use redial_model::log::LogKind;
 use redial_model::update::{ConnectionUpdate, LaunchUpdate, Now, RefusedRequest, Retry, Update};
+use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::level::Level;
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::report::DialReport;
@@ -59,7 +60,7 @@ fn others_changes_are_logged_with_their_user() {
         t_unix_ms,
         user: "www".into(),
         program: program.into(),
-        order: order.into(),
+        action: AuditAction::Changed(AuditedChange::order(order)),
     };
     let before = entry(1, "redial dial", "Shop!* = count");
     let after = [before.clone(), entry(2, PROGRAM, "Shop!* = off"), entry(3, "redial off", "all off")];
