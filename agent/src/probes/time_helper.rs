@@ -20,6 +20,8 @@ pub struct TimeHelpers {
     pub enter: unsafe extern "C" fn(usize, *mut usize),
     /// Begins a call, and sets the variable if the body should let the garbage collector in.
     pub enter_with_gc_poll: unsafe extern "C" fn(usize, *mut usize),
+    /// Starts the clock of the call anew, after the body has let the collector in.
+    pub restart: unsafe extern "C" fn(usize, *mut usize),
     /// Ends a call that returns.
     pub leave: unsafe extern "C" fn(usize, *mut usize),
     /// Ends a call that an exception leaves.
@@ -102,6 +104,15 @@ unsafe extern "C" fn enter_slowly<C: Clock>(slot_offset: usize, frame: *mut usiz
 
 /// # Safety
 /// As [`super::timers::Timer::enter`].
+unsafe extern "C" fn restart<C: Clock>(_: usize, frame: *mut usize) {
+    if let Some(timer) = timer() {
+        // SAFETY: the caller's contract; the timer is the thread's own.
+        unsafe { timer.restart::<C>(frame) };
+    }
+}
+
+/// # Safety
+/// As [`super::timers::Timer::enter`].
 unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
     let now = C::ticks();
     match timer() {
@@ -137,6 +148,7 @@ const fn by<C: Clock>() -> TimeHelpers {
     TimeHelpers {
         enter: enter::<C>,
         enter_with_gc_poll: enter_with_gc_poll::<C>,
+        restart: restart::<C>,
         leave: leave::<C>,
         fault: fault::<C>,
     }
@@ -315,6 +327,27 @@ pub(crate) mod tests {
             // However slow the machine is: of immediate calls, one lets the collector in only if much time
             // passed before.
             assert!((0..1000).any(|_| !after(0)));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn letting_the_collector_in_takes_no_time_of_the_call() {
+        std::thread::spawn(|| {
+            let mut frame = 0_usize;
+            stay(111, &mut frame);
+            pause(20);
+            let restarted = clock::ticks();
+            // SAFETY: as in `stay`.
+            unsafe { (helpers().restart)(111 * 8, &mut frame) };
+            end(111, &mut frame, true);
+            let sums = timers::sum(Slot(111));
+            assert!(sums.exits == 1 && sums.max <= clock::ticks() - restarted, "{sums:?}");
+            // There is nothing to restart.
+            // SAFETY: as in `stay`.
+            unsafe { (helpers().restart)(111 * 8, &mut frame) };
+            assert_eq!(timers::sum(Slot(111)), sums);
         })
         .join()
         .unwrap();

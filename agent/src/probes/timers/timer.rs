@@ -266,6 +266,20 @@ impl Timer {
         due
     }
 
+    /// Starts the clock of the innermost call anew. Ignores calls that did not begin here.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    pub unsafe fn restart<C: Clock>(&self, frame: *const usize) {
+        let top = self.top.load(Ordering::Relaxed);
+        // SAFETY: `top` is always one of the frames.
+        unsafe {
+            if (*top).address == frame.addr() {
+                (*top).start = C::ticks();
+            }
+        }
+    }
+
     /// Like [`Timer::enter`], for a call of a slot without a record on this thread, or with frames to give up.
     ///
     /// # Safety
