@@ -142,6 +142,7 @@ pub(crate) fn install(
     }
     crate::guard::silence_panics();
     crate::platform::pin_library();
+    crate::probes::count_helper::prepare();
     Ok(agent)
 }
 

@@ -1,13 +1,12 @@
 //! Native helpers that a timed body calls. Calling convention C, two native integers: the slot's byte offset in
 //! a block, and the address of a variable in the body's stack frame, which identifies the call. They never
-//! block. The first timed call on a thread creates its timer and registers a thread-local destructor, which may take
-//! the loader's lock; later calls take no lock.
+//! block, take no lock of the process and nothing from its heap.
 //!
 //! They find the thread's timer through `thread_timer`.
 
 use super::blocks::{self, Slot};
 use super::clock::{self, Clock, Counter, Monotonic};
-use super::count_helper::with_thread_block;
+use super::count_helper::{thread_block, thread_timer};
 use super::missing_data::{self, MissingData};
 use super::thread_timer::timer;
 
@@ -82,21 +81,13 @@ unsafe extern "C" fn enter_slowly<C: Clock>(slot_offset: usize, frame: *mut usiz
         // SAFETY: the body's own variable. Written before anything can fail.
         unsafe { frame.write(1) };
         let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-        let known = slot.0 < blocks::MAX_SLOTS;
-        let done = with_thread_block(|owner| {
-            let Some(owner) = owner.filter(|_| known) else { return false };
-            match owner.timer() {
-                // SAFETY: the caller's contract; the timer is this thread's.
-                Some(timer) => unsafe { timer.enter_slowly::<C>(slot_offset, frame) },
-                None => {
-                    missing_data::note(slot_offset, MissingData::Memory);
-                    owner.count(slot);
-                }
-            }
-            true
-        });
-        if !done {
-            missing_data::note(slot_offset, MissingData::Memory);
+        let block = thread_block().filter(|block| block.is_open(slot));
+        if let Some(timer) = block.and_then(thread_timer) {
+            // SAFETY: the caller's contract; the timer is this thread's.
+            return unsafe { timer.enter_slowly::<C>(slot_offset, frame) };
+        }
+        missing_data::note(slot_offset, MissingData::Memory);
+        if !block.is_some_and(|block| block.count(slot)) {
             blocks::add_shared(slot, 1);
         }
     });

@@ -59,12 +59,11 @@ impl RowRequest {
         }
     }
 
-    /// Returns its variables, or why it is only counted; `has_room`: whether the agent has memory for its times.
-    pub(super) fn timing(&self, has_room: bool) -> (Option<Timing>, Option<UntimedReason>) {
+    /// Returns its variables, or why it is only counted.
+    pub(super) fn timing(&self) -> (Option<Timing>, Option<UntimedReason>) {
         let result = match &self.timing {
             TimingRequest::No => return (None, None),
             TimingRequest::Yes(Err(untimed)) => return (None, Some(*untimed)),
-            TimingRequest::Yes(Ok(_)) if !has_room => return (None, Some(UntimedReason::NoMemory)),
             TimingRequest::Yes(Ok(result)) => result,
         };
         let Some(tokens) = &self.tokens else { return (None, Some(UntimedReason::NoRoom)) };
