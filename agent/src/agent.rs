@@ -219,7 +219,10 @@ impl Agent {
     pub fn module_unloading(&self, id: usize) {
         if let Some(module) = self.context.modules.unload(id) {
             self.context.inlining.forget(id);
-            self.context.ledger.unload(module.key);
+            let lost = self.context.ledger.unload(module.key);
+            if !lost.is_empty() {
+                self.context.inbox.put(Job::Unloaded(lost));
+            }
             self.context.instrumentation.forget(module.key);
         }
     }

@@ -185,6 +185,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Counts a call of `slot` like a body whose page of the stack leads nowhere.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     pub fn call_on_new_page(slot: u32) {
         let variable = 0;
         redial_count_on_new_page(slot as usize * 8, std::ptr::from_ref(&variable).addr());
