@@ -145,6 +145,7 @@ pub(crate) fn install(
     }
     crate::guard::silence_panics();
     crate::platform::pin_library();
+    crate::probes::count_helper::prepare();
     Ok(agent)
 }
 
@@ -221,7 +222,10 @@ impl Agent {
     pub fn module_unloading(&self, id: usize) {
         if let Some(module) = self.context.modules.unload(id) {
             self.context.inlining.forget(id);
-            self.context.ledger.unload(module.key);
+            let lost = self.context.ledger.unload(module.key);
+            if !lost.is_empty() {
+                self.context.inbox.put(Job::Unloaded(lost));
+            }
             self.context.instrumentation.forget(module.key);
         }
     }

@@ -5,6 +5,8 @@ use redial_protocol::ids::ProcessKey;
 
 #[cfg(target_os = "linux")]
 mod large_blocks;
+#[cfg(all(test, target_os = "linux"))]
+pub use large_blocks::ALLOCATIONS;
 #[cfg(unix)]
 #[path = "platform/unix.rs"]
 mod system;

@@ -135,6 +135,8 @@ pub enum Job {
     DomainsChanged,
     /// A module has loaded; the gate opens once its standing orders have been requested.
     Loaded(Arc<Module>, Option<Arc<Gate>>),
+    /// A module has unloaded: settle its lost rows.
+    Unloaded(Vec<RowId>),
     /// A session ended: end the orders it held.
     SessionEnded(SessionId),
     /// End the orders held by a session that goes on.
@@ -158,7 +160,7 @@ impl Job {
     }
 }
 
-/// The queue. Its producers bound its length: loaded modules, sessions (`MAX_PENDING_CHANGES` each at a time), and
+/// The queue. Its producers bound its length: loaded and unloaded modules, sessions (`MAX_PENDING_CHANGES` each at a time), and
 /// bodies that the CLR rejected.
 #[derive(Default)]
 pub struct Inbox {

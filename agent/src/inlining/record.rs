@@ -10,6 +10,8 @@ const MAX_METHODS: usize = 60_000;
 const MAX_PAIRS: usize = 400_000;
 /// Entries searched at a time.
 const PART: usize = 1_024;
+/// Pairs searched at a time, not counting those of the last entry.
+const PART_PAIRS: usize = 8_192;
 
 /// Pairs of callee and inliner. Beyond the limits no pair is added, and the callee is marked incomplete.
 #[derive(Default)]
@@ -82,30 +84,52 @@ impl InlinedPairs {
         let part = self.methods.iter().skip(from).take(PART);
         let numbers = part.filter(held).flat_map(|entry| &entry.inliners);
         inliners.extend(numbers.filter_map(|number| self.methods.get(*number as usize)?.method));
-        let next = from + PART;
-        (next < self.methods.len()).then_some(next)
+        self.after(from + PART)
     }
 
-    /// Forgets the methods of an unloaded module.
-    pub fn forget(&mut self, module: usize) {
-        let gone: Vec<u32> =
-            self.numbers.iter().filter(|((of, _), _)| *of == module).map(|(_, number)| *number).collect();
-        if gone.is_empty() {
-            return;
-        }
-        self.numbers.retain(|(of, _), _| *of != module);
-        for number in &gone {
-            if let Some(entry) = self.methods.get_mut(*number as usize) {
+    /// Forgets the methods of an unloaded module among the next part of the entries, and adds their numbers to `gone`.
+    /// Returns where the following part begins. After the last part the pairs must be removed, and then the numbers
+    /// may be used again.
+    pub fn remove_methods(&mut self, module: usize, from: usize, gone: &mut Vec<u32>) -> Option<usize> {
+        for (number, entry) in (0..).zip(&mut self.methods).skip(from).take(PART) {
+            if let Some(method) = entry.method.filter(|(of, _)| *of == module) {
+                self.pairs -= entry.inliners.len();
                 *entry = InlinerEntry::default();
+                self.numbers.remove(&method);
+                gone.push(number);
             }
         }
-        let still = |number: &u32| self.methods.get(*number as usize).is_some_and(|one| one.method.is_some());
-        let present: Vec<bool> = (0..self.methods.len() as u32).map(|number| still(&number)).collect();
-        for entry in &mut self.methods {
-            entry.inliners.retain(|number| present.get(*number as usize).copied().unwrap_or(false));
+        self.after(from + PART)
+    }
+
+    /// Removes the pairs with forgotten inliners from the next part of the entries. Returns where the following part
+    /// begins.
+    pub fn remove_pairs(&mut self, from: usize) -> Option<usize> {
+        let mut looked_at = 0;
+        let mut at = from;
+        while looked_at < PART_PAIRS && at < from + PART {
+            let Some(entry) = self.methods.get_mut(at) else { break };
+            let mut inliners = std::mem::take(&mut entry.inliners);
+            let before = inliners.len();
+            inliners
+                .retain(|number| self.methods.get(*number as usize).is_some_and(|one| one.method.is_some()));
+            self.pairs -= before - inliners.len();
+            looked_at += before;
+            if let Some(entry) = self.methods.get_mut(at) {
+                entry.inliners = inliners;
+            }
+            at += 1;
         }
-        self.pairs = self.methods.iter().map(|entry| entry.inliners.len()).sum();
+        self.after(at)
+    }
+
+    /// Makes the numbers of forgotten methods available.
+    pub fn reuse(&mut self, gone: Vec<u32>) {
         self.free.extend(gone);
+    }
+
+    fn after(&self, next: usize) -> Option<usize> {
+        (next < self.methods.len()).then_some(next)
     }
 
     /// Returns the estimated bytes used by entries, without spare capacity, so that endless growth differs from a
@@ -156,6 +180,49 @@ mod tests {
         inliners
     }
 
+    /// Forgets a module; calls `between` before each part but the first.
+    fn forget(pairs: &mut InlinedPairs, module: usize, mut between: impl FnMut(&mut InlinedPairs)) {
+        let mut gone = Vec::new();
+        let mut from = pairs.remove_methods(module, 0, &mut gone);
+        while let Some(at) = from {
+            between(pairs);
+            from = pairs.remove_methods(module, at, &mut gone);
+        }
+        from = Some(0);
+        while let Some(at) = from {
+            between(pairs);
+            from = pairs.remove_pairs(at);
+        }
+        pairs.reuse(gone);
+    }
+
+    #[test]
+    fn forgets_a_module_in_parts_beside_others() {
+        let mut pairs = InlinedPairs::default();
+        let (callers, callees) = (3 * PART as u32, 100);
+        for token in 0..callers {
+            (0..callees).for_each(|callee| pairs.note((1, callee), Some((2 + token as usize % 2, token))));
+        }
+        assert_eq!(pairs.pairs, (callers * callees) as usize);
+        let mut more = 0;
+        forget(&mut pairs, 2, |pairs| {
+            more += 1;
+            pairs.note((1, more), Some((3, 1_000_000)));
+            pairs.note((4, more), Some((1, more)));
+        });
+        // Parts of pairs are short, too: one has few entries here.
+        assert!(more as usize > (callers * callees) as usize / PART_PAIRS, "{more} parts");
+        for callee in 0..callees {
+            let noted = (1..=more).contains(&callee);
+            let inliners = sorted(&pairs, (1, callee));
+            assert_eq!(inliners.len(), callers as usize / 2 + usize::from(noted), "of {callee}");
+            assert!(inliners.iter().all(|(module, _)| *module == 3));
+        }
+        assert!((1..=more).all(|one| sorted(&pairs, (4, one)) == [(1, one)]));
+        let sum: usize = pairs.methods.iter().map(|entry| entry.inliners.len()).sum();
+        assert_eq!((pairs.pairs, pairs.free.len()), (sum, callers as usize / 2));
+    }
+
     #[test]
     fn keeps_pairs_once_and_forgets_them_with_modules() {
         let mut pairs = InlinedPairs::default();
@@ -175,7 +242,7 @@ mod tests {
         assert_eq!(of(&[CALLEE, OTHER]), [OTHER, CALLER, CALLER]);
         assert_eq!(of(&[OTHER, CALLER]), [CALLER]);
         assert_eq!(of(&[CALLER]), []);
-        pairs.forget(2);
+        forget(&mut pairs, 2, |_| ());
         assert_eq!(sorted(&pairs, CALLEE), [OTHER]);
         assert_eq!(sorted(&pairs, OTHER), []);
         // Another method now has the number that became free; nothing may point to it by mistake.

@@ -211,11 +211,7 @@ impl Inlining {
     /// The result is unordered and may contain duplicates.
     pub fn inliners_of(&self, callees: &[Method]) -> Vec<Method> {
         let mut inliners = Vec::new();
-        let mut from = Some(0);
-        while let Some(at) = from {
-            // Lock anew for each part: the JIT waits for one of them at most.
-            from = lock(&self.held).inliners_of(callees, at, &mut inliners);
-        }
+        self.in_parts(|pairs, from| pairs.inliners_of(callees, from, &mut inliners));
         inliners
     }
 
@@ -237,7 +233,21 @@ impl Inlining {
             vetoed.dialled.retain(|(of, _)| *of != module);
             vetoed.asked.retain(|(of, _), _| *of != module);
         });
-        lock(&self.held).forget(module);
+        let mut gone = Vec::new();
+        self.in_parts(|pairs, from| pairs.remove_methods(module, from, &mut gone));
+        if !gone.is_empty() {
+            self.in_parts(InlinedPairs::remove_pairs);
+            lock(&self.held).reuse(gone);
+        }
+    }
+
+    /// Goes through the entries in parts, locking anew for each: the JIT waits for one of them at most. `part` returns
+    /// where the following part begins.
+    fn in_parts(&self, mut part: impl FnMut(&mut InlinedPairs, usize) -> Option<usize>) {
+        let mut from = Some(0);
+        while let Some(at) = from {
+            from = part(&mut lock(&self.held), at);
+        }
     }
 
     /// Returns the estimated bytes used.

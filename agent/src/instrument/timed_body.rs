@@ -4,7 +4,8 @@
 //! variable, which identifies the call (`timers`). If the collector cannot stop a thread in a helper, the first
 //! helper tells the body from time to time to make a call in which it can. That call is in the try region,
 //! where the JIT does not inline it: an inlined call would cost a frame in the method's prolog, executed or
-//! not.
+//! not. At the first such call in a module the runtime makes a stub, which takes up to a hundred microseconds.
+//! So the clock starts anew after it.
 #![forbid(unsafe_code)]
 
 use super::call_form::{self, CallForm, CallSites, call, local_address, native};
@@ -83,7 +84,8 @@ pub fn wrapper(slot_offset: usize, sites: CallSites, timing: Timing) -> BodyWrap
     let (enter, gc_poll) = match sites.form {
         CallForm::Suppressed => (report(helpers.enter as usize, sites.always), Vec::new()),
         CallForm::Transition => {
-            let call_in = call_form::gc_poll(sites);
+            let mut call_in = call_form::gc_poll(sites);
+            call_in.extend(report(helpers.restart as usize, sites.seldom));
             let mut code = vec![local(timing.local), Insn::Brfalse(call_in.len())];
             code.extend(call_in);
             (report(helpers.enter_with_gc_poll as usize, sites.seldom), code)

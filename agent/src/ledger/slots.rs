@@ -9,6 +9,9 @@ use crate::probes::blocks::{self, Slot};
 use redial_protocol::ids::RowId;
 use std::collections::HashSet;
 
+/// The first slot that belongs to a row.
+const FIRST: u32 = blocks::MEASUREMENT_SLOT.0 + 1;
+
 /// A row's counters.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedRow {
@@ -42,22 +45,32 @@ impl Slots {
     pub(super) fn take(&mut self) -> Option<(Slot, u64)> {
         // A fresh slot has never counted anything.
         self.free.pop().or_else(|| {
-            let fresh = (self.next < self.lowest_run()).then_some((Slot(self.next), 0));
-            self.next += u32::from(fresh.is_some());
-            fresh
+            let fresh = FIRST + self.next;
+            let is_free = fresh < self.lowest_run();
+            self.next += u32::from(is_free);
+            is_free.then_some((Slot(fresh), 0))
         })
     }
 
     /// Returns the lowest slot allocated to runs.
     fn lowest_run(&self) -> u32 {
-        blocks::MEASUREMENT_SLOT.0.saturating_sub(self.runs.saturating_mul(async_helper::SLOTS))
+        blocks::capacity().saturating_sub(self.runs.saturating_mul(async_helper::SLOTS))
+    }
+
+    /// Returns the numbers of slots, from the first and from the end, that may be in use after this many more copies
+    /// and async methods got theirs.
+    pub fn room_with(&self, copies: usize, runs: usize) -> (u32, u32) {
+        let sum = |slots: u32, more: usize| slots.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+        (sum(FIRST + self.next, copies), sum(self.runs, runs).saturating_mul(async_helper::SLOTS))
     }
 
     /// Allocates the slots of an async method; None if the budget is used up. Keeps earlier records there.
     pub(super) fn allocate_run(&mut self) -> Option<Slot> {
         self.free_runs.pop().or_else(|| {
-            let first =
-                self.lowest_run().checked_sub(async_helper::SLOTS).filter(|first| *first >= self.next)?;
+            let first = self
+                .lowest_run()
+                .checked_sub(async_helper::SLOTS)
+                .filter(|first| *first >= FIRST + self.next)?;
             self.runs += 1;
             Some(Slot(first))
         })
@@ -69,6 +82,7 @@ impl Slots {
     }
 
     /// Returns the number of slots ever allocated.
+    #[cfg(test)]
     pub fn ever(&self) -> u32 {
         self.next
     }
@@ -121,13 +135,13 @@ mod tests {
         let (first, second) = (slots.allocate_run().unwrap(), slots.allocate_run().unwrap());
         assert_eq!(
             (first.0, second.0),
-            (blocks::MEASUREMENT_SLOT.0 - async_helper::SLOTS, first.0 - async_helper::SLOTS)
+            (blocks::capacity() - async_helper::SLOTS, first.0 - async_helper::SLOTS)
         );
         assert_eq!((slots.used(), slots.ever()), (2 * u64::from(async_helper::SLOTS), 0));
         slots.free_run(first);
         assert_eq!((slots.used(), slots.allocate_run()), (u64::from(async_helper::SLOTS), Some(first)));
         // From both ends, until nothing is left between.
-        slots.next = second.0 - 8;
+        slots.next = second.0 - 9;
         let last = slots.allocate_run().unwrap();
         assert_eq!((last.0, slots.allocate_run()), (second.0 - 6, None));
         assert_eq!(

@@ -77,12 +77,15 @@ impl LedgerState {
         }
     }
 
-    /// Drops the list of a module after all its copies were removed, and retires their rows.
-    pub(super) fn retire(&mut self, module_id: usize, rows: Vec<RowId>) {
-        // Modules that come and go leave no lists behind.
+    /// Drops the list of a module after all its copies were removed: modules come and go.
+    pub(super) fn drop_empty_list(&mut self, module_id: usize) {
         if self.live.get(&module_id).is_some_and(|rows| rows.iter().all(Option::is_none)) {
             self.live.remove(&module_id);
         }
+    }
+
+    /// Retires the rows of an unloaded module.
+    pub(super) fn retire(&mut self, rows: Vec<RowId>) {
         self.rows.retire(rows);
     }
 

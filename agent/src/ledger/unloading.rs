@@ -1,4 +1,5 @@
-//! Handles modules that unload: their rows are lost, with their last numbers, and other rows get their slots.
+//! Handles modules that unload: their rows are lost, with their last numbers, and other rows get their slots. The host's
+//! thread that unloads only marks the rows. The ReJIT thread does what takes longer with more threads.
 #![forbid(unsafe_code)]
 
 use super::counters::{Counters, FinalNumbers};
@@ -19,22 +20,30 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Ledger {
-    /// Handles the unload of a module: marks its rows as lost, with their last numbers, and frees their slots.
-    pub fn unload(&self, key: ModuleKey) {
+    /// Handles the unload of a module: marks its rows as lost, and returns them for [`Ledger::settle`]. Until then they
+    /// keep their slots, so their numbers are still there.
+    pub fn unload(&self, key: ModuleKey) -> Vec<RowId> {
+        self.change(|locked, _| locked.unload(key))
+    }
+
+    /// Freezes the last numbers of lost rows, and frees their slots. Sums over all threads, so not for threads of the
+    /// host.
+    pub fn settle(&self, lost: Vec<RowId>) {
         let (counted, accounts) = {
             let locked = self.lock();
-            (locked.counted_of(key), locked.accounts_of(key))
+            (locked.counted_of(&lost), locked.accounts_of(&lost))
         };
         accounts.iter().for_each(|account| account.finish());
-        // Its code no longer runs.
+        // Their code no longer runs.
         let last = last_numbers(&counted);
-        let freed = self.change(|locked, now| locked.unload(key, last, now));
-        if freed.is_empty() {
-            return;
+        self.change(|locked, now| locked.settle(lost, last, now));
+        for CountedRow { slot, timed, .. } in &counted {
+            condition_setter::set(*slot, TimeOptions::default());
+            if *timed {
+                timers::reset(*slot);
+            }
         }
-        freed.iter().for_each(|(slot, _)| condition_setter::set(*slot, TimeOptions::default()));
-        freed.iter().filter(|(_, timed)| *timed).for_each(|(slot, _)| timers::reset(*slot));
-        let slots: Vec<Slot> = freed.iter().map(|(slot, _)| *slot).collect();
+        let slots: Vec<Slot> = counted.iter().map(|one| one.slot).collect();
         let mut sums = Vec::new();
         blocks::sum(&slots, &mut sums);
         self.lock().slots.give_back(slots.into_iter().zip(sums));
@@ -42,50 +51,50 @@ impl Ledger {
 }
 
 impl LedgerState {
-    /// Returns the completion counters of a module's rows.
-    fn accounts_of(&self, key: ModuleKey) -> Vec<Arc<Account>> {
-        let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
-        rows.filter_map(|row| row.completes().map(Arc::clone)).collect()
+    /// Returns the completion counters of rows.
+    fn accounts_of(&self, rows: &[RowId]) -> Vec<Arc<Account>> {
+        rows.iter().filter_map(|id| self.row(*id)?.completes().map(Arc::clone)).collect()
     }
 
-    /// Returns the counters of a module's rows.
-    fn counted_of(&self, key: ModuleKey) -> Vec<CountedRow> {
-        let rows = self.rows_of(key).into_iter().filter_map(|id| self.row(id));
-        let counted = rows.filter_map(|row| {
+    /// Returns the counters of rows.
+    fn counted_of(&self, rows: &[RowId]) -> Vec<CountedRow> {
+        let counted = rows.iter().filter_map(|id| {
+            let row = self.row(*id)?;
             let Counters::Active { slot, start, recorded } = row.counters else { return None };
             Some(CountedRow { row: row.id, slot, start, timed: recorded.times, completion_slot: None })
         });
         counted.collect()
     }
 
-    /// Marks the rows of an unloading module as lost, with these last numbers. Returns the slots they had and
-    /// whether each had times; the slots belong to no row now.
-    fn unload(
-        &mut self,
-        key: ModuleKey,
-        mut last: HashMap<RowId, FinalNumbers>,
-        now: u64,
-    ) -> Vec<(Slot, bool)> {
+    /// Marks the rows of an unloading module as lost.
+    fn unload(&mut self, key: ModuleKey) -> Vec<RowId> {
         let lost = self.rows_of(key);
-        let mut freed = Vec::new();
-        for id in lost.iter().copied() {
-            let Some(row) = self.row_mut(id) else { continue };
-            // A row that got its slot only now was not called.
-            freed.extend(row.counters.retire(last.remove(&id).unwrap_or_default()));
-            let run = row.timing.async_slots.take();
+        for id in &lost {
+            let Some(row) = self.row_mut(*id) else { continue };
             row.state = RequestState::Lost;
             (row.wanted.level, row.wanted.options) = (Level::Off, TimeOptions::default());
             row.reason = Some((Reason::Unloaded, 0));
             row.bodies.retire_instances();
+            row.completes().map(|account| account.close());
             let token = row.identity.token;
             self.unlist(key.module_id as usize, token);
+        }
+        self.recompiled_callers.forget(key.module_id as usize);
+        self.drop_empty_list(key.module_id as usize);
+        lost
+    }
+
+    /// Gives lost rows their last numbers and takes their slots.
+    fn settle(&mut self, lost: Vec<RowId>, mut last: HashMap<RowId, FinalNumbers>, now: u64) {
+        for id in lost.iter().copied() {
+            let Some(row) = self.row_mut(id) else { continue };
+            row.counters.retire(last.remove(&id).unwrap_or_default());
+            let run = row.timing.async_slots.take();
             run.into_iter().for_each(|run| self.slots.free_run(run));
             self.record_transition(id, now);
         }
-        self.recompiled_callers.forget(key.module_id as usize);
         self.slots.forget(&lost);
-        self.retire(key.module_id as usize, lost);
-        freed
+        self.retire(lost);
     }
 }
 
@@ -117,6 +126,7 @@ pub mod tests {
     use crate::ledger::row_timing::BodyTiming;
     use crate::probes::missing_data::{self, MissingData};
     use crate::probes::time_helper;
+    use crate::sync::ShortLock;
     use redial_protocol::diagnostics::RowNote;
     use redial_protocol::level::Level;
     use redial_protocol::state::CopyState;
@@ -159,8 +169,11 @@ pub mod tests {
         calls(slot, 3);
         missing_data::note(slot.0 as usize * 8, MissingData::Buckets);
         let revision = ledger.lock().slots.revision;
-        ledger.unload(key);
-
+        let lost = {
+            // Nothing that takes longer with more threads (debug builds).
+            let _host = ShortLock::begin();
+            ledger.unload(key)
+        };
         let status_of = |id| {
             ledger
                 .lock()
@@ -168,6 +181,14 @@ pub mod tests {
                 .map(|row| (row.status(String::new(), 0), row.counters.final_calls()))
                 .unwrap()
         };
+        assert_eq!(status_of(row).0.state, CopyState::Lost);
+        assert_eq!(
+            ledger.lock().row(row).and_then(|row| row.counters.slot()),
+            Some(slot),
+            "its numbers are there"
+        );
+        ledger.settle(lost);
+
         let (status, final_calls) = status_of(row);
         assert_eq!((status.state, final_calls), (CopyState::Lost, 3));
         assert_eq!(status.note, Some(RowNote::NotDialled { reason: Reason::Unloaded, hresult: 0 }));
@@ -186,7 +207,7 @@ pub mod tests {
         calls(again, 2);
         assert_eq!(timers::sum(again).exits, 2);
         assert_eq!(status_of(other).0.times_note, None);
-        ledger.unload(other_key);
+        ledger.settle(ledger.unload(other_key));
         assert_eq!((status_of(other).1, status_of(row).1), (2, 3));
     }
 
@@ -194,21 +215,9 @@ pub mod tests {
     fn lost_rows_get_no_slot() {
         let ledger = ledger(190);
         let (key, row, _) = timed(&ledger, 1);
-        ledger.unload(key);
+        ledger.settle(ledger.unload(key));
         let mut locked = ledger.lock();
         assert!(!locked.assign_slot(row));
         assert_eq!(locked.row(row).map(|row| row.counters.slot()), Some(None));
-    }
-
-    #[test]
-    fn row_with_slot_assigned_during_unload_has_no_calls() {
-        let ledger = ledger(150);
-        let (key, row, slot) = timed(&ledger, 1);
-        calls(slot, 5);
-        let freed = ledger.change(|locked, now| locked.unload(key, HashMap::new(), now));
-        assert_eq!(freed, [(slot, true)]);
-        let locked = ledger.lock();
-        let last = locked.row(row).and_then(|row| row.counters.last());
-        assert_eq!(last.map(|last| (last.calls, last.times.is_some())), Some((0, false)));
     }
 }

@@ -9,6 +9,12 @@ const LARGE: usize = 256 << 10;
 /// Alignment of every mapping, bytes: the smallest page that Linux has.
 const PAGE: usize = 4 << 10;
 
+#[cfg(test)]
+thread_local! {
+    /// Blocks that this thread took.
+    pub static ALLOCATIONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 struct Allocator;
 
 #[global_allocator]
@@ -32,6 +38,8 @@ fn map(size: usize) -> *mut u8 {
 // must repeat decides which of them gets it back.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        #[cfg(test)]
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
         if is_mapped(layout.size(), layout.align()) {
             return map(layout.size());
         }

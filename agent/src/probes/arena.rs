@@ -1,12 +1,11 @@
 //! Memory for timing, within one budget.
 //!
-//! Most of it is units of 256 bytes from one reservation. A thread's record of a method takes one unit; each
-//! octave of its histogram takes one when a call first falls into it; counting callers takes one per fifteen
-//! call sites; a method's list of slowest calls takes eight. Units are never given back: the next thread
-//! continues with those of a dead thread. The rest (`growable_region`) is for the calls that threads are in and
-//! for their lists of records.
+//! Most of it is units of 256 bytes from one reservation. A thread's timer takes some forty units; its record of a
+//! method takes one, and each octave of its histogram one when a call first falls into it; counting callers takes
+//! one per fifteen call sites; a method's list of slowest calls takes eight. Units are never given back: the next
+//! thread continues with those of a dead thread. The rest is for deeply nested calls, while threads are in them.
 
-use super::address_space::{commit, reserve_space};
+use super::address_space::{commit, reserve};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -18,7 +17,7 @@ pub const BUDGET: usize = 64 << 20;
 const UNITS: u32 = (BUDGET / UNIT) as u32;
 /// Units that histograms and call sites leave for records.
 const UNITS_OF_RECORDS: u32 = UNITS / 4;
-/// Maximum bytes that may be open for threads.
+/// Maximum bytes that may be charged for threads.
 const BUDGET_OF_THREADS: usize = BUDGET / 2;
 /// Bytes by which the room for units grows.
 const AT_ONCE: usize = 1 << 20;
@@ -26,13 +25,13 @@ const AT_ONCE: usize = 1 << 20;
 /// Purpose of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitPurpose {
-    /// A thread's record of a method.
+    /// A thread's timer, its record of a method, and a part of the list of its records.
     Record,
     /// An octave of a record's histogram.
     Octave,
     /// A method's slowest calls.
     SlowestCalls,
-    /// Call sites of a method.
+    /// Call sites of a method, and a part of a thread's list of them.
     Sites,
 }
 
@@ -41,12 +40,12 @@ static BASE: OnceLock<Option<usize>> = OnceLock::new();
 static NEXT: AtomicU32 = AtomicU32::new(1);
 /// Number of units that the system lets us use.
 static OPENED: AtomicU32 = AtomicU32::new(0);
-/// Bytes open for threads.
+/// Bytes charged for threads.
 static OF_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the address of the first unit, reserving space at the first use; None if the system refuses.
 pub fn base() -> Option<NonNull<u8>> {
-    let address = BASE.get_or_init(|| reserve_space(BUDGET).map(|base| base.expose_provenance().get()));
+    let address = BASE.get_or_init(|| reserve(BUDGET).map(|base| base.expose_provenance().get()));
     address.and_then(at)
 }
 
@@ -71,6 +70,14 @@ pub(super) fn take_several(purpose: UnitPurpose, units: u32) -> Option<u32> {
     let more = |next: u32| next.checked_add(units).filter(|end| *end <= limit);
     let unit = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
     open_to(unit + units).then_some(unit)
+}
+
+/// Returns new, zeroed memory for a `T` that stays for ever; see [`take`]. Alignments are those of a unit at most.
+pub(super) fn take_zeroed<T>(purpose: UnitPurpose) -> Option<NonNull<T>> {
+    const { assert!(align_of::<T>() <= UNIT) };
+    let unit = take_several(purpose, size_of::<T>().div_ceil(UNIT) as u32)?;
+    // SAFETY: within the reservation.
+    Some(unsafe { base()?.add(unit as usize * UNIT) }.cast())
 }
 
 /// Makes this many units usable.

@@ -9,7 +9,7 @@
 
 use super::blocks::{self, Slot};
 use super::clock;
-use super::count_helper::with_thread_block;
+use super::count_helper::thread_block;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Consecutive slots of one async method.
@@ -56,13 +56,8 @@ fn note(offset: usize, which: usize) {
     let now = now();
     crate::guard::guard_always((), || {
         let first = Slot((offset / size_of::<AtomicU64>()) as u32);
-        let is_valid = first.0 <= blocks::MAX_SLOTS - SLOTS;
-        let done = is_valid
-            && with_thread_block(|owner| {
-                let run = owner.and_then(|owner| blocks::run::<{ SLOTS as usize }>(owner.base(), first));
-                run.is_some_and(|run| add(run, which, now))
-            });
-        if !done && is_valid {
+        let run = thread_block().and_then(|block| block.run::<{ SLOTS as usize }>(first));
+        if !run.is_some_and(|run| add(run, which, now)) {
             // Several threads write the shared slots, so there is only one sum, which may be ahead of its count
             // for a moment.
             blocks::add_shared(Slot(first.0 + which as u32 + 1), now);

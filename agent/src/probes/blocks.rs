@@ -1,118 +1,281 @@
-//! Per-thread counter blocks. A block is a reservation of address space with a `u64` for every slot; its pages
-//! exist once touched. Only the owning thread writes to a block, so counting is a plain increment, exact and
-//! free of contention. When the thread dies, the block keeps its numbers and goes to the next new thread. So
-//! the sum over all blocks is always correct, and nothing has to be summed at thread exit.
+//! Per-thread counter blocks. A block is a reservation of address space with a `u64` for every slot, of which the
+//! part that is in use is committed. Only the owning thread writes to a block, so counting is a plain increment,
+//! exact and free of contention. When the thread dies, the block keeps its numbers and goes to the next new
+//! thread. So the sum over all blocks is always correct, and nothing has to be summed at thread exit.
 //!
-//! Claiming a block takes no lock: blocks form a list that only grows, and a flag says whether one is owned.
+//! Claiming a block takes no lock and nothing from the heap: blocks form a list that only grows, each begins with
+//! its own entry, and a flag says whether one is owned.
 
-use super::address_space::{release, reserve};
+use super::address_space::{self, PAGE};
+use super::stack_pages::Pages;
 use crate::sync::long_work;
+use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Index of a dialled copy's counter in every block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
-/// Number of slots, 8 bytes each. On Unix a block uses only the touched part of its 2 MiB. Windows charges the
-/// whole block to the process's commit, so there a block is 512 KiB.
-pub const MAX_SLOTS: u32 = if cfg!(windows) { 1 << 16 } else { 1 << 18 };
+/// Maximum number of slots, 8 bytes each; see [`capacity`].
+pub const MAX_SLOTS: u32 = 1 << 18;
+/// Slots of a process with little address space.
+const MIN_SLOTS: u32 = 1 << 12;
 
-/// The last slot, which belongs to no copy: the cost of a call is measured there.
-pub const MEASUREMENT_SLOT: Slot = Slot(MAX_SLOTS - 1);
+/// The slot that belongs to no copy: the cost of a call is measured there. Those of copies follow.
+pub const MEASUREMENT_SLOT: Slot = Slot(0);
 
-/// One thread's counters.
+/// Threads whose blocks fit into [`PART_OF_SPACE`] of a limited address space.
+const THREADS: u64 = 1024;
+const PART_OF_SPACE: u64 = 16;
+
+/// Slots that blocks have room for from the start. (Tests use slots that nobody assigned.)
+const FIRST_ROOM: u32 = if cfg!(test) { 1 << 13 } else { 1 };
+
+/// One thread's counters, at the beginning of its reservation. They follow.
+#[repr(C, align(64))]
 pub struct Block {
-    counters: NonNull<AtomicU64>,
     owned: AtomicBool,
+    /// Whether its owner is refused memory for times.
+    pub(super) untimed: Cell<bool>,
+    /// Number of open counters, from the first and before the end.
+    open: AtomicU32,
+    open_at_end: AtomicU32,
+    /// Pages of its owner's stack that lead to it.
+    pub(super) pages: Pages,
     next: *const Block,
 }
 
 static HEAD: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
-/// Shared by threads that cannot own a block (memory refused, or past their own destructors): exact but slow.
-static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+/// Shared by threads that cannot own a block (memory refused, or at their very end): exact but slow.
+static SHARED: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
+/// Number of counters that are open in every block, from the first and before the end.
+static ROOM: AtomicU32 = AtomicU32::new(FIRST_ROOM);
+static ROOM_AT_END: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the number of slots of this process. Where the address space is limited, there are fewer, so that
+/// blocks of many threads fit.
+pub fn capacity() -> u32 {
+    static CAPACITY: AtomicU32 = AtomicU32::new(0);
+    let known = CAPACITY.load(Ordering::Relaxed);
+    if known != 0 {
+        return known;
+    }
+    let capacity = address_space::limit().map_or(MAX_SLOTS, fitting);
+    // The limit may change; the first answer stays.
+    match CAPACITY.compare_exchange(0, capacity, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => capacity,
+        Err(first) => first,
+    }
+}
+
+/// Returns the number of slots that fits into a limited address space.
+fn fitting(limit: u64) -> u32 {
+    let slots = limit / PART_OF_SPACE / THREADS / size_of::<AtomicU64>() as u64;
+    let slots = u32::try_from(slots).unwrap_or(MAX_SLOTS).clamp(MIN_SLOTS, MAX_SLOTS);
+    1 << slots.ilog2()
+}
+
+/// Bytes of a block.
+fn reservation() -> usize {
+    (size_of::<Block>() + capacity() as usize * size_of::<AtomicU64>()).next_multiple_of(PAGE)
+}
+
+/// Bytes to open for this many counters: powers of two, so that blocks seldom grow.
+fn stretch(bytes: usize) -> usize {
+    bytes.next_power_of_two().max(PAGE).min(reservation())
+}
 
 impl Block {
+    /// Makes a block that nobody knows yet, owned by the calling thread.
+    fn new() -> Option<NonNull<Block>> {
+        let bytes = reservation();
+        let address = address_space::reserve(bytes)?;
+        let first = stretch(size_of::<Block>());
+        // SAFETY: within the reservation.
+        if !unsafe { address_space::commit(address, first) } {
+            // SAFETY: nobody has its address.
+            unsafe { address_space::release(address, bytes) };
+            return None;
+        }
+        let block = address.cast::<Block>();
+        let entry = Block {
+            owned: AtomicBool::new(true),
+            untimed: Cell::new(false),
+            open: AtomicU32::new(counters_in(first - size_of::<Block>())),
+            open_at_end: AtomicU32::new(0),
+            pages: Pages::default(),
+            next: std::ptr::null(),
+        };
+        // SAFETY: it is open, large enough and aligned to a page.
+        unsafe { block.write(entry) };
+        Some(block)
+    }
+
     /// Returns the address of the first counter, for the helper.
     pub fn base(&self) -> NonNull<AtomicU64> {
-        self.counters
+        // SAFETY: the counters follow the entry in the same reservation.
+        unsafe { NonNull::from(self).add(1).cast() }
     }
 
     /// Releases the block for another thread. Its numbers stay.
     pub fn release(&self) {
+        self.untimed.set(false);
         self.owned.store(false, Ordering::Release);
     }
 
     fn claim(&self) -> bool {
         self.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
+
+    /// Returns the counter of a slot; None if it is not open.
+    fn counter(&self, slot: Slot) -> Option<&AtomicU64> {
+        self.run::<1>(slot).map(|[counter]| counter)
+    }
+
+    /// Returns the counters of a run of slots; None if they are not open.
+    pub(super) fn run<const N: usize>(&self, first: Slot) -> Option<&[AtomicU64; N]> {
+        let end = first.0.checked_add(N as u32).filter(|end| *end <= capacity())?;
+        let is_open = end <= self.open.load(Ordering::Acquire)
+            || first.0 >= capacity() - self.open_at_end.load(Ordering::Acquire);
+        // SAFETY: the counters are open, and what is open stays so.
+        is_open.then(|| unsafe { self.base().add(first.0 as usize).cast().as_ref() })
+    }
+
+    /// Returns whether the counter of a slot is open.
+    pub(super) fn is_open(&self, slot: Slot) -> bool {
+        self.counter(slot).is_some()
+    }
+
+    /// Counts one call; only for the owner. False if the slot is not open.
+    pub(super) fn count(&self, slot: Slot) -> bool {
+        let counter = self.counter(slot);
+        if let Some(counter) = counter {
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        counter.is_some()
+    }
+
+    /// Opens as many counters as every block has; false if the system refuses.
+    fn open_room(&self) -> bool {
+        let (room, at_end) = (ROOM.load(Ordering::SeqCst), ROOM_AT_END.load(Ordering::SeqCst));
+        let (start, all) = (NonNull::from(self).cast::<u8>(), reservation());
+        // Two threads may open the same memory; that changes nothing.
+        if room > self.open.load(Ordering::Acquire) {
+            let bytes = stretch(size_of::<Block>() + room as usize * size_of::<AtomicU64>());
+            // SAFETY: within the reservation.
+            if !unsafe { address_space::commit(start, bytes) } {
+                return false;
+            }
+            self.open.fetch_max(counters_in(bytes - size_of::<Block>()), Ordering::AcqRel);
+        }
+        if at_end > self.open_at_end.load(Ordering::Acquire) {
+            // The last page may have room for more than the last counter.
+            let bytes = stretch(at_end as usize * size_of::<AtomicU64>() + PAGE);
+            // SAFETY: within the reservation.
+            if !unsafe { address_space::commit(start.add(all - bytes), bytes) } {
+                return false;
+            }
+            self.open_at_end.fetch_max(at_end, Ordering::AcqRel);
+        }
+        true
+    }
+}
+
+fn counters_in(bytes: usize) -> u32 {
+    capacity().min((bytes / size_of::<AtomicU64>()) as u32)
 }
 
 fn all() -> impl Iterator<Item = &'static Block> {
-    let mut at: *const Block = HEAD.load(Ordering::Acquire);
+    let mut at: *const Block = HEAD.load(Ordering::SeqCst);
     std::iter::from_fn(move || {
-        // SAFETY: list nodes are leaked boxes, published with Release and never freed.
+        // SAFETY: blocks are published when complete, and never given back.
         let block = unsafe { at.as_ref() }?;
         at = block.next;
         Some(block)
     })
 }
 
+fn shared() -> Option<&'static Block> {
+    // SAFETY: as in `all`.
+    unsafe { SHARED.load(Ordering::Acquire).as_ref() }
+}
+
 /// Returns a block for the calling thread, recycled if possible; None if the system refuses memory.
 pub fn acquire() -> Option<&'static Block> {
-    if let Some(block) = all().find(|block| block.claim()) {
-        return Some(block);
+    let block = match all().find(|block| block.claim()) {
+        Some(block) => block,
+        None => publish(Block::new()?),
+    };
+    // A thread that made room since the block was made may not have seen it.
+    if !block.open_room() {
+        block.release();
+        return None;
     }
-    let counters = reserve(RESERVATION)?.cast();
-    let block = Box::leak(Box::new(Block { counters, owned: AtomicBool::new(true), next: std::ptr::null() }));
+    Some(block)
+}
+
+fn publish(block: NonNull<Block>) -> &'static Block {
     loop {
         let head = HEAD.load(Ordering::Acquire);
-        block.next = head;
-        if HEAD.compare_exchange(head, block, Ordering::Release, Ordering::Relaxed).is_ok() {
+        // SAFETY: nobody else knows the block yet.
+        unsafe { (*block.as_ptr()).next = head };
+        if HEAD.compare_exchange(head, block.as_ptr(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             BLOCKS.fetch_add(1, Ordering::Relaxed);
-            return Some(block);
+            // SAFETY: it is never given back.
+            return unsafe { block.as_ref() };
         }
     }
 }
 
-/// Returns the counters of a run of slots in the block at `base`; None if `first` is too close to the end.
-pub(super) fn run<'a, const N: usize>(base: NonNull<AtomicU64>, first: Slot) -> Option<&'a [AtomicU64; N]> {
-    let first = first.0 as usize;
-    // SAFETY: bases are live reservations of MAX_SLOTS counters that are never given back; the run is within.
-    (first + N <= MAX_SLOTS as usize).then(|| unsafe { base.add(first).cast().as_ref() })
+/// Makes room in every block, present and future, for this many slots, and this many at the end. Call it before any
+/// body uses them, on one thread only. False if the system refuses the memory.
+pub fn make_room(slots: u32, at_end: u32) -> bool {
+    let limit = |slots: u32| slots.min(capacity());
+    // First: a block made meanwhile sees these values, or is seen below.
+    let before = ROOM.fetch_max(limit(slots), Ordering::SeqCst);
+    let before_at_end = ROOM_AT_END.fetch_max(limit(at_end), Ordering::SeqCst);
+    let has_room = shared_or_new().is_some_and(Block::open_room) && all().all(Block::open_room);
+    if !has_room {
+        // Nobody else raises them. Future threads need no more room than before.
+        ROOM.store(before, Ordering::SeqCst);
+        ROOM_AT_END.store(before_at_end, Ordering::SeqCst);
+    }
+    has_room
+}
+
+fn shared_or_new() -> Option<&'static Block> {
+    if let Some(shared) = shared() {
+        return Some(shared);
+    }
+    let fresh = Block::new()?;
+    if SHARED
+        .compare_exchange(std::ptr::null_mut(), fresh.as_ptr(), Ordering::AcqRel, Ordering::Relaxed)
+        .is_err()
+    {
+        // SAFETY: another thread was faster; nobody knows this one.
+        unsafe { address_space::release(fresh.cast(), reservation()) };
+    }
+    shared()
 }
 
 /// Visits a run of slots in every block. The argument is true for the run that threads without a block share.
 pub(super) fn each_run<const N: usize>(first: Slot, mut visit: impl FnMut(&[AtomicU64; N], bool)) {
     long_work();
-    let shared = NonNull::new(SHARED.load(Ordering::Acquire));
-    let bases = all().map(|block| (block.counters, false)).chain(shared.map(|base| (base, true)));
-    for (base, shared) in bases {
-        if let Some(run) = run(base, first) {
+    let blocks = all().map(|block| (block, false)).chain(shared().map(|block| (block, true)));
+    for (block, shared) in blocks {
+        if let Some(run) = block.run(first) {
             visit(run, shared);
         }
     }
 }
 
-/// Adds to a slot for a thread without a block.
+/// Adds to a slot for a thread without a block. Whoever assigned the slot has made room for it, so nothing is lost.
 pub fn add_shared(slot: Slot, more: u64) {
-    let mut base = SHARED.load(Ordering::Acquire);
-    if base.is_null() {
-        let Some(fresh) = reserve(RESERVATION) else { return };
-        let counters = fresh.cast().as_ptr();
-        match SHARED.compare_exchange(std::ptr::null_mut(), counters, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => base = counters,
-            Err(other) => {
-                // SAFETY: it was reserved just above and not published.
-                unsafe { release(fresh, RESERVATION) };
-                base = other;
-            }
-        }
-    }
-    if slot.0 < MAX_SLOTS {
-        // SAFETY: `base` is a live reservation of MAX_SLOTS counters and the slot is within it.
-        unsafe { &*base.add(slot.0 as usize) }.fetch_add(more, Ordering::Relaxed);
+    let shared = shared_or_new().filter(|shared| shared.open_room());
+    if let Some(counter) = shared.and_then(|shared| shared.counter(slot)) {
+        counter.fetch_add(more, Ordering::Relaxed);
     }
 }
 
@@ -122,14 +285,10 @@ pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
     long_work();
     sums.clear();
     sums.resize(slots.len(), 0);
-    let shared = SHARED.load(Ordering::Acquire);
-    let bases = all().map(|b| b.counters.as_ptr()).chain((!shared.is_null()).then_some(shared));
-    for base in bases {
+    for block in all().chain(shared()) {
         for (slot, sum) in slots.iter().zip(sums.iter_mut()) {
-            if slot.0 < MAX_SLOTS {
-                // SAFETY: every base is a live reservation of MAX_SLOTS counters; untouched pages read as zero.
-                *sum += unsafe { &*base.add(slot.0 as usize) }.load(Ordering::Relaxed);
-            }
+            // A block without room for a slot has counted nothing there.
+            *sum += block.counter(*slot).map_or(0, |counter| counter.load(Ordering::Relaxed));
         }
     }
 }
@@ -142,8 +301,35 @@ pub fn count() -> usize {
 /// Returns the bytes of counters that may have been touched with this many slots in use: whole pages, in every
 /// block.
 pub fn touched_bytes(slots: u64) -> usize {
-    const PAGE: usize = 4096;
     count() * (slots as usize * size_of::<u64>()).div_ceil(PAGE) * PAGE
 }
 
-const RESERVATION: usize = MAX_SLOTS as usize * size_of::<AtomicU64>();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limited_address_space_has_fewer_slots() {
+        assert_eq!((fitting(0), fitting(u64::MAX)), (MIN_SLOTS, MAX_SLOTS));
+        assert_eq!((fitting(4 << 30), fitting(5 << 30), fitting(64 << 30)), (1 << 15, 1 << 15, MAX_SLOTS));
+    }
+
+    #[test]
+    fn every_block_has_room_for_assigned_slots() {
+        let (last, first_run) = (Slot(FIRST_ROOM * 2), Slot(capacity() - 12));
+        let early = acquire().unwrap();
+        assert!(!early.count(last) && early.run::<12>(first_run).is_none());
+        assert!(make_room(last.0 + 1, 12));
+        let late = acquire().unwrap();
+        for block in [early, late] {
+            assert!(block.count(last) && block.run::<12>(first_run).is_some());
+            assert!(block.run::<12>(Slot(capacity() - 11)).is_none());
+            block.release();
+        }
+        add_shared(last, 3);
+        add_shared(first_run, 1);
+        let mut sums = Vec::new();
+        sum(&[last, first_run, Slot(u32::MAX)], &mut sums);
+        assert_eq!(sums, [5, 1, 0]);
+    }
+}

@@ -17,9 +17,9 @@ pub use native::helpers;
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod native {
-    use super::super::blocks::{self, Slot};
+    use super::super::blocks::Slot;
     use super::super::clock::{self, Clock, Counter, Monotonic};
-    use super::super::count_helper::with_thread_block;
+    use super::super::count_helper::{thread_block, thread_timer};
     use super::super::thread_timer::timer;
     use super::super::time_helper::{self, TimeHelpers, enter, enter_with_gc_poll};
     use super::super::timers::call_sites::add_other;
@@ -92,13 +92,10 @@ mod native {
     fn count_slowly(slot_offset: usize, address: usize) {
         crate::guard::guard_always((), || {
             let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-            let done = with_thread_block(|owner| {
-                let timer = owner.filter(|_| slot.0 < blocks::MAX_SLOTS).and_then(|owner| owner.timer());
+            match thread_block().filter(|block| block.is_open(slot)).and_then(thread_timer) {
                 // SAFETY: the timer is this thread's, and the slot is valid.
-                timer.map(|timer| unsafe { timer.called_from_new(slot_offset, address) }).is_some()
-            });
-            if !done {
-                add_other(slot);
+                Some(timer) => unsafe { timer.called_from_new(slot_offset, address) },
+                None => add_other(slot),
             }
         });
     }

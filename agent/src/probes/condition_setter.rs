@@ -9,7 +9,7 @@ use redial_protocol::order::TimeOptions;
 use std::sync::Mutex;
 
 /// Sets or clears the condition for recording calls of a slot, for all threads at once. A change discards
-/// earlier recorded calls. May wait for milliseconds, so not for helpers.
+/// earlier recorded calls. May wait for milliseconds, so only for the ReJIT thread.
 pub fn set(slot: Slot, options: TimeOptions) {
     static SETTING: Mutex<()> = Mutex::new(());
     let _one_at_a_time = lock(&SETTING);

@@ -1,79 +1,77 @@
 //! Native helpers that a counting body calls. Calling convention C, two native integers (the slot's byte offset
-//! in a block, an address on the caller's stack), no result. They never block and take no lock, except
-//! that the first call on a thread claims a block and registers a thread-local destructor, which may take the
-//! loader's lock. Some bodies call [`address`] on every call, which does not look at the stack.
-//! Others call [`address_for_new_page`], only while the page of the stack does not lead to the thread's block; it
-//! enters the page.
+//! in a block, an address on the caller's stack), no result. They never block, take no lock of the process and
+//! nothing from its heap. The first call on a thread claims a block, for which it may ask the system for memory.
+//! Some bodies call [`address`] on every call, which does not look at the stack. Others call
+//! [`address_for_new_page`], only while the page of the stack does not lead to the thread's block; it enters the
+//! page.
 //!
 //! On x86-64 Linux with glibc they are assembly with initial-exec thread-local storage (one load through `fs`),
 //! because `thread_local!` in a library loaded at run time goes through `__tls_get_addr` and a state check.
 //! (musl's loader refuses such storage in a library loaded at run time.)
 
 use super::blocks::{self, Block, Slot};
-use super::stack_pages::Pages;
-use super::thread_timer::set_timer;
+use super::thread_timer::{set_timer, timer};
+use super::thread_value::{ENDED, ThreadValue};
 use super::timers::Timer;
-use std::cell::OnceCell;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
 
-/// Releases the thread's block and its timer when the thread dies.
-pub(super) struct ThreadBlock {
-    block: &'static Block,
-    /// Removed first: nothing may lead to a block that serves another thread.
-    pages: Option<Pages>,
-    /// Created at the first timed call; None if memory is refused.
-    timer: OnceCell<Option<&'static Timer>>,
+/// The block of each thread.
+static OWNED: ThreadValue = ThreadValue::new(thread_ends);
+
+/// Does once what the first call of a thread would have to do. The library must stay loaded from now on.
+pub fn prepare() {
+    OWNED.prepare();
 }
 
-impl ThreadBlock {
-    fn new(block: &'static Block) -> ThreadBlock {
-        set_base(block.base().as_ptr());
-        ThreadBlock { block, pages: Some(Pages::new(block.base())), timer: OnceCell::new() }
-    }
-
-    /// Returns the thread's timer and makes it known to the helpers.
-    pub(super) fn timer(&self) -> Option<&'static Timer> {
-        let make =
-            || Timer::acquire(self.block.base()).inspect(|timer| set_timer(std::ptr::from_ref(*timer)));
-        *self.timer.get_or_init(make)
-    }
-
-    /// Returns the first counter of the block.
-    pub(super) fn base(&self) -> NonNull<AtomicU64> {
-        self.block.base()
-    }
-
-    /// Counts one call; only for the thread itself.
-    pub(super) fn count(&self, slot: Slot) {
-        // SAFETY: the block is this thread's own and has MAX_SLOTS counters; callers checked the slot.
-        let counter = unsafe { self.block.base().add(slot.0 as usize).as_ref() };
-        counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-}
-
-impl Drop for ThreadBlock {
-    fn drop(&mut self) {
-        self.pages = None;
+/// Releases the thread's block and its timer.
+extern "C" fn thread_ends(block: *mut c_void) {
+    crate::guard::guard_always((), || {
+        OWNED.end();
+        if block == ENDED {
+            return;
+        }
+        // SAFETY: the values of this thread were its block and ENDED; blocks are never given back.
+        let Some(block) = (unsafe { block.cast::<Block>().as_ref() }) else { return };
+        // First: nothing may lead to a block that serves another thread.
+        block.pages.leave(block.base());
         set_base(std::ptr::null_mut());
-        if let Some(Some(timer)) = self.timer.take() {
+        if let Some(timer) = timer() {
             set_timer(std::ptr::null());
             timer.release();
         }
-        self.block.release();
+        block.release();
+    });
+}
+
+/// Returns the block of the calling thread; None if it cannot own one, or is at its very end.
+pub(super) fn thread_block() -> Option<&'static Block> {
+    let known = OWNED.get();
+    if !known.is_null() {
+        // SAFETY: any other value is the thread's block; blocks are never given back.
+        return (known != ENDED).then(|| unsafe { known.cast::<Block>().as_ref() }).flatten();
     }
+    let block = blocks::acquire()?;
+    if !OWNED.set(std::ptr::from_ref(block).cast()) {
+        block.release();
+        return None;
+    }
+    set_base(block.base().as_ptr());
+    Some(block)
 }
 
-thread_local! {
-    static OWNER: OnceCell<Option<ThreadBlock>> = const { OnceCell::new() };
-}
-
-/// Calls `body` with the block of the calling thread, or with None if it cannot own one. A thread past its own
-/// destructors has none either, and `body` is not called.
-pub(super) fn with_thread_block(body: impl FnOnce(Option<&ThreadBlock>) -> bool) -> bool {
-    OWNER
-        .try_with(|owner| body(owner.get_or_init(|| blocks::acquire().map(ThreadBlock::new)).as_ref()))
-        .unwrap_or(false)
+/// Returns the timer of the calling thread, which owns the block, and makes it known to the helpers; None if memory
+/// is refused.
+pub(super) fn thread_timer(block: &Block) -> Option<&'static Timer> {
+    if let Some(timer) = timer() {
+        return Some(timer);
+    }
+    if block.untimed.get() {
+        return None;
+    }
+    let timer = Timer::acquire(block.base());
+    block.untimed.set(timer.is_none());
+    timer.inspect(|timer| set_timer(std::ptr::from_ref(*timer)))
 }
 
 /// Returns the address of the counting helper, for the IL.
@@ -106,16 +104,11 @@ extern "C" fn redial_count_on_new_page(slot_offset: usize, address: usize) {
 fn count(slot_offset: usize, here: Option<usize>) {
     crate::guard::guard_always((), || {
         let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-        let counted = with_thread_block(|owner| {
-            let Some(owner) = owner.filter(|_| slot.0 < blocks::MAX_SLOTS) else { return false };
-            owner.count(slot);
-            if let (Some(address), Some(pages)) = (here, &owner.pages) {
-                pages.enter(address);
-            }
-            true
-        });
-        if !counted {
-            blocks::add_shared(slot, 1);
+        let Some(block) = thread_block().filter(|block| block.count(slot)) else {
+            return blocks::add_shared(slot, 1);
+        };
+        if let Some(address) = here {
+            block.pages.enter(address, block.base());
         }
     });
 }
@@ -188,8 +181,15 @@ mod native {
 use native::{redial_count, redial_set_base as set_base};
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Counts a call of `slot` like a body whose page of the stack leads nowhere.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    pub fn call_on_new_page(slot: u32) {
+        let variable = 0;
+        redial_count_on_new_page(slot as usize * 8, std::ptr::from_ref(&variable).addr());
+    }
 
     #[test]
     fn counts_are_exact_over_short_lived_threads() {
@@ -222,10 +222,14 @@ mod tests {
         std::thread::spawn(|| {
             LATE.with(|_| ());
             redial_count(19 * 8);
+            // The system calls it later than any destructor of Rust.
+            thread_ends(OWNED.get());
+            redial_count(19 * 8);
+            assert!(thread_block().is_none());
         })
         .join()
         .unwrap();
         blocks::sum(&[slot], &mut sums);
-        assert_eq!(sums[0], 2);
+        assert_eq!(sums[0], 3);
     }
 }

@@ -43,7 +43,7 @@ struct ThrownException {
     is_handled: bool,
 }
 
-/// State of one thread.
+/// State of one thread. Zeroed memory is one.
 #[repr(C)]
 #[derive(Default)]
 pub(super) struct ExceptionStack {

@@ -13,13 +13,15 @@ pub mod condition_setter;
 pub mod conditions;
 pub mod count_helper;
 pub mod exception_stack;
-mod growable_region;
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod first_call_tests;
 pub mod histogram;
 pub mod missing_data;
 pub mod slot_changes;
 pub mod slowest_calls;
 pub mod stack_pages;
 pub mod thread_timer;
+mod thread_value;
 mod tick_rate;
 pub mod time_helper;
 pub mod timers;

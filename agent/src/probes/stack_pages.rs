@@ -7,7 +7,7 @@
 //! counts yet leads to null; then the body calls the helper, which enters the page. A thread's pages are
 //! removed before it dies.
 
-use super::address_space::{release, reserve};
+use super::address_space::{allocate, release};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -57,8 +57,8 @@ pub fn touched_bytes() -> usize {
 
 fn the_table() -> Option<&'static Table> {
     let make = || {
-        let first = reserve((REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())?;
-        let nobody = reserve(REGION_BYTES)?.cast::<Page>().as_ptr();
+        let first = allocate((REGION_MASK + 1) * size_of::<AtomicPtr<Page>>())?;
+        let nobody = allocate(REGION_BYTES)?.cast::<Page>().as_ptr();
         // SAFETY: zeroed memory of that size, aligned to a page and never given back; zero is an atomic null
         // pointer.
         let regions = unsafe {
@@ -80,7 +80,7 @@ impl Table {
             if !make {
                 return None;
             }
-            let fresh = reserve(REGION_BYTES)?;
+            let fresh = allocate(REGION_BYTES)?;
             let fresh_pages = fresh.cast::<Page>().as_ptr();
             match region.compare_exchange(pages, fresh_pages, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => pages = fresh_pages,
@@ -96,40 +96,34 @@ impl Table {
     }
 }
 
-/// The pages of one thread's stack that lead to its block. They are removed on drop, on the thread itself,
-/// before another thread's stack can use their addresses.
+/// The pages of one thread's stack that lead to its block; only for the thread itself.
+#[derive(Default)]
 pub struct Pages {
-    base: NonNull<AtomicU64>,
     /// Lowest and highest entered page.
     entered: Cell<Option<(usize, usize)>>,
 }
 
 impl Pages {
-    /// Starts without pages; they will lead to `base`.
-    pub fn new(base: NonNull<AtomicU64>) -> Pages {
-        Pages { base, entered: Cell::new(None) }
-    }
-
-    /// Makes the page of `address`, which is on this thread's stack, lead to the block.
-    pub fn enter(&self, address: usize) {
+    /// Makes the page of `address`, which is on this thread's stack, lead to `base`, its block.
+    pub fn enter(&self, address: usize, base: NonNull<AtomicU64>) {
         let page = address >> PAGE_BITS;
         let (low, high) = self.entered.get().unwrap_or((page, page));
         if page.saturating_add(NEAR) < low || page > high.saturating_add(NEAR) {
             return;
         }
         if let Some(entry) = the_table().and_then(|table| table.page(page, true)) {
-            entry.store(self.base.as_ptr(), Ordering::Relaxed);
+            entry.store(base.as_ptr(), Ordering::Relaxed);
             self.entered.set(Some((low.min(page), high.max(page))));
         }
     }
-}
 
-impl Drop for Pages {
-    fn drop(&mut self) {
-        let (Some(table), Some((low, high))) = (the_table(), self.entered.get()) else { return };
+    /// Removes the pages that lead to `base`. The thread calls it before it ends, since another thread's stack may
+    /// use the addresses then.
+    pub fn leave(&self, base: NonNull<AtomicU64>) {
+        let (Some(table), Some((low, high))) = (the_table(), self.entered.take()) else { return };
         for entry in (low..=high).filter_map(|page| table.page(page, false)) {
             // Pages of other threads may lie in between.
-            if entry.load(Ordering::Relaxed) == self.base.as_ptr() {
+            if entry.load(Ordering::Relaxed) == base.as_ptr() {
                 entry.store(std::ptr::null_mut(), Ordering::Relaxed);
             }
         }
@@ -153,36 +147,37 @@ mod tests {
     }
 
     #[test]
-    fn pages_lead_to_their_block_until_it_is_dropped() {
-        let (mine, other) = (Pages::new(block()), Pages::new(block()));
+    fn pages_lead_to_their_block_until_left() {
+        let (mine, other) = (block(), block());
+        let (my_pages, other_pages) = (Pages::default(), Pages::default());
         // Across the border of two regions, with another thread's page in between.
         let border = 77usize << REGION_BITS;
-        mine.enter(border - 4096);
-        mine.enter(border + 4096 + 123);
-        other.enter(border);
+        my_pages.enter(border - 4096, mine);
+        my_pages.enter(border + 4096 + 123, mine);
+        other_pages.enter(border, other);
         let block_at = |address| look_up(address);
-        assert_eq!(block_at(border - 1), mine.base.as_ptr());
-        assert_eq!(block_at(border + 4096), mine.base.as_ptr());
-        assert_eq!(block_at(border + 4095), other.base.as_ptr());
+        assert_eq!(block_at(border - 1), mine.as_ptr());
+        assert_eq!(block_at(border + 4096), mine.as_ptr());
+        assert_eq!(block_at(border + 4095), other.as_ptr());
         assert!(block_at(border + 2 * 4096).is_null() && block_at(border - 4097).is_null());
-        drop(mine);
+        my_pages.leave(mine);
         assert!(block_at(border - 1).is_null() && block_at(border + 4096).is_null());
-        assert_eq!(block_at(border), other.base.as_ptr());
+        assert_eq!(block_at(border), other.as_ptr());
     }
 
     #[test]
     fn ignores_stacks_far_from_the_threads_own() {
-        let pages = Pages::new(block());
+        let (pages, base) = (Pages::default(), block());
         let here = 78usize << REGION_BITS;
-        pages.enter(here);
+        pages.enter(here, base);
         for far in [here + (NEAR << PAGE_BITS) + 4096, here - (NEAR << PAGE_BITS) - 4096, usize::MAX, 0] {
-            pages.enter(far);
+            pages.enter(far, base);
             assert!(look_up(far).is_null());
         }
         // A stack that grows page by page is followed.
-        pages.enter(here - (NEAR << PAGE_BITS));
-        pages.enter(here - (NEAR << PAGE_BITS) - 4096);
-        assert_eq!(look_up(here - (NEAR << PAGE_BITS) - 1), pages.base.as_ptr());
+        pages.enter(here - (NEAR << PAGE_BITS), base);
+        pages.enter(here - (NEAR << PAGE_BITS) - 4096, base);
+        assert_eq!(look_up(here - (NEAR << PAGE_BITS) - 1), base.as_ptr());
     }
 
     #[test]

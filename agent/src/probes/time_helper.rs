@@ -1,13 +1,12 @@
 //! Native helpers that a timed body calls. Calling convention C, two native integers: the slot's byte offset in
 //! a block, and the address of a variable in the body's stack frame, which identifies the call. They never
-//! block. The first timed call on a thread creates its timer and registers a thread-local destructor, which may take
-//! the loader's lock; later calls take no lock.
+//! block, take no lock of the process and nothing from its heap.
 //!
 //! They find the thread's timer through `thread_timer`.
 
 use super::blocks::{self, Slot};
 use super::clock::{self, Clock, Counter, Monotonic};
-use super::count_helper::with_thread_block;
+use super::count_helper::{thread_block, thread_timer};
 use super::missing_data::{self, MissingData};
 use super::thread_timer::timer;
 
@@ -20,6 +19,8 @@ pub struct TimeHelpers {
     pub enter: unsafe extern "C" fn(usize, *mut usize),
     /// Begins a call, and sets the variable if the body should let the garbage collector in.
     pub enter_with_gc_poll: unsafe extern "C" fn(usize, *mut usize),
+    /// Starts the clock of the call anew, after the body has let the collector in.
+    pub restart: unsafe extern "C" fn(usize, *mut usize),
     /// Ends a call that returns.
     pub leave: unsafe extern "C" fn(usize, *mut usize),
     /// Ends a call that an exception leaves.
@@ -80,24 +81,25 @@ unsafe extern "C" fn enter_slowly<C: Clock>(slot_offset: usize, frame: *mut usiz
         // SAFETY: the body's own variable. Written before anything can fail.
         unsafe { frame.write(1) };
         let slot = Slot((slot_offset / size_of::<AtomicU64>()) as u32);
-        let known = slot.0 < blocks::MAX_SLOTS;
-        let done = with_thread_block(|owner| {
-            let Some(owner) = owner.filter(|_| known) else { return false };
-            match owner.timer() {
-                // SAFETY: the caller's contract; the timer is this thread's.
-                Some(timer) => unsafe { timer.enter_slowly::<C>(slot_offset, frame) },
-                None => {
-                    missing_data::note(slot_offset, MissingData::Memory);
-                    owner.count(slot);
-                }
-            }
-            true
-        });
-        if !done {
-            missing_data::note(slot_offset, MissingData::Memory);
+        let block = thread_block().filter(|block| block.is_open(slot));
+        if let Some(timer) = block.and_then(thread_timer) {
+            // SAFETY: the caller's contract; the timer is this thread's.
+            return unsafe { timer.enter_slowly::<C>(slot_offset, frame) };
+        }
+        missing_data::note(slot_offset, MissingData::Memory);
+        if !block.is_some_and(|block| block.count(slot)) {
             blocks::add_shared(slot, 1);
         }
     });
+}
+
+/// # Safety
+/// As [`super::timers::Timer::enter`].
+unsafe extern "C" fn restart<C: Clock>(_: usize, frame: *mut usize) {
+    if let Some(timer) = timer() {
+        // SAFETY: the caller's contract; the timer is the thread's own.
+        unsafe { timer.restart::<C>(frame) };
+    }
 }
 
 /// # Safety
@@ -137,6 +139,7 @@ const fn by<C: Clock>() -> TimeHelpers {
     TimeHelpers {
         enter: enter::<C>,
         enter_with_gc_poll: enter_with_gc_poll::<C>,
+        restart: restart::<C>,
         leave: leave::<C>,
         fault: fault::<C>,
     }
@@ -315,6 +318,27 @@ pub(crate) mod tests {
             // However slow the machine is: of immediate calls, one lets the collector in only if much time
             // passed before.
             assert!((0..1000).any(|_| !after(0)));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn letting_the_collector_in_takes_no_time_of_the_call() {
+        std::thread::spawn(|| {
+            let mut frame = 0_usize;
+            stay(111, &mut frame);
+            pause(20);
+            let restarted = clock::ticks();
+            // SAFETY: as in `stay`.
+            unsafe { (helpers().restart)(111 * 8, &mut frame) };
+            end(111, &mut frame, true);
+            let sums = timers::sum(Slot(111));
+            assert!(sums.exits == 1 && sums.max <= clock::ticks() - restarted, "{sums:?}");
+            // There is nothing to restart.
+            // SAFETY: as in `stay`.
+            unsafe { (helpers().restart)(111 * 8, &mut frame) };
+            assert_eq!(timers::sum(Slot(111)), sums);
         })
         .join()
         .unwrap();

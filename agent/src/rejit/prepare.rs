@@ -16,7 +16,7 @@ use crate::ledger::AccountStart;
 use crate::ledger::recompiled_callers::DiscoveredBy;
 use crate::ledger::request_state::{RequestProgress, RequestState};
 use crate::ledger::turn_off_plan;
-use crate::probes::{clock, stack_pages, timers};
+use crate::probes::{blocks, clock, stack_pages};
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
@@ -66,7 +66,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     add_local_sigs(context, &mut copies);
     let holders = context.inlining.veto(copies.iter().map(RowRequest::method));
     let inliners = inlined_callers::find(context, &copies, holders, requested);
-    let has_room = has_room_for_times(context, &copies);
+    let has_room = make_room(context, &copies);
     let mut ready = PreparedRequest::default();
     let mut accounts: Vec<AccountStart> = Vec::new();
     let (mut conditioned, mut lost) = (Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
                 continue;
             }
             let is_new = ledger.row(request.id).is_some_and(|row| row.counters.slot().is_none());
-            let has_slot = ledger.assign_slot(request.id);
+            let has_slot = (has_room || !is_new) && ledger.assign_slot(request.id);
             if !has_slot {
                 no_room.push(request.id);
                 left_out.insert(request.method());
@@ -105,7 +105,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
             if row.is_on() {
                 row.bodies.supersede_body();
             }
-            let body = request.timing(has_room);
+            let body = request.timing();
             row.timing.body = body;
             let is_timed = body.timing().is_some();
             newly_timed |= is_timed && !row.counters.recorded().times;
@@ -135,14 +135,11 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     ready
 }
 
-/// Whether the agent has memory for the times of these rows, whatever slots they get.
-fn has_room_for_times(context: &Context, copies: &[RowRequest]) -> bool {
-    let is_timed = |request: &RowRequest| matches!(request.timing, TimingRequest::Yes(Ok(_)));
-    if !copies.iter().any(is_timed) {
-        return true;
-    }
-    let ever = context.ledger.lock().slots.ever();
-    timers::make_room(ever.saturating_add(copies.len() as u32))
+/// Makes room for the counters of these rows, whatever slots they get; false if the system refuses memory.
+fn make_room(context: &Context, copies: &[RowRequest]) -> bool {
+    let of_runs = copies.iter().filter(|request| request.async_role.is_some()).count();
+    let (slots, at_end) = context.ledger.lock().slots.room_with(copies.len(), of_runs);
+    blocks::make_room(slots, at_end)
 }
 
 /// Makes the signatures for bodies with additional variables, module by module.

@@ -60,12 +60,11 @@ impl RowRequest {
         }
     }
 
-    /// Returns its variables, or why it is only counted; `has_room`: whether the agent has memory for its times.
-    pub(super) fn timing(&self, has_room: bool) -> BodyTiming {
+    /// Returns its variables, or why it is only counted.
+    pub(super) fn timing(&self) -> BodyTiming {
         let result = match &self.timing {
             TimingRequest::No => return BodyTiming::NotWanted,
             TimingRequest::Yes(Err(untimed)) => return BodyTiming::Untimed(*untimed),
-            TimingRequest::Yes(Ok(_)) if !has_room => return BodyTiming::Untimed(UntimedReason::NoMemory),
             TimingRequest::Yes(Ok(result)) => result,
         };
         let Some(tokens) = &self.tokens else { return BodyTiming::Untimed(UntimedReason::NoRoom) };

@@ -196,7 +196,7 @@ impl Session {
                 + context.callers.bytes()
                 + timing_bytes()) as u64,
             budgets: vec![
-                usage(Resource::DialledMethods, slots, u64::from(blocks::MEASUREMENT_SLOT.0)),
+                usage(Resource::DialledMethods, slots, u64::from(blocks::capacity() - 1)),
                 usage(Resource::KnownMethods, rows as u64, crate::ledger::row_table::MAX_ROWS as u64),
                 usage(Resource::TimesBytes, timing_bytes() as u64, TIMING_BUDGET as u64),
             ],

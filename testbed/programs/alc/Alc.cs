@@ -3,6 +3,7 @@
 // alc, then commands, one per line:
 //   load [FILE] -> loaded K MVID   another copy of Copied.dll (or of FILE); K counts copies from 0
 //   call K N    -> called K TOTAL  Copied.Counter.Add(int) of copy K, N times with 1; TOTAL is that copy's static
+//   together K N -> called K     Copied.Counter.Add(int) of copy K, once on each of N threads at the same moment
 // It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
@@ -10,6 +11,7 @@ using System.Diagnostics;
 using System.IO;
 using System.Reflection;
 using System.Runtime.Loader;
+using System.Threading;
 
 static class Alc
 {
@@ -42,12 +44,34 @@ static class Alc
                         total = add(1);
                     Say("called " + words[1] + " " + total);
                     break;
+                case "together":
+                    Together(copies[int.Parse(words[1])], int.Parse(words[2]));
+                    Say("called " + words[1]);
+                    break;
                 default:
                     Say("error unknown command: " + line);
                     break;
             }
         }
         return 0;
+    }
+
+    static void Together(Func<int, int> add, int number)
+    {
+        int absent = number;
+        var threads = new Thread[number];
+        for (int i = 0; i < number; i++)
+        {
+            threads[i] = new Thread(() =>
+            {
+                Interlocked.Decrement(ref absent);
+                SpinWait.SpinUntil(() => Volatile.Read(ref absent) == 0);
+                add(1);
+            });
+            threads[i].Start();
+        }
+        foreach (Thread thread in threads)
+            thread.Join();
     }
 
     static void Say(string line)

@@ -9,8 +9,10 @@
 
 pub mod alarm;
 pub mod call_sites;
+mod frame_stack;
 mod record;
 mod site_chains;
+mod slot_table;
 mod sums;
 mod timer;
 
@@ -19,4 +21,4 @@ pub use sums::{SlotTimes, TimeSums, fill_histogram, reset, slot_times, sum, sums
 #[cfg(test)]
 pub(crate) use timer::GC_POLL_INTERVAL;
 pub(crate) use timer::{Mark, all};
-pub use timer::{Timer, lower_alarms, make_room};
+pub use timer::{Timer, lower_alarms};

@@ -6,10 +6,9 @@
 //! Only the owner writes. Calls without a place are also counted, as *others*.
 
 use super::record::add;
-use crate::probes::address_space::reserve;
+use super::slot_table::{self, SlotTable};
 use crate::probes::arena::{self, UnitPurpose};
 use crate::probes::blocks::{MAX_SLOTS, Slot};
-use crate::probes::growable_region::STEP;
 use redial_protocol::limits::MAX_CALL_SITES;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -90,19 +89,18 @@ impl Unit {
 
 /// Starts of a thread's chains: the number of a unit for each slot, 0 if there is none. Allocated with the
 /// first chain.
-#[derive(Default)]
 #[repr(transparent)]
 pub(super) struct Chains {
-    first: AtomicPtr<AtomicU32>,
+    first: AtomicPtr<SlotTable<AtomicU32>>,
 }
 
 impl Chains {
     /// Returns the first unit of the chain of a slot below [`MAX_SLOTS`].
     #[inline(always)]
     fn of(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
-        let first = self.first.load(Ordering::Acquire);
-        // SAFETY: the list has MAX_SLOTS entries and is never given back.
-        let number = (!first.is_null()).then(|| unsafe { &*first.byte_add(slot_offset / 2) })?;
+        // SAFETY: the table was cleared before it was published, and is never given back; the slot is below
+        // MAX_SLOTS.
+        let number = unsafe { self.first.load(Ordering::Acquire).as_ref()?.entry(slot_offset) };
         following(arena, number)
     }
 
@@ -110,30 +108,17 @@ impl Chains {
     /// thread.
     #[cold]
     fn of_new(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
-        if self.first.load(Ordering::Relaxed).is_null() {
-            let first = reserve(MAX_SLOTS as usize * size_of::<AtomicU32>())?;
-            self.first.store(first.as_ptr().cast(), Ordering::Release);
+        let mut first = self.first.load(Ordering::Relaxed);
+        if first.is_null() {
+            let fresh = arena::take_zeroed::<SlotTable<AtomicU32>>(UnitPurpose::Sites)?;
+            // SAFETY: zeroed memory of its size, which is never given back.
+            unsafe { fresh.as_ref() }.clear();
+            first = fresh.as_ptr();
+            self.first.store(first, Ordering::Release);
         }
-        let first = self.first.load(Ordering::Relaxed);
-        let entry = |offset: usize| {
-            // SAFETY: as in `of`; the list consists of whole pages.
-            unsafe { &*first.byte_add(offset) }
-        };
-        let offset = slot_offset / 2;
-        if entry(offset).load(Ordering::Relaxed) == 0 {
-            // A page of the list exists once something is written to it.
-            let page = offset / STEP * STEP;
-            let is_empty = |offset: usize| entry(offset).load(Ordering::Relaxed) == 0;
-            let costs =
-                if (page..page + STEP).step_by(size_of::<AtomicU32>()).all(is_empty) { STEP } else { 0 };
-            if !arena::charge(costs) {
-                return None;
-            }
-            if following_or_fresh(arena, entry(offset)).is_none() {
-                arena::discharge(costs);
-            }
-        }
-        following(arena, entry(offset))
+        // SAFETY: as in `of`.
+        let number = unsafe { (*first).entry_or_new(slot_offset, UnitPurpose::Sites)? };
+        following_or_fresh(arena, number)
     }
 
     /// Counts the call site `address`, or 0 if it is unknown. If there is no place for it yet, returns false
@@ -196,8 +181,7 @@ impl Chains {
 
     /// Iterates over a slot's units.
     pub(super) fn units(&self, arena: NonNull<u8>, slot: Slot) -> impl Iterator<Item = &'static Unit> {
-        let known = (slot.0 < MAX_SLOTS).then_some(slot.0 as usize * size_of::<AtomicU64>());
-        let first = known.and_then(|offset| self.of(arena, offset));
+        let first = slot_table::offset(slot).and_then(|offset| self.of(arena, offset));
         std::iter::successors(first, move |unit| following(arena, &unit.next))
     }
 }

@@ -1,13 +1,14 @@
 //! One thread's timer: its stack of frames, its records, and the operations of probe helpers on them.
 
 use super::alarm;
-use super::record::{Frame, MAX_FRAMES, NONE, Record, add};
+use super::frame_stack::{FrameStack, NoFrames};
+use super::record::{Frame, NONE, Record, add};
 use super::site_chains::{Chains, Unit};
+use super::slot_table::{self, SlotTable};
 use crate::probes::arena::{self, UnitPurpose};
-use crate::probes::blocks::{MAX_SLOTS, Slot};
+use crate::probes::blocks::Slot;
 use crate::probes::clock::{self, Clock};
 use crate::probes::exception_stack::{ExceptionEvent, ExceptionStack};
-use crate::probes::growable_region::{GrowableRegion, STEP};
 use crate::probes::histogram;
 use crate::probes::missing_data::{self, MissingData};
 use std::cell::Cell;
@@ -18,52 +19,35 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// every ten microseconds.
 pub(crate) const GC_POLL_INTERVAL: u64 = 1 << 15;
 
-/// Times of one thread.
+/// Times of one thread. Zeroed memory is nearly one (see [`Timer::new`]).
 #[repr(C)]
 pub struct Timer {
     /// The innermost frame; the lowest one stands for no call. Written after everything else that a call
     /// changes.
     top: AtomicPtr<Frame>,
-    bottom: *mut Frame,
     /// The last frame that there is room for so far.
     last: Cell<*mut Frame>,
     /// The owner's counters of calls.
     counters: Cell<*const AtomicU64>,
-    /// One pointer per slot.
-    records: NonNull<AtomicPtr<Record>>,
     arena: NonNull<u8>,
     /// Beginning of the latest call. Written after its frame.
     latest: AtomicU64,
     /// Last time when the collector was let in.
     gc_poll: Cell<u64>,
-    frames: GrowableRegion,
-    table: GrowableRegion,
     owned: AtomicBool,
     /// Operating-system id of the owner's thread.
     thread: Cell<u32>,
     thrown: ExceptionStack,
     chains: Chains,
     next: *const Timer,
-}
-
-const RECORDS_BYTES: usize = MAX_SLOTS as usize * size_of::<AtomicPtr<Record>>();
-const FRAMES_BYTES: usize = MAX_FRAMES * size_of::<Frame>();
-/// Whether memory must be committed before use. Elsewhere the pages of a table appear on touch, and only pages
-/// with records count.
-const IN_ADVANCE: bool = cfg!(windows);
-
-/// Returns the last frame that there is room for.
-fn last_of(frames: &GrowableRegion) -> *mut Frame {
-    frames.base().cast::<Frame>().as_ptr().wrapping_add(frames.open() / size_of::<Frame>() - 1)
+    records: SlotTable<AtomicPtr<Record>>,
+    frames: FrameStack,
 }
 
 /// See [`Timer::mark`].
 pub(crate) type Mark = (u64, usize);
 
 static HEAD: AtomicPtr<Timer> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Number of slots that every timer's table has room for, on systems that charge for unused room.
-static ROOM: AtomicU32 = AtomicU32::new(0);
 
 /// Iterates over every timer, including those without a thread.
 pub(crate) fn all() -> impl Iterator<Item = &'static Timer> {
@@ -87,115 +71,93 @@ impl Timer {
             Some(timer) => timer,
             None => Timer::publish(Timer::new()?),
         };
-        // A thread that made room since the timer was made may not have seen it.
-        if !timer.takes_slots(ROOM.load(Ordering::SeqCst)) {
-            timer.owned.store(false, Ordering::Release);
-            return None;
-        }
         timer.counters.set(counters.as_ptr());
         timer.thread.set(crate::platform::thread_id());
         Some(timer)
     }
 
-    fn new() -> Option<Timer> {
+    /// Makes a timer that nobody knows yet, owned by the calling thread.
+    fn new() -> Option<NonNull<Timer>> {
         let arena = arena::base()?;
-        let (table, frames) = (GrowableRegion::new(RECORDS_BYTES)?, GrowableRegion::new(FRAMES_BYTES)?);
-        if !frames.open_to(STEP) {
-            return None;
+        let timer = arena::take_zeroed::<Timer>(UnitPurpose::Record)?;
+        // SAFETY: zeroed memory of its size that is never given back. Zeros are valid in all fields but `arena`.
+        unsafe {
+            (&raw mut (*timer.as_ptr()).arena).write(arena);
+            let timer = timer.as_ref();
+            timer.records.clear();
+            let bottom = timer.frames.bottom();
+            // No address is above that of the lowest frame.
+            (*bottom).address = usize::MAX;
+            timer.top.store(bottom, Ordering::Relaxed);
+            timer.last.set(timer.frames.last());
+            timer.owned.store(true, Ordering::Relaxed);
         }
-        let bottom = frames.base().cast::<Frame>().as_ptr();
-        // SAFETY: it is open; no address is above that of the lowest frame.
-        unsafe { (*bottom).address = usize::MAX };
-        Some(Timer {
-            top: AtomicPtr::new(bottom),
-            bottom,
-            last: Cell::new(last_of(&frames)),
-            counters: Cell::new(std::ptr::null()),
-            records: table.base().cast(),
-            arena,
-            latest: AtomicU64::new(0),
-            gc_poll: Cell::new(0),
-            frames,
-            table,
-            owned: AtomicBool::new(true),
-            thread: Cell::new(0),
-            thrown: ExceptionStack::default(),
-            chains: Chains::default(),
-            next: std::ptr::null(),
-        })
+        Some(timer)
     }
 
-    fn publish(timer: Timer) -> &'static Timer {
-        let timer = Box::leak(Box::new(timer));
+    fn publish(timer: NonNull<Timer>) -> &'static Timer {
         loop {
             let head = HEAD.load(Ordering::Acquire);
-            timer.next = head;
-            if HEAD.compare_exchange(head, timer, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                return timer;
+            // SAFETY: nobody else knows the timer yet.
+            unsafe { (*timer.as_ptr()).next = head };
+            if HEAD.compare_exchange(head, timer.as_ptr(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+                // SAFETY: it is never given back.
+                return unsafe { timer.as_ref() };
             }
         }
     }
 
     /// Releases the timer for another thread. Calls in flight never end: they are given up.
     pub fn release(&self) {
-        // SAFETY: on the owner's thread, like everything in `Timer` except the sums. No frame is left to close.
-        unsafe {
-            self.give_up_below(usize::MAX);
-            self.frames.close_to(STEP);
-        }
+        // SAFETY: on the owner's thread, like everything in `Timer` except the sums.
+        unsafe { self.give_up_below(usize::MAX) };
+        self.frames.give_back();
         self.thrown.clear();
-        self.last.set(last_of(&self.frames));
+        self.top.store(self.frames.bottom(), Ordering::Release);
+        self.last.set(self.frames.last());
         self.owned.store(false, Ordering::Release);
     }
 
-    /// Doubles the room for nested calls. False if that is too deep or no memory is left.
-    #[cold]
-    fn deepen(&self, slot_offset: usize) -> bool {
-        let wanted = (self.frames.open() * 2).min(FRAMES_BYTES);
-        let enough = self.frames.open() < FRAMES_BYTES;
-        if enough && self.frames.open_to(wanted) {
-            self.last.set(last_of(&self.frames));
-            return true;
+    /// Returns the innermost frame, after making room for another. None if that is too deep or no memory is left.
+    fn top_with_room(&self, slot_offset: usize) -> Option<*mut Frame> {
+        let top = self.top.load(Ordering::Relaxed);
+        if top != self.last.get() {
+            return Some(top);
         }
-        missing_data::note(slot_offset, if enough { MissingData::Memory } else { MissingData::Deep });
-        false
+        let depth = top.addr() - self.frames.bottom().addr();
+        match self.frames.deepen() {
+            Ok(()) => {
+                let top = self.frames.bottom().wrapping_byte_add(depth);
+                self.last.set(self.frames.last());
+                self.top.store(top, Ordering::Release);
+                Some(top)
+            }
+            Err(NoFrames::Deep) => {
+                missing_data::note(slot_offset, MissingData::Deep);
+                None
+            }
+            Err(NoFrames::Memory) => {
+                missing_data::note(slot_offset, MissingData::Memory);
+                None
+            }
+        }
     }
 
-    /// Returns whether there is room for the entries of this many slots.
-    fn takes_slots(&self, slots: u32) -> bool {
-        !IN_ADVANCE || self.table.open_to(slots as usize * size_of::<AtomicPtr<Record>>())
-    }
-
-    /// Returns the bytes that a slot's entry costs: those of its page in the table, if it is the first entry
-    /// there.
-    fn entry_costs(&self, slot_offset: usize) -> usize {
-        let page = slot_offset / STEP * STEP;
-        // SAFETY: the table consists of whole pages, and the slot is below MAX_SLOTS.
-        let is_empty =
-            |offset| unsafe { self.records.byte_add(offset).as_ref() }.load(Ordering::Relaxed).is_null();
-        let is_first =
-            !IN_ADVANCE && (page..page + STEP).step_by(size_of::<AtomicPtr<Record>>()).all(is_empty);
-        if is_first { STEP } else { 0 }
-    }
-
-    /// Returns a new record of a slot; None if no memory is left.
-    #[cold]
-    fn fresh_record(&self, slot_offset: usize) -> Option<NonNull<Record>> {
-        let costs = self.entry_costs(slot_offset);
-        if !arena::charge(costs) {
-            return None;
+    /// Returns the record of a slot, made if necessary; None if no memory is left.
+    ///
+    /// # Safety
+    /// On the thread that owns the timer; `slot_offset` is that of a slot below `MAX_SLOTS`.
+    unsafe fn record_or_new(&self, slot_offset: usize) -> Option<&Record> {
+        // SAFETY: the caller's contract.
+        let entry = unsafe { self.records.entry_or_new(slot_offset, UnitPurpose::Record)? };
+        if entry.load(Ordering::Relaxed).is_null() {
+            let record = arena::take_zeroed::<Record>(UnitPurpose::Record)?;
+            // SAFETY: zeroed memory of its size that is never given back; zeros are a valid record.
+            unsafe { record.as_ref() }.pending.store(NONE, Ordering::Relaxed);
+            entry.store(record.as_ptr(), Ordering::Release);
         }
-        let Some(unit) = arena::take(UnitPurpose::Record) else {
-            arena::discharge(costs);
-            return None;
-        };
-        // SAFETY: the unit is in the arena; the slot is below MAX_SLOTS.
-        unsafe {
-            let record = self.arena.add(unit as usize * arena::UNIT).cast::<Record>();
-            record.as_ref().pending.store(NONE, Ordering::Relaxed);
-            self.records.byte_add(slot_offset).as_ref().store(record.as_ptr(), Ordering::Release);
-            Some(record)
-        }
+        // SAFETY: records are never given back.
+        unsafe { entry.load(Ordering::Relaxed).as_ref() }
     }
 
     /// Returns a value that stays the same only if no call has begun or ended. Between two beginnings the stack
@@ -215,14 +177,14 @@ impl Timer {
     /// without doing anything.
     ///
     /// # Safety
-    /// On the thread that owns the timer; `slot_offset` is that of a slot below [`MAX_SLOTS`]; `frame` is a
+    /// On the thread that owns the timer; `slot_offset` is that of a slot below `MAX_SLOTS`; `frame` is a
     /// variable in the stack frame of the call.
     #[inline(always)]
     pub unsafe fn enter<C: Clock>(&self, slot_offset: usize, frame: *mut usize) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         // SAFETY: the slot is below MAX_SLOTS; `top` is always one of the frames.
         let (record, stale) = unsafe {
-            let record = self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed);
+            let record = self.records.entry(slot_offset).load(Ordering::Relaxed);
             (record, (*top).address <= frame.addr())
         };
         if record.is_null() || stale || top == self.last.get() {
@@ -266,6 +228,20 @@ impl Timer {
         due
     }
 
+    /// Starts the clock of the innermost call anew. Ignores calls that did not begin here.
+    ///
+    /// # Safety
+    /// As [`Timer::enter`].
+    pub unsafe fn restart<C: Clock>(&self, frame: *const usize) {
+        let top = self.top.load(Ordering::Relaxed);
+        // SAFETY: `top` is always one of the frames.
+        unsafe {
+            if (*top).address == frame.addr() {
+                (*top).start = C::ticks();
+            }
+        }
+    }
+
     /// Like [`Timer::enter`], for a call of a slot without a record on this thread, or with frames to give up.
     ///
     /// # Safety
@@ -275,13 +251,10 @@ impl Timer {
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
             self.give_up_below(frame.addr().saturating_add(1));
-            let known = NonNull::new(self.records.byte_add(slot_offset).as_ref().load(Ordering::Relaxed));
-            let Some(record) = known.or_else(|| self.fresh_record(slot_offset)) else {
+            let Some(record) = self.record_or_new(slot_offset) else {
                 return missing_data::note(slot_offset, MissingData::Memory);
             };
-            let record = record.as_ref();
-            let top = self.top.load(Ordering::Relaxed);
-            if top != self.last.get() || self.deepen(slot_offset) {
+            if let Some(top) = self.top_with_room(slot_offset) {
                 self.push::<C>(top, record, frame);
             }
         }
@@ -401,7 +374,7 @@ impl Timer {
         unsafe {
             loop {
                 let top = self.top.load(Ordering::Relaxed);
-                if top == self.bottom || (*top).address >= address {
+                if top == self.frames.bottom() || (*top).address >= address {
                     return;
                 }
                 let record = &*(*top).record;
@@ -417,11 +390,9 @@ impl Timer {
     }
 
     pub(super) fn record(&self, slot: Slot) -> Option<&Record> {
-        if slot.0 >= MAX_SLOTS {
-            return None;
-        }
-        // SAFETY: the table has MAX_SLOTS entries; records are published with Release and never given back.
-        unsafe { self.records.add(slot.0 as usize).as_ref().load(Ordering::Acquire).as_ref() }
+        let offset = slot_table::offset(slot)?;
+        // SAFETY: the slot exists; records are published with Release and never given back.
+        unsafe { self.records.entry(offset).load(Ordering::Acquire).as_ref() }
     }
 
     /// Records an exception event that the runtime reports on the owner's thread, at `address` in its stack.
@@ -433,7 +404,7 @@ impl Timer {
     /// without doing anything.
     ///
     /// # Safety
-    /// On the thread that owns the timer; `slot_offset` is that of a slot below [`MAX_SLOTS`].
+    /// On the thread that owns the timer; `slot_offset` is that of a slot below `MAX_SLOTS`.
     #[inline(always)]
     pub unsafe fn called_from(&self, slot_offset: usize, address: usize) -> bool {
         // SAFETY: the caller's contract.
@@ -463,20 +434,6 @@ fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> Option<u32> {
         None => missing_data::note(slot_offset, MissingData::Buckets),
     }
     unit
-}
-
-/// Makes room for this many slots in every thread's list of records, before any of them is timed. False if the
-/// memory is used up or refused.
-pub fn make_room(slots: u32) -> bool {
-    let slots = slots.min(MAX_SLOTS);
-    // First: a timer made meanwhile sees this value, or is seen below.
-    let before = ROOM.fetch_max(slots, Ordering::SeqCst);
-    let has_room = all().all(|timer| timer.takes_slots(slots));
-    if !has_room {
-        // Nobody else raises it. Future threads need no more room than before.
-        ROOM.store(before, Ordering::SeqCst);
-    }
-    has_room
 }
 
 /// Makes every thread check calls of a slot that take longer than `alarm`, from now on. A thread that raises
