@@ -6,7 +6,7 @@ use crate::clr::bindings::ICorProfilerFunctionControl;
 use crate::clr::function_control::set_body;
 use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
 use crate::context::Context;
-use crate::events::{event_mask, exception_class};
+use crate::events::{self, event_mask, exception_class};
 use crate::hot_reload;
 use crate::il;
 use crate::inbox::{Gate, HANG_THRESHOLD, Job};
@@ -108,8 +108,13 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
     for standing in orders.all() {
         agent.context.audit.note("", "redial run", &standing.order);
     }
-    // From here on agent threads may run: nothing below may fail Initialize.
-    if !agent.start_worker(orders) || !agent.start_listening() {
+    if !agent.start_worker(orders) {
+        agent.give_up();
+        return Err(StartError::System("the system refused to start the agent's threads".into()));
+    }
+    // From here on an agent thread runs: nothing below may fail Initialize.
+    agent.publish();
+    if !agent.start_listening() {
         agent.give_up();
         return Err(StartError::NoThreads);
     }
@@ -117,7 +122,8 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
 }
 
 /// Makes the agent and sets the event mask, without starting a thread. Call it inside `Initialize` or
-/// `InitializeForAttach`.
+/// `InitializeForAttach`. Callbacks find the agent once it is published; until then [`Agent::give_up`] takes
+/// everything back.
 ///
 /// # Errors
 /// When the runtime lacks something that the agent needs, or another agent is there.
@@ -126,6 +132,9 @@ pub(crate) fn install(
     process: ProcessKey,
     unknown: &IUnknown,
 ) -> Result<&'static Agent, StartError> {
+    if AGENT.get().is_some() {
+        return Err(StartError::Another);
+    }
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
@@ -137,11 +146,7 @@ pub(crate) fn install(
         rejit_errors: AtomicU64::new(0),
     }));
     agent.context.info.set_event_mask(mask)?;
-    if AGENT.set(agent).is_err() {
-        return Err(StartError::Another);
-    }
     crate::guard::silence_panics();
-    crate::platform::pin_library();
     Ok(agent)
 }
 
@@ -149,17 +154,25 @@ impl Agent {
     /// Starts the ReJIT thread; false if the system refuses.
     pub(crate) fn start_worker(&'static self, orders: Orders) -> bool {
         let context = self.context;
-        crate::platform::spawn("redial-rejit", move || Worker::new(context, orders).run())
+        crate::platform::spawn(c"redial-rejit", move || Worker::new(context, orders).run())
     }
 
     /// Starts the listener's thread; false if the system refuses.
     pub(crate) fn start_listening(&'static self) -> bool {
         let (context, server) = (self.context, self.server);
-        crate::platform::spawn("redial-listen", move || crate::server::listen(context, server))
+        crate::platform::spawn(c"redial-listen", move || crate::server::listen(context, server))
     }
 
-    /// Gives up starting: from now on the agent only stays out of the way.
+    /// Lets callbacks find the agent, and keeps its library loaded. Call it before the agent's first callback.
+    pub(crate) fn publish(&'static self) {
+        // The runtime initializes one profiler at a time, and `install` found none.
+        let _ = AGENT.set(self);
+        crate::platform::pin_library();
+    }
+
+    /// Gives up starting: from now on the agent only stays out of the way, and its callbacks cost nothing.
     pub(crate) fn give_up(&self) {
+        events::silence(&self.context.info, &self.context.runtime, &self.context.settings);
         self.context.ledger.stop();
         self.server.unlink();
         self.context.stop();

@@ -32,7 +32,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
     let outbox = Arc::new(Outbox::default());
     let writer = Arc::clone(&outbox);
     let stop_reading = closer.clone();
-    if !crate::platform::spawn("redial-write", move || write_frames(&writer, write, &stop_reading)) {
+    if !crate::platform::spawn(c"redial-write", move || write_frames(&writer, write, &stop_reading)) {
         closer.close();
         return;
     }

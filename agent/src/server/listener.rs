@@ -44,7 +44,7 @@ pub fn listen(context: &'static Context, server: &'static Server) {
                     continue;
                 }
                 let id = server.next_session.fetch_add(1, Ordering::Relaxed) + 1;
-                let started = crate::platform::spawn("redial-session", move || {
+                let started = crate::platform::spawn(c"redial-session", move || {
                     crate::guard::guard_always((), || connection::serve(context, server, id, connection));
                     server.sessions.fetch_sub(1, Ordering::AcqRel);
                 });
