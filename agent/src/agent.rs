@@ -25,6 +25,7 @@ use crate::startup::{InertReason, Settings};
 use redial_protocol::ids::{InstanceId, ProcessKey};
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
+use redial_protocol::unreachable_note;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -86,6 +87,11 @@ pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
     let result = settings.map_err(StartError::from).and_then(|settings| start_with(settings, unknown));
     if let Some(mark) = crate::startup::mark(|name| std::env::var_os(name)) {
         crate::startup::leave_mark(&mark, &result);
+    }
+    match &result {
+        // This process wants nothing of ours.
+        Ok(_) | Err(StartError::Inert(InertReason::Disabled)) => {}
+        Err(error) => unreachable_note::leave(&error.to_string()),
     }
     match result {
         Ok(_) | Err(StartError::NoThreads) => Ok(()),
@@ -363,6 +369,9 @@ impl Agent {
         self.context.ledger.stop();
         self.server.wait_for_watchers(self.context.settings.report);
         self.context.launcher_orders.write_suggestions(&self.context.info, &self.context.modules);
+        if let Some(launcher) = self.context.settings.launcher {
+            crate::startup::remove_orphans(launcher, |name| std::env::var_os(name));
+        }
         self.server.unlink();
         let deadline = Instant::now() + WORKER_WAIT;
         while self.context.worker.is_busy() && Instant::now() < deadline {

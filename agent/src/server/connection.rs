@@ -51,6 +51,9 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         hello: None,
         bad_frames: 0,
     };
+    if session.place.is_none() {
+        server.restricted.add(session.id, session.closer.clone());
+    }
     session.read_frames(read);
 }
 
