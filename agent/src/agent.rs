@@ -6,7 +6,7 @@ use crate::clr::bindings::ICorProfilerFunctionControl;
 use crate::clr::function_control::set_body;
 use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
 use crate::context::Context;
-use crate::events::{event_mask, exception_class};
+use crate::events::{self, event_mask, exception_class};
 use crate::hot_reload;
 use crate::il;
 use crate::inbox::{Gate, HANG_THRESHOLD, Job};
@@ -27,6 +27,7 @@ use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::{InstanceId, MethodToken, ProcessKey};
 use redial_protocol::reason::Reason;
+use redial_protocol::unreachable_note;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -89,6 +90,11 @@ pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
     if let Some(mark) = crate::startup::mark(|name| std::env::var_os(name)) {
         crate::startup::leave_mark(&mark, &result);
     }
+    match &result {
+        // This process wants nothing of ours.
+        Ok(_) | Err(StartError::Inert(InertReason::Disabled)) => {}
+        Err(error) => unreachable_note::leave(&error.to_string()),
+    }
     match result {
         Ok(_) | Err(StartError::NoThreads) => Ok(()),
         Err(e) => Err(e),
@@ -111,8 +117,13 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
         let change = AuditedChange::order(print_order(&standing.order));
         agent.context.audit.note("", "redial run", AuditAction::Changed(change));
     }
-    // From here on agent threads may run: nothing below may fail Initialize.
-    if !agent.start_worker(orders) || !agent.start_listening() {
+    if !agent.start_worker(orders) {
+        agent.give_up();
+        return Err(StartError::System("the system refused to start the agent's threads".into()));
+    }
+    // From here on an agent thread runs: nothing below may fail Initialize.
+    agent.publish();
+    if !agent.start_listening() {
         agent.give_up();
         return Err(StartError::NoThreads);
     }
@@ -120,7 +131,8 @@ fn start_with(settings: Settings, unknown: &IUnknown) -> Result<ProcessKey, Star
 }
 
 /// Makes the agent and sets the event mask, without starting a thread. Call it inside `Initialize` or
-/// `InitializeForAttach`.
+/// `InitializeForAttach`. Callbacks find the agent once it is published; until then [`Agent::give_up`] takes
+/// everything back.
 ///
 /// # Errors
 /// When the runtime lacks something that the agent needs, or another agent is there.
@@ -129,6 +141,9 @@ pub(crate) fn install(
     process: ProcessKey,
     unknown: &IUnknown,
 ) -> Result<&'static Agent, StartError> {
+    if AGENT.get().is_some() {
+        return Err(StartError::Another);
+    }
     let info = ProfilerInfo::open(unknown)?;
     let runtime = Runtime::detect(&info)?;
     let mask = event_mask(&runtime, &settings);
@@ -140,12 +155,7 @@ pub(crate) fn install(
         rejit_errors: AtomicU64::new(0),
     }));
     agent.context.info.set_event_mask(mask)?;
-    if AGENT.set(agent).is_err() {
-        return Err(StartError::Another);
-    }
     crate::guard::silence_panics();
-    crate::platform::pin_library();
-    crate::probes::count_helper::prepare();
     Ok(agent)
 }
 
@@ -153,17 +163,26 @@ impl Agent {
     /// Starts the ReJIT thread; false if the system refuses.
     pub(crate) fn start_worker(&'static self, orders: Orders) -> bool {
         let context = self.context;
-        crate::platform::spawn("redial-rejit", move || Worker::new(context, orders).run())
+        crate::platform::spawn(c"redial-rejit", move || Worker::new(context, orders).run())
     }
 
     /// Starts the listener's thread; false if the system refuses.
     pub(crate) fn start_listening(&'static self) -> bool {
         let (context, server) = (self.context, self.server);
-        crate::platform::spawn("redial-listen", move || crate::server::listen(context, server))
+        crate::platform::spawn(c"redial-listen", move || crate::server::listen(context, server))
     }
 
-    /// Gives up starting: from now on the agent only stays out of the way.
+    /// Lets callbacks find the agent, and keeps its library loaded. Call it before the agent's first callback.
+    pub(crate) fn publish(&'static self) {
+        // The runtime initializes one profiler at a time, and `install` found none.
+        let _ = AGENT.set(self);
+        crate::platform::pin_library();
+        crate::probes::count_helper::prepare();
+    }
+
+    /// Gives up starting: from now on the agent only stays out of the way, and its callbacks cost nothing.
     pub(crate) fn give_up(&self) {
+        events::silence(&self.context.info, &self.context.runtime, &self.context.settings);
         self.context.ledger.stop();
         self.server.unlink();
         self.context.stop();
@@ -357,6 +376,9 @@ impl Agent {
         self.context.ledger.stop();
         self.server.wait_for_watchers(self.context.settings.report);
         self.context.launcher_orders.write_suggestions(&self.context.info, &self.context.modules);
+        if let Some(launcher) = self.context.settings.launcher {
+            crate::startup::remove_orphans(launcher, |name| std::env::var_os(name));
+        }
         self.server.unlink();
         let deadline = Instant::now() + WORKER_WAIT;
         while self.context.worker.is_busy() && Instant::now() < deadline {

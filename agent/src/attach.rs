@@ -1,9 +1,9 @@
 //! Starts the agent in a process that is already running.
 //!
-//! The runtime's diagnostics server provides the thread. `InitializeForAttach` does everything that can fail. A
-//! failure before `install` leaves nothing behind; a later one leaves the event mask and the pinned library, and the
-//! agent only stays out of the way. Callbacks begin when it returns. Then `ProfilerAttachComplete` records the
-//! modules loaded earlier, and only after that does the agent answer clients.
+//! The runtime's diagnostics server provides the thread. `InitializeForAttach` does everything that can fail, and a
+//! failure leaves nothing behind: the CLR unloads the library, and a later attach starts anew. Callbacks begin when it
+//! returns. Then `ProfilerAttachComplete` records the modules loaded earlier, and only after that does the agent
+//! answer clients.
 #![forbid(unsafe_code)]
 
 use crate::agent::{Agent, StartError, install};
@@ -50,6 +50,7 @@ pub fn start(unknown: &IUnknown, data: &[u8]) -> Result<(), HRESULT> {
         agent.give_up();
         return Err(code(AttachRefusal::NoThreads));
     }
+    agent.publish();
     Ok(())
 }
 
@@ -78,13 +79,20 @@ fn enumerate_modules(agent: &'static Agent) -> Result<(), ClrError> {
     }
     modules.enumeration.end();
     // Changing the runtime's view of metadata to writable, and enlarging it, while others read it crashed hosts.
+    let dialable = || found.iter().filter(|(module, _)| !module.dynamic && !module.collectible);
     let opened = info.while_suspended(|| {
-        let dialable = found.iter().filter(|(module, _)| !module.dynamic && !module.collectible);
         let open = |module: &Module, tokens: &ModuleTokens| {
             module.while_loaded(|loaded| tokens::open_quietly(info, loaded, tokens))
         };
-        dialable.map(|(module, tokens)| (module, tokens, open(module, tokens))).collect::<Vec<_>>()
-    })?;
+        dialable().map(|(module, tokens)| (module, tokens, open(module, tokens))).collect::<Vec<_>>()
+    });
+    let opened = opened.unwrap_or_else(|error| {
+        // The attach has succeeded: an agent that refuses dials with this reason is better than a silent one.
+        dialable().for_each(|(_, tokens)| {
+            let _ = tokens.call_sites.set(Err(error));
+        });
+        Vec::new()
+    });
     for (module, tokens, widened) in opened {
         let applied = widened.and_then(|widened| match widened {
             Ok(false) => Some(Ok(())),

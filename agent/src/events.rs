@@ -7,7 +7,7 @@ use crate::clr::ProfilerInfo;
 use crate::clr::bindings::{
     COR_PRF_DISABLE_ALL_NGEN_IMAGES, COR_PRF_DISABLE_INLINING, COR_PRF_ENABLE_REJIT,
     COR_PRF_MONITOR_APPDOMAIN_LOADS, COR_PRF_MONITOR_ASSEMBLY_LOADS, COR_PRF_MONITOR_EXCEPTIONS,
-    COR_PRF_MONITOR_JIT_COMPILATION, COR_PRF_MONITOR_MODULE_LOADS,
+    COR_PRF_MONITOR_IMMUTABLE, COR_PRF_MONITOR_JIT_COMPILATION, COR_PRF_MONITOR_MODULE_LOADS,
 };
 use crate::probes::exception_stack::{self, ExceptionClass, ExceptionEvent};
 use crate::probes::{conditions, thread_timer};
@@ -33,6 +33,15 @@ pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
         mask |= COR_PRF_DISABLE_INLINING;
     }
     mask as u32
+}
+
+/// Turns all events off that may still be turned off.
+pub fn silence(info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
+    let fixed = event_mask(runtime, settings) & COR_PRF_MONITOR_IMMUTABLE as u32;
+    // Inside Initialize even these may go; if the runtime refuses both, each callback still does nothing.
+    if info.set_event_mask(0).is_err() {
+        let _ = info.set_event_mask(fixed);
+    }
 }
 
 impl Exceptions {

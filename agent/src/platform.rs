@@ -2,6 +2,7 @@
 //! starting threads that receive none of the host's signals, and finding its ancestors.
 
 use redial_protocol::ids::ProcessKey;
+use std::ffi::CStr;
 
 #[cfg(target_os = "linux")]
 mod large_blocks;
@@ -23,11 +24,9 @@ const STACK: usize = 512 << 10;
 
 /// Starts an agent thread with a small stack, a guard, and the host's signals blocked. Returns false if the system
 /// refuses.
-pub fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> bool {
+pub fn spawn(name: &'static CStr, body: impl FnOnce() + Send + 'static) -> bool {
     let guarded = move || crate::guard::guard_always((), body);
-    system::without_signals(|| {
-        std::thread::Builder::new().name(name.into()).stack_size(STACK).spawn(guarded).is_ok()
-    })
+    system::without_signals(|| system::start_thread(name, STACK, Box::new(guarded)))
 }
 
 /// Longest chain of parents to follow.

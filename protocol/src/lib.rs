@@ -36,6 +36,7 @@ pub mod slowest_calls;
 pub mod state;
 pub mod times;
 pub mod transport;
+pub mod unreachable_note;
 
 /// Version of everything above the frozen layer. Peers with different versions can still exchange Hello, Status
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.

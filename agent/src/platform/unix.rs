@@ -1,5 +1,6 @@
 //! Unix: `dlopen`, signal masks, private files, /proc.
 
+use std::ffi::{CStr, c_void};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -79,6 +80,43 @@ pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     // SAFETY: `old` was filled by pthread_sigmask above.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut()) };
     result
+}
+
+type ThreadBody = Box<dyn FnOnce() + Send>;
+
+/// Starts a thread; returns false if the system refuses. `body` must not unwind. Not through std, which registers a
+/// destructor on the *starting* thread: a thread of the host could then not unload the agent after a failed attach.
+pub fn start_thread(name: &'static CStr, stack: usize, body: ThreadBody) -> bool {
+    extern "C" fn run(body: *mut c_void) -> *mut c_void {
+        // SAFETY: `start_thread` leaves the box to this thread.
+        let body = unsafe { Box::from_raw(body.cast::<ThreadBody>()) };
+        body();
+        std::ptr::null_mut()
+    }
+    let named: ThreadBody = Box::new(move || {
+        // SAFETY: PR_SET_NAME reads a NUL-terminated string.
+        #[cfg(target_os = "linux")]
+        unsafe {
+            libc::prctl(libc::PR_SET_NAME, name.as_ptr())
+        };
+        body();
+    });
+    let body = Box::into_raw(Box::new(named));
+    // SAFETY: the attributes are initialized before use and destroyed after it; `run` takes the box exactly once, or
+    // it is taken back here.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&mut attributes, stack);
+        let mut thread: libc::pthread_t = std::mem::zeroed();
+        let code = libc::pthread_create(&mut thread, &attributes, run, body.cast());
+        libc::pthread_attr_destroy(&mut attributes);
+        if code != 0 {
+            drop(Box::from_raw(body));
+        }
+        code == 0
+    }
 }
 
 /// Returns the parent of a process, from field 4 of its stat file.

@@ -1,5 +1,6 @@
 //! Windows: module pinning and the process snapshot.
 
+use std::ffi::CStr;
 use windows_sys::Win32::Foundation::{CloseHandle, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
@@ -39,6 +40,12 @@ pub fn pin_library() {
 /// Runs `body`; Windows has no signals to block.
 pub fn without_signals<T>(body: impl FnOnce() -> T) -> T {
     body()
+}
+
+/// Starts a thread; returns false if the system refuses.
+pub fn start_thread(name: &'static CStr, stack: usize, body: Box<dyn FnOnce() + Send>) -> bool {
+    let name = name.to_string_lossy().into_owned();
+    std::thread::Builder::new().name(name).stack_size(stack).spawn(body).is_ok()
 }
 
 /// Returns the system's number of the calling thread.

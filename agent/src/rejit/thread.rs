@@ -98,8 +98,17 @@ impl Worker {
             jobs.into_iter().partition(|job| matches!(job, Job::Loaded(..)));
         drop(self.carry_together(loaded));
         let changes = self.carry_together(without_outdated(others));
+        // `Shutdown` waits for this thread, and after it the CLR must not be called.
+        let context = self.context;
+        let is_stopping = || context.ledger.is_stopping();
         for (entered, answer) in changes {
+            if is_stopping() {
+                return;
+            }
             guard::guard_always((), || self.carry_out(entered, answer));
+        }
+        if is_stopping() {
+            return;
         }
         guard::guard_always((), || {
             self.resume_deferred();

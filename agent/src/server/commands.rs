@@ -223,7 +223,7 @@ impl Session {
             pattern,
             interval,
         );
-        if !subscription.begin() || !crate::platform::spawn("redial-watch", move || subscription.run()) {
+        if !subscription.begin() || !crate::platform::spawn(c"redial-watch", move || subscription.run()) {
             return Reply::Refused(Refusal::AgentOff(Unavailable::NoThread));
         }
         self.watching = Some(stop);

@@ -33,7 +33,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
     let outbox = Arc::new(Outbox::default());
     let writer = Arc::clone(&outbox);
     let stop_reading = closer.clone();
-    if !crate::platform::spawn("redial-write", move || write_frames(&writer, write, &stop_reading)) {
+    if !crate::platform::spawn(c"redial-write", move || write_frames(&writer, write, &stop_reading)) {
         closer.close();
         return;
     }
@@ -52,6 +52,9 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         hello: None,
         bad_frames: 0,
     };
+    if session.place.is_none() {
+        server.restricted.add(session.id, session.closer.clone());
+    }
     session.read_frames(read);
 }
 

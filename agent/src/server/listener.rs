@@ -6,11 +6,14 @@ use super::{connection, endpoint};
 use crate::context::Context;
 use redial_protocol::limits::MAX_SESSIONS;
 use redial_protocol::transport::AcceptError;
+use redial_protocol::unreachable_note;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Sessions beyond the limit: they may look, turn everything off, and wait for a place.
 const SPARE_SESSIONS: usize = 48;
+/// Sessions that were told to end for the sake of later ones, and whose threads still run.
+const ENDING_SESSIONS: usize = 16;
 /// Pause after a failed accept (out of descriptors), so that the listener does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -31,20 +34,25 @@ fn takes_from_host(sessions: usize) -> bool {
 /// Runs the listener. Without an endpoint the agent stays unreachable, but still carries out the launcher's orders.
 pub fn listen(context: &'static Context, server: &'static Server) {
     if server.listener.get().is_none() {
-        let Ok(listener) = endpoint::make(context.process) else { return };
-        server.offer(listener);
+        match endpoint::make(context.process) {
+            Ok(listener) => server.offer(listener),
+            Err(error) => return unreachable_note::leave(&error.to_string()),
+        }
     }
     let Some(listener) = server.listener.get() else { return };
     loop {
         match listener.accept() {
             Ok(connection) => {
                 let before = server.sessions.fetch_add(1, Ordering::AcqRel);
-                if before >= MAX_SESSIONS + SPARE_SESSIONS || takes_from_host(before) {
+                if before >= MAX_SESSIONS + SPARE_SESSIONS {
+                    server.restricted.end_oldest();
+                }
+                if before >= MAX_SESSIONS + SPARE_SESSIONS + ENDING_SESSIONS || takes_from_host(before) {
                     server.sessions.fetch_sub(1, Ordering::AcqRel);
                     continue;
                 }
                 let id = server.next_session.fetch_add(1, Ordering::Relaxed) + 1;
-                let started = crate::platform::spawn("redial-session", move || {
+                let started = crate::platform::spawn(c"redial-session", move || {
                     crate::guard::guard_always((), || connection::serve(context, server, id, connection));
                     server.sessions.fetch_sub(1, Ordering::AcqRel);
                 });

@@ -52,6 +52,7 @@ impl Drop for Session {
         self.unsubscribe();
         self.changes.cancel_held();
         self.place = None;
+        self.server.restricted.remove(self.id);
         // Control first: a client that sees the dials go off finds control free.
         self.context.control.release(self.id);
         self.context.ledger.wake();
@@ -65,6 +66,9 @@ impl Session {
     pub(super) fn has_place(&mut self) -> bool {
         if self.place.is_none() {
             self.place = self.server.places.take(1, PLACE_WAIT);
+            if self.place.is_some() {
+                self.server.restricted.remove(self.id);
+            }
         }
         self.place.is_some()
     }

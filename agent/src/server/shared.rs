@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::quota::Quota;
+use crate::planner::SessionId;
 use crate::sync::lock;
 use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
-use redial_protocol::transport::Listener;
+use redial_protocol::transport::{Closer, Listener};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -26,9 +28,36 @@ pub struct Server {
     pub(super) next_session: AtomicU64,
     /// Places of unrestricted sessions.
     pub(super) places: Quota<MAX_SESSIONS>,
+    /// Sessions without a place.
+    pub(super) restricted: RestrictedSessions,
     /// Bytes of long frames that are being read and carried out.
     pub(super) frames: Quota<FRAME_MEMORY>,
     pub(super) watchers: LastWatchers,
+}
+
+/// The sessions without a place, oldest first. When too many wait, the oldest ends: a later one may be there to turn
+/// everything off.
+#[derive(Default)]
+pub(super) struct RestrictedSessions(Mutex<VecDeque<(SessionId, Closer)>>);
+
+impl RestrictedSessions {
+    /// Adds a session.
+    pub(super) fn add(&self, id: SessionId, closer: Closer) {
+        lock(&self.0).push_back((id, closer));
+    }
+
+    /// Removes a session that got a place or ended.
+    pub(super) fn remove(&self, id: SessionId) {
+        lock(&self.0).retain(|(other, _)| *other != id);
+    }
+
+    /// Closes the connection of the oldest.
+    pub(super) fn end_oldest(&self) {
+        let oldest = lock(&self.0).pop_front();
+        if let Some((_, closer)) = oldest {
+            closer.close();
+        }
+    }
 }
 
 /// Subscribers that still need the last numbers.

@@ -132,6 +132,17 @@ pub fn other_profiler(lookup: impl Fn(&str) -> Option<OsString>) -> Option<(&'st
     })
 }
 
+/// Returns the variable that keeps all profilers out of programs started with this environment, if there is one.
+pub fn profiler_switch(lookup: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+    let switches = [
+        "DOTNET_EnableDiagnostics",
+        "COMPlus_EnableDiagnostics",
+        "DOTNET_EnableDiagnostics_Profiler",
+        "COMPlus_EnableDiagnostics_Profiler",
+    ];
+    switches.into_iter().find(|name| lookup(name).is_some_and(|value| value == OsStr::new("0")))
+}
+
 /// An agent's note in the mark file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkEntry {
@@ -184,21 +195,53 @@ pub fn parse_notes(text: &str) -> LaunchNotes {
     noted
 }
 
-/// A file in the temporary folder that only this user may read; deleted on drop.
-struct PrivateFile(PathBuf);
+/// A file in the temporary folder that only this user may read; deleted on drop. A killed launcher cannot do that, so
+/// later launches remove its files. On Unix a lock shows that the launcher lives.
+struct PrivateFile(PathBuf, File);
+
+/// Entries of the temporary folder that a launch looks through for files of killed launchers.
+#[cfg(unix)]
+const MAX_SWEEP: usize = 4096;
+
+/// Removes the files of launchers that were killed.
+#[cfg(unix)]
+fn sweep(folder: &Path) {
+    let is_orphan = |name: &str| -> Option<bool> {
+        let mut parts = name.strip_prefix("redial-")?.split('-');
+        let (kind, pid, start) = (parts.next()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let launcher = ProcessKey { pid, start };
+        Some(["mark", "orders"].contains(&kind) && process::key_of(pid).ok() != Some(launcher))
+    };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().take(MAX_SWEEP).filter_map(Result::ok) {
+        if entry.file_name().to_str().and_then(is_orphan) != Some(true) {
+            continue;
+        }
+        // A launcher in another pid namespace looks dead, but holds its lock. Never opens a link or a FIFO.
+        let mut options = OpenOptions::new();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        if options.write(true).open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
 
 impl PrivateFile {
     fn create(kind: &str, content: &[u8]) -> io::Result<PrivateFile> {
         let me = process::own_key().map_err(io::Error::other)?;
         let folder = std::path::absolute(std::env::temp_dir())?;
+        #[cfg(unix)]
+        sweep(&folder);
         // Other users may have taken the name; `create_new` neither opens nor follows an existing file.
         let mut taken = None;
         for attempt in 0..100 {
             let path = folder.join(format!("redial-{kind}-{}-{}-{attempt}", me.pid, me.start));
             match create_private(&path) {
-                Ok(mut file) => {
-                    let created = PrivateFile(path);
-                    file.write_all(content)?;
+                Ok(file) => {
+                    // Locks are mandatory on Windows: the agent could not write.
+                    #[cfg(unix)]
+                    file.lock()?;
+                    let mut created = PrivateFile(path, file);
+                    created.1.write_all(content)?;
                     return Ok(created);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken = Some(error),

@@ -36,6 +36,7 @@ macro_rules! on_attachable_runtimes {
 }
 
 mod containers;
+mod other_users;
 mod process_end;
 mod refusals;
 

@@ -1,9 +1,6 @@
 //! Processes that refuse an attach, in general or from some users: a sentence, an exit code, and nothing left
 //! behind.
 
-use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,9 +11,7 @@ use redial_testbed::shop::LiveShop;
 use redial_testbed::signals;
 use redial_testbed::{artefacts, cache, programs, skip};
 
-use super::{
-    BEFORE, NOW, attach, dial, ensure_attaches, ensure_failed, ensure_untouched, listed_state, plain,
-};
+use super::{NOW, attach, dial, ensure_attaches, ensure_failed, ensure_untouched, listed_state, plain};
 
 on_attachable_runtimes!(
     leaves_a_stopped_process_alone,
@@ -25,7 +20,6 @@ on_attachable_runtimes!(
     reports_missing_diagnostics_port,
     respects_variables_of_the_process,
     reports_a_full_disk,
-    attaches_to_processes_of_other_users_as_root,
 );
 
 /// A stopped process cannot answer. When it continues, the abandoned request has no effect.
@@ -44,7 +38,7 @@ fn leaves_a_stopped_process_alone(runtime: Runtime) -> Result<()> {
 }
 
 /// A folder for one test. Dropping it removes the folder.
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
     pub(super) fn new(name: &str, runtime: Runtime) -> Result<Self> {
@@ -200,73 +194,10 @@ fn reports_a_full_disk(runtime: Runtime) -> Result<()> {
 }
 
 /// Returns a folder in `/tmp`, the default temporary folder.
-fn default_temporary_folder(name: &str, runtime: Runtime) -> Result<Folder> {
+pub(super) fn default_temporary_folder(name: &str, runtime: Runtime) -> Result<Folder> {
     let folder = Path::new("/tmp").join(format!("{name}{}-{}", runtime.name(), std::process::id()));
     std::fs::create_dir_all(&folder)?;
     Ok(Folder(folder))
-}
-
-/// Root attaches to another user's process; the agent then belongs to that user. A third user may not attach.
-fn attaches_to_processes_of_other_users_as_root(runtime: Runtime) -> Result<()> {
-    const OWNER: u32 = 612_900;
-    const THIRD: u32 = 612_901;
-    // SAFETY: geteuid(2) takes nothing and cannot fail.
-    if unsafe { libc::geteuid() } != 0 {
-        skip::not_run(
-            "attach::attaches_to_processes_of_other_users_as_root",
-            "only root can start processes of other users",
-        );
-        return Ok(());
-    }
-    let place = default_temporary_folder("redial-attach", runtime)?;
-    std::fs::set_permissions(&place.0, Permissions::from_mode(0o755))?;
-    let copy = |file: PathBuf| -> Result<PathBuf> {
-        let to = place.0.join(file.file_name().context("a name")?);
-        std::fs::copy(file, &to)?;
-        std::fs::set_permissions(&to, Permissions::from_mode(0o755))?;
-        Ok(to)
-    };
-    let (agent, redial) = (copy(artefacts::agent()?)?, copy(artefacts::redial()?)?);
-    let home = place.0.join("home");
-    std::fs::create_dir(&home)?;
-    chown(&home, Some(OWNER), Some(OWNER))?;
-    let as_user = |command: &mut Command, user: u32| {
-        command.env("TMPDIR", &home).env("HOME", &home).env("XDG_RUNTIME_DIR", "").uid(user).gid(user);
-    };
-    let mut reads = Command::new("test");
-    reads.arg("-r").arg(programs::shop()?.dll());
-    as_user(&mut reads, OWNER);
-    if !host::run(reads)?.status.success() {
-        skip::not_run(
-            "attach::attaches_to_processes_of_other_users_as_root",
-            "other users may not read the cache folder",
-        );
-        return Ok(());
-    }
-    let mut command = programs::shop()?.command(runtime)?;
-    command.args(["--live", "--threads", "1"]);
-    as_user(&mut command, OWNER);
-    let mut host = Host::start(command)?;
-    let pid = host.wait_for("ready")?.parse()?;
-    let mut shop = LiveShop { host, pid };
-    let attach_as = |user: u32| -> Result<Outcome> {
-        let mut command = Command::new(&redial);
-        command.env("REDIAL_AGENT", &agent).args(["attach", &pid.to_string()]);
-        as_user(&mut command, user);
-        host::run(command)
-    };
-    ensure_failed(&attach_as(THIRD)?, 1, &["may not be dialled by this user"])?;
-    ensure_untouched(&mut shop)?;
-    // The runtime cannot load a library that its user may not read.
-    std::fs::set_permissions(&agent, Permissions::from_mode(0o600))?;
-    ensure_failed(&attach_as(0)?, 1, &["cannot be loaded there", "cannot read the file"])?;
-    ensure_untouched(&mut shop)?;
-    std::fs::set_permissions(&agent, Permissions::from_mode(0o755))?;
-    ensure!(attach_as(0)?.ok()?.stdout.contains(NOW));
-    ensure!(attach_as(OWNER)?.ok()?.stdout.contains(BEFORE));
-    dial(&shop, &["Shop!Shop.Cart.*"])?;
-    shop.rounds(1)?;
-    shop.exit().map(drop)
 }
 
 #[test]

@@ -95,7 +95,8 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
     let unmatched = unmatched(&arguments.dials, &marks, &launch::parse_notes(&text));
     unmatched.iter().for_each(|one| sentence(one.sentence("--dial")));
     let reached = processes.iter().flatten().any(Collected::was_reached);
-    if let Some(text) = not_loaded(&program.to_string_lossy(), &marks).filter(|_| !reached) {
+    let switch = launch::profiler_switch(|name| std::env::var_os(name));
+    if let Some(text) = not_loaded(&program.to_string_lossy(), &marks, switch).filter(|_| !reached) {
         sentence(text);
     }
     if let (Some(report), Some(processes)) = (report, processes) {
@@ -157,7 +158,7 @@ fn code(status: ExitStatus) -> i32 {
 }
 
 /// Returns a sentence if no agent was active in the child.
-fn not_loaded(program: &str, marks: &[MarkEntry]) -> Option<String> {
+fn not_loaded(program: &str, marks: &[MarkEntry], switch: Option<&str>) -> Option<String> {
     if marks.iter().any(|mark| matches!(mark, MarkEntry::Loaded(_))) {
         return None;
     }
@@ -168,12 +169,15 @@ fn not_loaded(program: &str, marks: &[MarkEntry]) -> Option<String> {
             MarkEntry::Loaded(_) => None,
         })
         .collect();
-    Some(match reasons.first() {
-        Some(reason) => format!(
+    Some(match (reasons.first(), switch) {
+        (Some(reason), _) => format!(
             "{program} ran without dials because the agent stayed inactive: {}",
             words::one_line(reason)
         ),
-        None => format!(
+        (None, Some(switch)) => format!(
+            "{program} ran without dials: {switch}=0 in the environment keeps the agent out; unset it"
+        ),
+        (None, None) => format!(
             "{program} never loaded the agent. Is it a .NET program? If it starts one, add --children"
         ),
     })
@@ -234,10 +238,15 @@ mod tests {
     fn reports_a_child_without_an_active_agent() {
         let loaded = MarkEntry::Loaded(ProcessKey { pid: 1, start: 1 });
         let inert = MarkEntry::Inert("REDIAL_DISABLE is set".into());
-        assert_eq!(not_loaded("x", &[inert.clone(), loaded]), None);
+        assert_eq!(not_loaded("x", &[inert.clone(), loaded], None), None);
         assert!(
-            not_loaded("x", &[inert]).is_some_and(|text| text.ends_with("inactive: REDIAL_DISABLE is set"))
+            not_loaded("x", &[inert], None)
+                .is_some_and(|text| text.ends_with("inactive: REDIAL_DISABLE is set"))
         );
-        assert!(not_loaded("ls", &[]).is_some_and(|text| text.starts_with("ls never loaded the agent")));
+        assert!(
+            not_loaded("ls", &[], None).is_some_and(|text| text.starts_with("ls never loaded the agent"))
+        );
+        let switch = Some("DOTNET_EnableDiagnostics");
+        assert!(not_loaded("x", &[], switch).is_some_and(|text| text.contains("DOTNET_EnableDiagnostics=0")));
     }
 }

@@ -91,6 +91,9 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
             // Another `redial attach` may have just succeeded.
             return match connect::open(pid, PROGRAM) {
                 Ok(_) => Ok(Attached::Before),
+                Err(error @ LinkError::NoAgent { obstacle: Some(Obstacle::Inert(_)), .. }) => {
+                    Err(error.into())
+                }
                 Err(LinkError::NoAgent { .. }) => {
                     Err(AttachError::OtherProfiler { pid, name, which: obstacle::named_profiler(pid) })
                 }

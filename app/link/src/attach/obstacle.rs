@@ -4,7 +4,8 @@
 use crate::discover;
 use crate::discover::runtime::{Runtime, RuntimeKind};
 use crate::library;
-use redial_protocol::AGENT_CLSID;
+use redial_protocol::{AGENT_CLSID, unreachable_note};
+use redial_text::words;
 use std::path::{Path, PathBuf};
 
 /// The first major version whose runtime lets profilers attach.
@@ -22,7 +23,7 @@ pub enum Obstacle {
     /// Another profiler is loaded, and only one is allowed; holds its library.
     Profiler(String),
     /// The agent must stay inactive in this process; holds the reason.
-    Inert(&'static str),
+    Inert(String),
     /// The process has its own file system, which lacks this library.
     Hidden(PathBuf),
 }
@@ -35,7 +36,7 @@ impl Obstacle {
             Obstacle::Profiler(which) => {
                 format!("it has another profiler ({which}); a process can have only one")
             }
-            Obstacle::Inert(why) => (*why).to_owned(),
+            Obstacle::Inert(why) => why.clone(),
             Obstacle::Hidden(library) => format!(
                 "it has its own file system, without {}; copy the agent library there and set {} to its path",
                 library.display(),
@@ -62,22 +63,35 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
     // The runtime would report this itself, but some runtimes first load the agent's library and leave it
     // mapped.
     match profiler(pid) {
-        Some(Profiler::Ours) => return Some(Obstacle::Inert(STARTED_INERT)),
+        Some(Profiler::Ours) => return Some(Obstacle::Inert(started_inert(pid))),
         Some(Profiler::Other(which)) => return Some(Obstacle::Profiler(which)),
-        None if is_disabled(pid) => return Some(Obstacle::Inert(DISABLED)),
+        None if is_disabled(pid) => return Some(Obstacle::Inert(DISABLED.to_owned())),
         None => {}
     }
     if discover::diagnostics_port(pid).is_none() {
         let is_switch = |name: &str| is_port_switch(name);
         let off = discover::variable(pid, is_switch).filter(|(_, value)| value.trim() == "0");
         return Some(Obstacle::Start(match off {
-            Some((name, value)) => format!("its diagnostics are switched off ({name}={value})"),
+            Some((name, value)) => {
+                // The plain switch keeps profilers out as well, even at the start.
+                let first =
+                    if name.ends_with("EnableDiagnostics") { "; remove that variable first" } else { "" };
+                format!("its diagnostics are switched off ({name}={value}){first}")
+            }
             None => "its runtime has no diagnostics port that can be reached from here".to_owned(),
         }));
     }
     // If there is no library here, attaching reports that.
     let library = library::find_here().ok()?;
     is_file_missing(pid, &library).then_some(Obstacle::Hidden(library))
+}
+
+/// Says why the agent that was loaded at startup cannot be used: by its own note, else by what is usual.
+fn started_inert(pid: u32) -> String {
+    match unreachable_note::read(pid) {
+        Some(note) => format!("its agent cannot be used: {}", words::one_line(&note)),
+        None => STARTED_INERT.to_owned(),
+    }
 }
 
 fn by_runtime(runtime: &Runtime) -> Option<String> {
@@ -179,7 +193,7 @@ mod tests {
         assert_eq!(Obstacle::advice(None, 7), "load it with `redial attach 7`");
         for (obstacle, part) in [
             (Obstacle::Profiler("/opt/apm.so".into()), "another profiler (/opt/apm.so)"),
-            (Obstacle::Inert(STARTED_INERT), "of a program started with `redial run`"),
+            (Obstacle::Inert(STARTED_INERT.to_owned()), "of a program started with `redial run`"),
             (Obstacle::Hidden("/opt/agent.so".into()), "without /opt/agent.so; copy the agent library there"),
         ] {
             let advice = Obstacle::advice(Some(&obstacle), 7);
