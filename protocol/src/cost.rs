@@ -18,6 +18,10 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Share(pub u32);
 
+/// Bytes that the CLR keeps per recompilation of a small method until its AppDomain unloads (measured: up to 1.5 KiB
+/// on 3.1 and 8.0).
+pub const CLR_BYTES_PER_COMPILATION: u64 = 1_400;
+
 /// Picoseconds of processor time per second in a hundredth of a percent.
 const PICOSECONDS: u64 = 100_000_000;
 

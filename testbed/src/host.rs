@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use redial_protocol::AGENT_CLSID;
+
 use crate::artefacts;
 
 /// The limit of any single wait, far above the needs of a loaded machine.
@@ -20,9 +22,6 @@ pub const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Time for a process to end after it closed its output, before it counts as still running.
 const ENDING: Duration = Duration::from_secs(2);
-
-/// The agent's class id in the form of `CORECLR_PROFILER`.
-pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";
 
 /// Sets the variables that make the CLR load the agent into `command`'s process.
 ///

@@ -135,7 +135,7 @@ fn prints_every_kind_of_setup() -> Result<()> {
             json["tested"] == tested && json["for"] == means.split(':').next().unwrap_or_default(),
             "{json}"
         );
-        ensure!(json["variables"]["CORECLR_PROFILER"] == host::AGENT_CLSID, "{json}");
+        ensure!(json["variables"]["CORECLR_PROFILER"] == redial_protocol::AGENT_CLSID, "{json}");
         let text = place.redial(&["--for", means])?.ok()?.stdout;
         ensure!(tested != text.contains("not run by Redial's tests"), "{text}");
         for field in ["lines", "restart", "undo"] {

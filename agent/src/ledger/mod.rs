@@ -4,7 +4,6 @@
 mod async_accounts;
 pub mod async_role;
 pub mod bodies;
-mod clr_memory;
 pub mod compilations;
 pub mod copy_identity;
 pub mod counters;
@@ -27,5 +26,4 @@ pub mod unloading;
 pub mod wanted_dial;
 
 pub use async_accounts::AccountStart;
-pub use clr_memory::CLR_BYTES_PER_COMPILATION;
 pub use lock::{Ledger, LockedLedger};

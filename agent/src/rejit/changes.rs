@@ -10,12 +10,12 @@ use super::worker::Worker;
 use crate::control::Lease;
 use crate::inbox::{ChangeRequest, OrderChange, Progress, Responder};
 use crate::known_bad::RuntimeIssue;
-use crate::ledger::CLR_BYTES_PER_COMPILATION;
 use crate::ledger::row::Row;
 use crate::planner::history::{Change, ChangeId};
 use crate::planner::{
     AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
 };
+use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::diagnostics::{AuditedOrder, ChangeWarning, Limit, Unsupported};
 use redial_protocol::dialset::{check_options, print_order};
 use redial_protocol::ids::ModuleKey;

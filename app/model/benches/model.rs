@@ -1,8 +1,10 @@
 //! Benchmarks of the model with a million methods in 500 modules, 20,000 of them dialled: times and memory.
 //! Each line has a figure's name, median and worst run.
 
-use redial_model::catalogue::Catalogue;
+use fixedbitset::FixedBitSet;
+use redial_model::catalogue::bit_set::BitSet;
 use redial_model::catalogue::synthetic::{PseudoRandom, batches};
+use redial_model::catalogue::{Catalogue, substring_search};
 use redial_model::connection::{Connection, Status};
 use redial_model::ids::{ConnectionId, MethodIx, Node};
 use redial_model::list::{Filter, Sort, SortKey};
@@ -21,6 +23,17 @@ use std::time::{Duration, Instant};
 const METHODS: usize = 1_000_000;
 const MODULES: usize = 500;
 const DIALLED: usize = 20_000;
+/// Parts of names for a long text.
+const NAMES: [&str; 8] = [
+    "getcustomer",
+    "orderservice",
+    "repository.",
+    "cacheload",
+    "tostring()",
+    "setitem",
+    "moveNext",
+    "billing_",
+];
 
 fn main() {
     // `cargo test --benches` only checks that it runs.
@@ -33,6 +46,62 @@ fn main() {
     bench.live(dialled);
     bench.tree();
     bench.memory();
+    compare_with_libraries(methods);
+}
+
+/// Times of `BitSet` and `substring_search` beside the libraries that could replace them (docs/decisions/0006).
+fn compare_with_libraries(methods: usize) {
+    let mut chance = PseudoRandom::new(5);
+    let indices: Vec<u32> = (0..methods as u32).filter(|_| chance.below(3) == 0).collect();
+    let (mut ours, mut theirs) = (BitSet::none(methods), FixedBitSet::with_capacity(methods));
+    indices.iter().for_each(|index| ours.set(*index, true));
+    theirs.extend(indices.iter().map(|index| *index as usize));
+    let (all, all_theirs) = (BitSet::all(methods), FixedBitSet::with_capacity(methods));
+    let repeated = |run: &mut dyn FnMut() -> usize| {
+        let once = |_| {
+            let began = Instant::now();
+            std::hint::black_box(run());
+            began.elapsed()
+        };
+        (0..50).map(once).collect::<Vec<_>>()
+    };
+    report(
+        "BitSet: intersect and count",
+        repeated(&mut || {
+            let mut both = all.clone();
+            both.intersect(&ours);
+            both.count()
+        }),
+    );
+    report(
+        "fixedbitset: intersect and count",
+        repeated(&mut || {
+            let mut both = all_theirs.clone();
+            both.union_with(&theirs);
+            both.count_ones(..)
+        }),
+    );
+    report(
+        "BitSet: every third bit",
+        repeated(&mut || ours.iter_in(0..methods as u32).map(|bit| bit as usize).sum()),
+    );
+    report("fixedbitset: every third bit", repeated(&mut || theirs.ones().sum()));
+
+    let mut text = Vec::new();
+    while text.len() < 32 * methods {
+        text.extend_from_slice(NAMES[chance.below(NAMES.len())].as_bytes());
+    }
+    for word in [*b"get", *b"ord", *b"zzz"] {
+        let name = String::from_utf8_lossy(&word).into_owned();
+        let ours = || substring_search::places(&text, word);
+        let theirs = || memchr::memmem::find_iter(&text, &word).map(|place| place as u32).collect::<Vec<_>>();
+        assert_eq!(ours().len(), theirs().len());
+        report(
+            &format!("substring_search: {name:?}, {} places", ours().len()),
+            repeated(&mut || ours().len()),
+        );
+        report(&format!("memchr: {name:?}"), repeated(&mut || theirs().len()));
+    }
 }
 
 struct Bench {

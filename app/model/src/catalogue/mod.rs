@@ -14,7 +14,7 @@ mod full_name;
 mod module_import;
 pub mod module_removal;
 pub mod search;
-mod substring_search;
+pub mod substring_search;
 pub mod synthetic;
 mod text_ranges;
 mod texts;

@@ -9,6 +9,7 @@ use redial_model::connection::Connections;
 use redial_model::fleet::{out_of_reach, plan};
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::method_table::{MethodTable, Targets};
+use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::level::Level;
 use redial_protocol::report::PlanReport;
 use redial_protocol::state::CopyState;
@@ -17,9 +18,6 @@ use redial_text::words;
 
 /// Number of methods from which turning them on needs confirmation.
 pub const LARGE: u64 = 1_000;
-/// Memory that the runtime retains per recompiled method until its AppDomain unloads, bytes: up to 1.5 KiB
-/// with small methods on 3.1 and 8.0.
-const KEPT: u64 = 1_400;
 
 /// An agent's plan of a change.
 type PlanAnswer = Result<Box<PlanReport>, String>;
@@ -198,7 +196,7 @@ impl LargeChange {
         sentences.push(format!(
             "Until the AppDomain unloads, the runtime retains about {} in all for them, even after the \
             dials are off.",
-            words::bytes(self.fresh() * KEPT)
+            words::bytes(self.fresh() * CLR_BYTES_PER_COMPILATION)
         ));
         sentences
     }
