@@ -11,7 +11,7 @@ use crate::probes::arena::{self, UnitPurpose};
 use crate::probes::blocks::{MAX_SLOTS, Slot};
 use redial_protocol::limits::MAX_CALL_SITES;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Entries per unit.
 const ENTRIES: usize = 15;
@@ -87,38 +87,37 @@ impl Unit {
     }
 }
 
-/// Starts of a thread's chains: the number of a unit for each slot, 0 if there is none. Allocated with the
-/// first chain.
+/// Starts of a thread's chains: the number of a unit for each slot, 0 if there is none.
 #[repr(transparent)]
 pub(super) struct Chains {
-    first: AtomicPtr<SlotTable<AtomicU32>>,
+    first: SlotTable<AtomicU32>,
 }
 
 impl Chains {
-    /// Returns the first unit of the chain of a slot below [`MAX_SLOTS`].
+    /// Begins without chains, in zeroed memory.
+    pub(super) fn clear(&self) {
+        self.first.clear();
+    }
+
+    /// Returns the first unit of the chain of a slot.
+    ///
+    /// # Safety
+    /// `slot_offset` is that of a slot below [`MAX_SLOTS`].
     #[inline(always)]
-    fn of(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
-        // SAFETY: the table was cleared before it was published, and is never given back; the slot is below
-        // MAX_SLOTS.
-        let number = unsafe { self.first.load(Ordering::Acquire).as_ref()?.entry(slot_offset) };
-        following(arena, number)
+    unsafe fn of(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
+        // SAFETY: the caller's contract.
+        following(arena, unsafe { self.first.entry(slot_offset) })
     }
 
     /// Like [`Chains::of`], but creates the chain if necessary; None if no memory is left. Only on the owner's
     /// thread.
+    ///
+    /// # Safety
+    /// As [`Chains::of`].
     #[cold]
-    fn of_new(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
-        let mut first = self.first.load(Ordering::Relaxed);
-        if first.is_null() {
-            let fresh = arena::take_zeroed::<SlotTable<AtomicU32>>(UnitPurpose::Sites)?;
-            // SAFETY: zeroed memory of its size, which is never given back.
-            unsafe { fresh.as_ref() }.clear();
-            first = fresh.as_ptr();
-            self.first.store(first, Ordering::Release);
-        }
-        // SAFETY: as in `of`.
-        let number = unsafe { (*first).entry_or_new(slot_offset, UnitPurpose::Sites)? };
-        following_or_fresh(arena, number)
+    unsafe fn of_new(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
+        // SAFETY: the caller's contract.
+        following_or_fresh(arena, unsafe { self.first.entry_or_new(slot_offset, UnitPurpose::Sites)? })
     }
 
     /// Counts the call site `address`, or 0 if it is unknown. If there is no place for it yet, returns false
@@ -128,7 +127,8 @@ impl Chains {
     /// On the thread that owns the chains; `slot_offset` is that of a slot below [`MAX_SLOTS`].
     #[inline(always)]
     pub(super) unsafe fn called_from(&self, arena: NonNull<u8>, slot_offset: usize, address: usize) -> bool {
-        let Some(first) = self.of(arena, slot_offset) else { return false };
+        // SAFETY: the caller's contract.
+        let Some(first) = (unsafe { self.of(arena, slot_offset) }) else { return false };
         let (mut unit, mut place) = (first, first_place(address));
         loop {
             if let Some(entry) =
@@ -155,7 +155,8 @@ impl Chains {
     /// As [`Chains::called_from`].
     #[cold]
     pub(super) unsafe fn called_from_new(&self, arena: NonNull<u8>, slot_offset: usize, address: usize) {
-        let Some(first) = self.of_new(arena, slot_offset) else {
+        // SAFETY: the caller's contract.
+        let Some(first) = (unsafe { self.of_new(arena, slot_offset) }) else {
             return add_other(Slot((slot_offset / size_of::<AtomicU64>()) as u32));
         };
         if address == 0 || first.used.load(Ordering::Relaxed) >= MAX_CALL_SITES as u32 {
@@ -181,7 +182,8 @@ impl Chains {
 
     /// Iterates over a slot's units.
     pub(super) fn units(&self, arena: NonNull<u8>, slot: Slot) -> impl Iterator<Item = &'static Unit> {
-        let first = slot_table::offset(slot).and_then(|offset| self.of(arena, offset));
+        // SAFETY: the slot exists.
+        let first = slot_table::offset(slot).and_then(|offset| unsafe { self.of(arena, offset) });
         std::iter::successors(first, move |unit| following(arena, &unit.next))
     }
 }

@@ -7,7 +7,7 @@ use crate::probes::blocks::{MAX_SLOTS, Slot};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Entries per page.
-const ENTRIES: usize = 512;
+const ENTRIES: usize = 1024;
 const PAGES: usize = MAX_SLOTS as usize / ENTRIES;
 
 type Page<T> = [T; ENTRIES];

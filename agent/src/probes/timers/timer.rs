@@ -85,6 +85,7 @@ impl Timer {
             (&raw mut (*timer.as_ptr()).arena).write(arena);
             let timer = timer.as_ref();
             timer.records.clear();
+            timer.chains.clear();
             let bottom = timer.frames.bottom();
             // No address is above that of the lowest frame.
             (*bottom).address = usize::MAX;
