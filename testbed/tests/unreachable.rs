@@ -135,6 +135,9 @@ fn killed_launcher_leaves_no_files(runtime: Runtime) -> Result<()> {
     let of_launch = |name: &String| name.starts_with("redial-mark-") || name.starts_with("redial-orders-");
     ensure!(folder.files()?.iter().filter(|name| of_launch(name)).count() == 2, "{:?}", folder.files()?);
     signals::send(run.pid(), libc::SIGKILL)?;
+    while run.is_running()? {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     run.say("exit 0")?;
     run.finish()?;
     ensure!(!folder.files()?.iter().any(of_launch), "{:?}", folder.files()?);
