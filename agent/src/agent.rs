@@ -91,8 +91,8 @@ pub fn start(unknown: &IUnknown) -> Result<(), StartError> {
         crate::startup::leave_mark(&mark, &result);
     }
     match &result {
-        // This process wants nothing of ours.
-        Ok(_) | Err(StartError::Inert(InertReason::Disabled)) => {}
+        // Such processes are to have nothing of ours.
+        Ok(_) | Err(StartError::Inert(InertReason::Disabled | InertReason::NotLaunched)) => {}
         Err(error) => unreachable_note::leave(&error.to_string()),
     }
     match result {

@@ -232,19 +232,24 @@ pub fn leave_mark(path: &Path, result: &Result<ProcessKey, impl std::fmt::Displa
     }
 }
 
-/// Removes the launcher's two files if it was killed, so that nobody else will.
+/// Removes the launcher's two files if it was killed, so that nobody else will. A living launcher holds a lock on them.
+#[cfg(unix)]
 pub fn remove_orphans(launcher: ProcessKey, lookup: impl Fn(&str) -> Option<OsString>) {
-    if redial_protocol::process::key_of(launcher.pid).is_ok_and(|key| key == launcher) {
-        return;
-    }
     for path in ["REDIAL_MARK", "REDIAL_ORDERS"].into_iter().filter_map(lookup).map(PathBuf::from) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         // Never a file that a person made.
-        if name.starts_with("redial-") && name.contains(&format!("-{}-{}-", launcher.pid, launcher.start)) {
+        if name.starts_with("redial-")
+            && name.contains(&format!("-{}-{}-", launcher.pid, launcher.start))
+            && std::fs::File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
+        {
             let _ = std::fs::remove_file(&path);
         }
     }
 }
+
+/// Does nothing: there a living launcher holds no lock.
+#[cfg(not(unix))]
+pub fn remove_orphans(_launcher: ProcessKey, _lookup: impl Fn(&str) -> Option<OsString>) {}
 
 #[cfg(test)]
 mod tests {

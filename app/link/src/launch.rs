@@ -239,7 +239,7 @@ impl PrivateFile {
                 Ok(file) => {
                     // Locks are mandatory on Windows: the agent could not write.
                     #[cfg(unix)]
-                    file.lock()?;
+                    let _ = file.lock();
                     let mut created = PrivateFile(path, file);
                     created.1.write_all(content)?;
                     return Ok(created);
@@ -324,6 +324,29 @@ mod tests {
         drop(files);
         assert!(!orders.exists() && !mark.exists());
         assert!(LaunchFiles::create(&LaunchOptions::default()).expect("files").orders.is_none());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn sweep_removes_only_files_of_dead_launchers() {
+        let folder = std::env::temp_dir().join(format!("redial-sweep-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let me = process::own_key().expect("a key");
+        let alive = format!("redial-mark-{}-{}-0", me.pid, me.start);
+        let names =
+            ["redial-mark-4294967295-1-0", "redial-orders-4294967295-1-7", "redial-mark-4294967295-2-0"];
+        for name in names.iter().copied().chain([alive.as_str(), "redial-other-4294967295-1-0", "mark"]) {
+            std::fs::write(folder.join(name), "").expect("written");
+        }
+        // A launcher in another pid namespace.
+        let held = File::open(folder.join(names[2])).expect("there");
+        held.lock().expect("locked");
+        sweep(&folder);
+        let left = |name: &str| folder.join(name).exists();
+        assert_eq!(names.map(left), [false, false, true]);
+        assert!([alive.as_str(), "redial-other-4294967295-1-0", "mark"].into_iter().all(left));
+        drop(held);
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]

@@ -97,7 +97,7 @@ fn reports_missing_diagnostics_port(runtime: Runtime) -> Result<()> {
     let name =
         if runtime == Runtime::V8_0 { "DOTNET_EnableDiagnostics" } else { "COMPlus_EnableDiagnostics" };
     let mut shop = plain(runtime, 1, &[(name, "0")])?;
-    ensure_failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "redial run"])?;
+    ensure_failed(&attach(shop.pid, &[])?, 3, &["switched off", name, "unset it first", "redial run"])?;
     let (state, why) = listed_state(shop.pid)?;
     ensure!(state == "launch-only" && why.contains(name) && why.contains("redial run"), "{state}: {why}");
     ensure_untouched(&mut shop)?;

@@ -24,6 +24,7 @@ on_each_runtime!(
     memory_of_large_frames_is_bounded,
     leaves_descriptors_to_the_host,
     starts_beside_a_socket_with_a_full_queue,
+    turns_off_beside_any_number_of_idle_sessions,
 );
 
 /// Returns a request as long as a frame, and one as long that claims a string of 31 MiB.
@@ -118,6 +119,17 @@ fn leaves_descriptors_to_the_host(runtime: Runtime) -> Result<()> {
         status = host::run(host::redial(&["status", &pid])?)?;
     }
     ensure_messages(&status, 0, &[])
+}
+
+/// Idle connections would stay for ten minutes.
+fn turns_off_beside_any_number_of_idle_sessions(runtime: Runtime) -> Result<()> {
+    let mut command = shop(runtime)?;
+    command.env("REDIAL_FRAME_MS", "600000");
+    let host = TargetHost::start(command)?;
+    let idle = (0..100).map(|_| host.connect()).collect::<Result<Vec<RawClient>>>()?;
+    ensure_messages(&host.live.redial("off", &[])?, 0, &[])?;
+    drop(idle);
+    Ok(())
 }
 
 /// A process in another pid namespace may share the folder: its sockets look abandoned.

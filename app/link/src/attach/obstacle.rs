@@ -57,13 +57,17 @@ impl Obstacle {
 
 /// Returns the obstacle in a process with this runtime, or `None` if there is none.
 pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
+    let note = note(pid);
     if let Some(why) = by_runtime(runtime) {
-        return Some(Obstacle::Start(why));
+        return Some(Obstacle::Start(note.map_or(why.clone(), |note| format!("{note}; {why}"))));
+    }
+    if let Some(note) = note {
+        return Some(Obstacle::Inert(note));
     }
     // The runtime would report this itself, but some runtimes first load the agent's library and leave it
     // mapped.
     match profiler(pid) {
-        Some(Profiler::Ours) => return Some(Obstacle::Inert(started_inert(pid))),
+        Some(Profiler::Ours) => return Some(Obstacle::Inert(STARTED_INERT.to_owned())),
         Some(Profiler::Other(which)) => return Some(Obstacle::Profiler(which)),
         None if is_disabled(pid) => return Some(Obstacle::Inert(DISABLED.to_owned())),
         None => {}
@@ -73,9 +77,10 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
         let off = discover::variable(pid, is_switch).filter(|(_, value)| value.trim() == "0");
         return Some(Obstacle::Start(match off {
             Some((name, value)) => {
-                // The plain switch keeps profilers out as well, even at the start.
+                // The version is unknown without the port.
+                let all = name.ends_with("EnableDiagnostics");
                 let first =
-                    if name.ends_with("EnableDiagnostics") { "; remove that variable first" } else { "" };
+                    if all { "; since .NET 6 this keeps every profiler out, so unset it first" } else { "" };
                 format!("its diagnostics are switched off ({name}={value}){first}")
             }
             None => "its runtime has no diagnostics port that can be reached from here".to_owned(),
@@ -86,12 +91,9 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
     is_file_missing(pid, &library).then_some(Obstacle::Hidden(library))
 }
 
-/// Says why the agent that was loaded at startup cannot be used: by its own note, else by what is usual.
-fn started_inert(pid: u32) -> String {
-    match unreachable_note::read(pid) {
-        Some(note) => format!("its agent cannot be used: {}", words::one_line(&note)),
-        None => STARTED_INERT.to_owned(),
-    }
+/// Returns why the agent that was loaded at startup cannot be used, by its own note.
+fn note(pid: u32) -> Option<String> {
+    unreachable_note::read(pid).map(|note| format!("its agent cannot be used: {}", words::one_line(&note)))
 }
 
 fn by_runtime(runtime: &Runtime) -> Option<String> {
