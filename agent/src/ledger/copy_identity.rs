@@ -1,13 +1,15 @@
 //! The copy that a row is about.
 #![forbid(unsafe_code)]
 
-use super::row::ALLOCATION_OVERHEAD;
 use crate::catalogue::Module;
 use crate::catalogue::names::MethodNames;
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
+
+/// Average overhead of an allocation, including rounding (glibc: 8 and 0–15 bytes).
+pub(super) const ALLOCATION_OVERHEAD: usize = 16;
 
 /// The copy that a row is about. It never changes, so it can be read without the ledger's lock.
 pub struct CopyIdentity {

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::lock::Ledger;
+use super::request_state::IgnoredRequest;
 use super::state::LedgerState;
 use redial_protocol::ids::RowId;
 use std::time::{Duration, Instant};
@@ -11,17 +12,6 @@ use std::time::{Duration, Instant};
 /// How long the runtime may take to compile the instrumented body after it compiled the original: a thread that
 /// chose the original code just before the request compiles that, and the next call takes the instrumented body.
 const RECOMPILATION_TIME: Duration = Duration::from_secs(2);
-
-/// Original code that was compiled for a row after its request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IgnoredRequest {
-    /// FunctionID of the original code, compiled for the first time.
-    pub(super) function: usize,
-    /// When that happened.
-    since: Instant,
-    /// It was long enough ago, and has been reported.
-    pub(super) reported: bool,
-}
 
 impl LedgerState {
     /// Returns the row of a copy that is on, unless it is already passed over.

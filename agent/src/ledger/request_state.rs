@@ -4,6 +4,7 @@
 use super::row_timing::BodyTiming;
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
+use std::time::Instant;
 
 /// The actual state of a row in the runtime. See [`CopyState`] for each state's meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +55,17 @@ pub enum RequestProgress {
     Requesting,
     /// The same, but its body is compiled already: it goes live as soon as the acceptance is known.
     CompiledEarly,
+}
+
+/// Original code that was compiled for a row after its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IgnoredRequest {
+    /// FunctionID of the original code, compiled for the first time.
+    pub(super) function: usize,
+    /// When that happened.
+    pub(super) since: Instant,
+    /// It was long enough ago, and has been reported.
+    pub(super) reported: bool,
 }
 
 impl RequestState {

@@ -3,10 +3,9 @@
 
 use super::async_role::{AsyncRole, MissingCompletions};
 use super::bodies::Bodies;
-use super::copy_identity::CopyIdentity;
+use super::copy_identity::{ALLOCATION_OVERHEAD, CopyIdentity};
 use super::counters::Counters;
-use super::ignored_requests::IgnoredRequest;
-use super::request_state::{RequestProgress, RequestState};
+use super::request_state::{IgnoredRequest, RequestProgress, RequestState};
 use super::row_inlining::RowInlining;
 use super::row_notes::{RowNotes, RowSnapshot};
 use super::row_timing::{BodyTiming, RowTiming};
@@ -22,9 +21,6 @@ use redial_protocol::message::StatusRow;
 use redial_protocol::reason::Reason;
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Average overhead of an allocation, including rounding (glibc: 8 and 0–15 bytes).
-pub(super) const ALLOCATION_OVERHEAD: usize = 16;
 
 /// A copy that is or was dialled (or refused).
 pub struct Row {
