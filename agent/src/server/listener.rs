@@ -8,12 +8,12 @@ use redial_protocol::limits::MAX_SESSIONS;
 use redial_protocol::transport::AcceptError;
 use redial_protocol::unreachable_note;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Sessions beyond the limit: they may look, turn everything off, and wait for a place.
 const SPARE_SESSIONS: usize = 48;
-/// Sessions that were told to end for the sake of later ones, and whose threads still run.
-const ENDING_SESSIONS: usize = 16;
+/// Longest wait until sessions without a place have ended for a later one.
+const ROOM_WAIT: Duration = Duration::from_millis(500);
 /// Pause after a failed accept (out of descriptors), so that the listener does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -31,6 +31,19 @@ fn takes_from_host(sessions: usize) -> bool {
     free < kept || (sessions > 0 && sessions as u64 >= limit / SESSIONS_PART)
 }
 
+/// Ends the oldest sessions without a place until the newest session fits; false if they do not end in time.
+fn makes_room(server: &Server) -> bool {
+    let deadline = Instant::now() + ROOM_WAIT;
+    while server.sessions.load(Ordering::Acquire) > MAX_SESSIONS + SPARE_SESSIONS {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        server.restricted.end_oldest();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
 /// Runs the listener. Without an endpoint the agent stays unreachable, but still carries out the launcher's orders.
 pub fn listen(context: &'static Context, server: &'static Server) {
     if server.listener.get().is_none() {
@@ -44,10 +57,7 @@ pub fn listen(context: &'static Context, server: &'static Server) {
         match listener.accept() {
             Ok(connection) => {
                 let before = server.sessions.fetch_add(1, Ordering::AcqRel);
-                if before >= MAX_SESSIONS + SPARE_SESSIONS {
-                    server.restricted.end_oldest();
-                }
-                if before >= MAX_SESSIONS + SPARE_SESSIONS + ENDING_SESSIONS || takes_from_host(before) {
+                if !makes_room(server) || takes_from_host(before) {
                     server.sessions.fetch_sub(1, Ordering::AcqRel);
                     continue;
                 }
