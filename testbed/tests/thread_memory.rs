@@ -7,6 +7,7 @@ use redial_protocol::level::Level;
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::skip::not_run;
+use redial_testbed::soak;
 use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
 use std::fs;
@@ -32,6 +33,10 @@ fn times_a_thousand_threads_in_limited_space(runtime: Runtime) -> Result<()> {
 #[test]
 fn times_a_thousand_threads_without_overcommit() -> Result<()> {
     const TEST: &str = "times_a_thousand_threads_without_overcommit";
+    if !soak::is_on() {
+        not_run(TEST, "it changes a setting of the machine, so it belongs to the soak");
+        return Ok(());
+    }
     let room = kib("CommitLimit")?.saturating_sub(kib("Committed_AS")?);
     if room < 4 << 20 {
         not_run(TEST, "programs were promised most of the memory already");

@@ -9,17 +9,18 @@ use super::plan::{Plan, Tally};
 use crate::build;
 use crate::process::{cargo, line};
 
-/// Runs `cargo nextest run SELECTION`, with the built artefacts named in the environment.
+/// Runs the tests of the workspace that `filter` selects, with the built artefacts named in the environment.
 ///
 /// # Errors
 /// When nextest cannot be started or ends without a summary (tests that do not compile).
-pub fn run(plan: &Plan<'_>, selection: &[&str], prepare: impl FnOnce(&mut Command)) -> Result<Tally> {
+pub fn run(plan: &Plan<'_>, filter: &str, prepare: impl FnOnce(&mut Command)) -> Result<Tally> {
     let not_run = build::target_folder().join(format!("not-run-{}", std::process::id()));
     // An earlier suite of this run may have left it.
     let _ = std::fs::remove_file(&not_run);
-    let mut nextest = cargo(&["nextest", "run", "--no-fail-fast", "--no-tests=warn"]);
+    let mut nextest =
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests=warn", "-E", filter]);
     // A backtrace of the harness below each error would hide the message. Panics keep theirs.
-    nextest.args(selection).env("REDIAL_NOT_RUN", &not_run).env("RUST_LIB_BACKTRACE", "0");
+    nextest.env("REDIAL_NOT_RUN", &not_run).env("RUST_LIB_BACKTRACE", "0");
     if let Some(only) = plan.only {
         nextest.arg(only);
     }

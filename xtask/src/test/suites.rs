@@ -96,8 +96,8 @@ impl Suite {
             Self::Tidy => one(tidy::run()),
             Self::Bindings => one(bindings::run(&checkout(), true)),
             Self::Deny => deny(),
-            Self::Unit => nextest::run(plan, &["--workspace", "--exclude", "redial-testbed"], |_| ()),
-            Self::E2e => e2e(plan),
+            Self::Unit => nextest::run(plan, UNIT_TESTS, |_| ()),
+            Self::E2e => nextest::run(plan, E2E_TESTS, |_| ()),
             Self::Windows => one(run(&mut cargo(&[
                 "check",
                 "--quiet",
@@ -112,46 +112,25 @@ impl Suite {
     }
 }
 
-/// The test binary of the Windows suite; all others of the test bed are end-to-end tests of this machine.
-const WINDOWS_TESTS: &str = "windows";
+/// The unit tests, for nextest. All suites build the whole workspace, because Cargo compiles dependencies anew for each
+/// selection of packages.
+const UNIT_TESTS: &str = "not package(redial-testbed)";
+/// The end-to-end tests of this machine.
+const E2E_TESTS: &str = "package(redial-testbed) & not binary(windows)";
+/// The tests of Windows builds.
+const WINDOWS_TESTS: &str = "package(redial-testbed) & binary(windows)";
 
 fn one(result: Result<()>) -> Result<Tally> {
     result.map(|()| Tally { passed: 1, ..Tally::default() })
 }
 
-fn e2e(plan: &Plan<'_>) -> Result<Tally> {
-    let mut arguments = vec!["--package".to_owned(), "redial-testbed".to_owned(), "--lib".to_owned()];
-    for name in test_binaries()? {
-        if name != WINDOWS_TESTS {
-            arguments.extend(["--test".to_owned(), name]);
-        }
-    }
-    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-    nextest::run(plan, &arguments, |_| ())
-}
-
 fn wine(plan: &Plan<'_>) -> Result<Tally> {
     let built = build::windows()?;
     let wine = setup::wine::ensure()?;
-    nextest::run(plan, &["--package", "redial-testbed", "--test", WINDOWS_TESTS], |command| {
+    nextest::run(plan, WINDOWS_TESTS, |command| {
         built.tell(command);
         wine.tell(command);
     })
-}
-
-/// Returns the names of the test bed's test binaries.
-fn test_binaries() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(checkout().join("testbed/tests"))? {
-        let path = entry?.path();
-        let is_test =
-            path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file();
-        if is_test {
-            names.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
 }
 
 fn deny() -> Result<Tally> {
