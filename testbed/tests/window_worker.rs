@@ -414,7 +414,7 @@ fn launched_program_is_asked_to_end_then_killed() -> Result<()> {
         window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Ask));
         window.until("that it was asked", |model| {
             let mut entries = model.log.entries().iter().rev();
-            entries.any(|entry| entry.text.starts_with("sh was asked to end")).then_some(())
+            entries.any(|entry| entry.text.starts_with("asked sh to end")).then_some(())
         })?;
         if kills {
             ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");

@@ -197,11 +197,12 @@ fn help_lists_the_order_of_hidden_columns() {
         let help = words.join(" ");
         assert!(
             help.contains(
-                "in this order and listed below the table: P90, IN FLIGHT, EXCEPTIONS, SELF, MAX, TOTAL, P99, P50."
+                "in this order and listed below the table: COMPLETED, NOT COMPLETED, MEAN, P90, IN FLIGHT, EXCEPTIONS, SELF, \
+                 MAX, TOTAL, P99, P50."
             ),
             "{help}"
         );
-        assert!(help.contains("STATE is asked (live"), "{help}");
+        assert!(help.contains("STATE is pending (live"), "{help}");
     }
 }
 

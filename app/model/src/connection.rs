@@ -9,7 +9,6 @@ mod notifications;
 mod outcomes;
 pub(super) mod transition_log;
 
-pub use audit::PROGRAM;
 pub use changes::UndoStep;
 pub use control::Control;
 pub use fleet_parts::PartOutcome;

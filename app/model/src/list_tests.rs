@@ -138,18 +138,18 @@ fn a_held_order_stays_until_released() {
     list.set_sort(Sort { key: SortKey::Calls, descending: true });
     list.settle(&catalogue, &live);
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    list.set_hold(true);
+    list.set_frozen(true);
     live.take_counters(&CounterDelta { t_ms: 1, rows: vec![RowId(0)], calls: vec![100] }, 0);
     assert!(!list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    // Filtered rows keep the held order, too.
+    // Filtered rows keep the frozen order, too.
     let name = catalogue.full_name(MethodIx(1)).text;
     for (text, left) in [(name.as_str(), &[1][..]), ("", &[2, 1, 0])] {
         list.set_filter(Filter { text: text.into(), ..Filter::default() });
         assert!(list.settle(&catalogue, &live));
         assert_eq!(shown(&list)[..left.len()], *left);
     }
-    list.set_hold(false);
+    list.set_frozen(false);
     list.settle(&catalogue, &live);
     assert!(list.settle(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [0, 2, 1]);
@@ -200,14 +200,14 @@ fn hides_and_counts_methods_whose_dials_are_off() {
         live.take_transition(turned_off(row));
     };
     // After turning it off, the user still sees it.
-    list.set_frozen(true);
+    list.set_still(true);
     off(&mut live, 1);
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
-    list.set_frozen(false);
+    list.set_still(false);
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again(), shown(&list).contains(&1)), (2, 1, false));
-    list.set_frozen(true);
+    list.set_still(true);
     list.set_filter(Filter { off_again: true, ..only.clone() });
     list.settle(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
@@ -271,7 +271,7 @@ fn finds_distant_rows_later_or_on_demand() {
     assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "the user is typing");
     list.set_busy(false);
     // Rows that keep their places never request more frames.
-    list.set_frozen(true);
+    list.set_still(true);
     assert!(!list.settle(&catalogue, &live) && list.at(last).is_some() && !list.has_pending_work());
 
     let mut list = fresh(by_name);

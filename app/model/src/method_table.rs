@@ -87,7 +87,7 @@ impl MethodTable {
         } else {
             self.list.settle_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
-            let order = (self.list.sort(), self.list.is_held() || arrivals == Arrivals::Numbers);
+            let order = (self.list.sort(), self.list.keeps_order() || arrivals == Arrivals::Numbers);
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
             self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
         }
@@ -121,15 +121,15 @@ impl MethodTable {
         self.list.set_sort(sort);
     }
 
-    /// Whether the order is held and the numbers have changed since.
+    /// Whether the order is frozen and the numbers have changed since.
     pub fn is_order_behind(&self) -> bool {
         match self.shape {
             Shape::List => self.list.is_behind(&self.live),
-            Shape::Tree => self.list.is_held() && self.tree.is_behind(&self.live),
+            Shape::Tree => self.list.keeps_order() && self.tree.is_behind(&self.live),
         }
     }
 
-    /// Orders the rows by the present numbers even though the order is held.
+    /// Orders the rows by the present numbers even though the order is frozen.
     pub fn sort_again(&mut self) {
         self.list.sort_again();
         self.tree.sort_again();

@@ -328,7 +328,7 @@ impl Model {
         let (kind, text) = match launch {
             LaunchUpdate::Started { pid } => {
                 launched.pid = Some(pid);
-                (LogKind::Answer, format!("{what} is running as pid {pid}"))
+                (LogKind::Answer, format!("running as pid {pid}: {what}"))
             }
             LaunchUpdate::Loaded(key) => {
                 // The first one is the program itself, unless it starts others.
@@ -351,14 +351,16 @@ impl Model {
                 launched.ended = Some(why.clone());
                 (LogKind::Failure, why)
             }
-            LaunchUpdate::Stopping { killed: true } => (LogKind::Answer, format!("{what} was killed")),
+            LaunchUpdate::Stopping { killed: true } => (LogKind::Answer, format!("killed {what}")),
             LaunchUpdate::Stopping { killed: false } => {
-                let text = format!("{what} was asked to end; “Kill” ends it at once");
+                let text = format!("asked {what} to end; “Kill” ends it at once");
                 (LogKind::Answer, text)
             }
             LaunchUpdate::Ended { how } => {
+                let verb = if launched.stopping.is_some() { "stopped, ended" } else { "ended" };
+                let text = format!("{verb} {how}: {what}");
                 launched.ended = Some(how);
-                (LogKind::Connection, launched.ending())
+                (LogKind::Connection, text)
             }
         };
         self.log.add(now, None, kind, text);

@@ -102,7 +102,7 @@ impl Tree {
         self.edition += 1;
     }
 
-    /// Sorts siblings; while `held`, ignores changed numbers. `settle` shows the result. `visible` and its
+    /// Sorts siblings; while `frozen`, ignores changed numbers. `settle` shows the result. `visible` and its
     /// edition are the same as for `settle`; `at` is a monotonic time.
     pub fn arrange(
         &mut self,
@@ -122,7 +122,7 @@ impl Tree {
         self.standing.is_behind(live)
     }
 
-    /// Makes the next `arrange` use the current numbers, held or not.
+    /// Makes the next `arrange` use the current numbers, frozen or not.
     pub fn sort_again(&mut self) {
         self.standing.forget();
     }

@@ -121,9 +121,9 @@ fn an_order_lasts_for_a_while_and_while_held() {
     let mut tree = Tree::default();
     tree.reveal(Node::Method(add), &catalogue);
     let sort = Sort { key: SortKey::Calls, descending: true };
-    let mut first = |live: &Live, held: bool, seconds: u64| {
+    let mut first = |live: &Live, frozen: bool, seconds: u64| {
         let at = Duration::from_secs(seconds);
-        tree.arrange((sort, held), (&visible, 1), &catalogue, live, at);
+        tree.arrange((sort, frozen), (&visible, 1), &catalogue, live, at);
         tree.settle(&catalogue, &visible, 1, "");
         let first = tree.rows().iter().find_map(|row| match row.node {
             Node::Method(method) => Some(method),
@@ -139,6 +139,6 @@ fn an_order_lasts_for_a_while_and_while_held() {
     };
     live.take_counters(&delta, 0);
     assert_eq!(first(&live, false, 11), (Some(add), Some(Duration::from_secs(12))), "not yet");
-    assert_eq!(first(&live, true, 13), (Some(add), None), "held");
+    assert_eq!(first(&live, true, 13), (Some(add), None), "frozen");
     assert_eq!(first(&live, false, 13), (Some(clear), None));
 }

@@ -14,6 +14,7 @@ use redial_protocol::message::{Event, Reply, StatusRow, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use redial_text::budget;
+use redial_text::programs::controller;
 use std::time::Instant;
 
 /// Milliseconds between counter snapshots, which are not shown.
@@ -44,8 +45,8 @@ pub fn hold(
         match session.next(held.changed.then(Instant::now)) {
             Ok(Some(Event::Control(Some(holder)))) => {
                 say(format!(
-                    "{} (pid {}) took control; the dials stay held until this command ends",
-                    holder.program, holder.pid
+                    "{} took control; the dials stay held until this command ends",
+                    controller(&holder)
                 ));
             }
             Ok(Some(Event::Goodbye { .. })) => {

@@ -10,7 +10,7 @@ use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AgentStatus, Event};
 use redial_protocol::state::CopyState;
-use redial_text::words;
+use redial_text::{programs, words};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ impl Connection {
             ConnectionUpdate::Undone(_, Ok(undone)) => {
                 let UndoneChange { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
-                let words = format!("undo of {} (by {by}, {})", what.order, what.program);
+                let words = format!("undo of {} (by {by}, {})", what.order, programs::title(&what.program));
                 self.log_report(&words, &report, LogKind::Undone, log, now);
             }
             ConnectionUpdate::Undone(ticket, Err(refused)) => {
@@ -162,8 +162,8 @@ impl Connection {
 
     fn paused(&mut self, paused: Option<String>, log: &mut Log, now: Now) {
         let text = match &paused {
-            Some(why) => format!("{} (pid {}) says nothing now: {why}", self.name, self.process.pid),
-            None => format!("{} (pid {}) goes on", self.name, self.process.pid),
+            Some(why) => format!("paused: {why}"),
+            None => "continues".to_owned(),
         };
         self.log_line(log, now, LogKind::Connection, text);
         if paused.is_some() {

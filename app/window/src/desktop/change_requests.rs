@@ -132,7 +132,7 @@ impl App {
         let Some(subject) = self.model.current else { return };
         // The log has the reason already.
         if let Ok((ticket, requests)) = self.model.turn(subject, (&targets, level, take), now) {
-            self.last_turn = Some((ticket, targets, level));
+            self.last_change = Some((ticket, targets, level));
             self.send(requests);
         }
     }

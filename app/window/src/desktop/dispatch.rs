@@ -91,7 +91,7 @@ impl App {
             UiCommand::Undo => self.undo(false),
             UiCommand::Redo => self.undo(true),
             UiCommand::TakeControl => {
-                match self.last_turn.clone().filter(|_| self.command_context().control_elsewhere) {
+                match self.last_change.clone().filter(|_| self.command_context().is_refused_for_control()) {
                     Some((_, targets, level)) => self.turn(targets, level, true),
                     None => {
                         let id = self.model.current.and_then(SubjectId::process);
@@ -155,9 +155,9 @@ impl App {
                 self.settings.tree = !self.settings.tree;
                 self.follow_settings();
             }
-            UiCommand::HoldOrder => self.model.change_list(|table| {
-                let hold = table.list.hold();
-                table.list.set_hold(!hold);
+            UiCommand::FreezeOrder => self.model.change_list(|table| {
+                let frozen = table.list.is_frozen();
+                table.list.set_frozen(!frozen);
             }),
             UiCommand::SortAgain => {
                 self.model.change_list(MethodTable::sort_again);

@@ -18,7 +18,7 @@ pub fn show(
     ui: &mut Ui,
     model: &Model,
     subject: Subject<'_>,
-    situation: &CommandContext,
+    now: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
     let process = subject.title();
@@ -53,7 +53,7 @@ pub fn show(
         }
         (Status::Live, _) => EmptyReason::NoMethods,
     };
-    empty_views::show(ui, &why, situation, commands);
+    empty_views::show(ui, &why, now, commands);
 }
 
 /// Explains why no method is visible, and suggests similar names.
@@ -61,13 +61,13 @@ pub fn show_none(
     ui: &mut Ui,
     subject: Subject<'_>,
     near: &mut Suggestions,
-    situation: &CommandContext,
+    now: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
     if let Some(seconds) = near.settle(subject, ui.input(|input| input.time)) {
         ui.ctx().request_repaint_after(Duration::from_secs_f64(seconds));
     }
-    empty_views::show(ui, &left_out(subject.table(), near), situation, commands);
+    empty_views::show(ui, &left_out(subject.table(), near), now, commands);
 }
 
 fn left_out<'a>(table: &'a MethodTable, near: &'a Suggestions) -> EmptyReason<'a> {

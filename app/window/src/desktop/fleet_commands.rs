@@ -3,7 +3,7 @@
 
 use super::App;
 use super::list_options::ListOptions;
-use crate::commands::{CommandContext, UiCommand};
+use crate::commands::UiCommand;
 use crate::views;
 use crate::views::menu_bar::DialsOn;
 use eframe::egui;
@@ -81,12 +81,12 @@ impl App {
         self.note_looks();
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some(ListOptions { mut filter, sort, hold }) = self.looks.clone() {
+        if let Some(ListOptions { mut filter, sort, frozen }) = self.looks.clone() {
             // This one is a setting, which can change while nothing is shown.
             filter.hide_framework = self.settings.hide_framework;
             self.model.change_list(|table| {
                 table.set_sort(sort);
-                table.list.set_hold(hold);
+                table.list.set_frozen(frozen);
                 table.set_filter(filter);
             });
         }
@@ -102,7 +102,7 @@ impl App {
     pub(super) fn note_looks(&mut self) {
         if let Some(list) = self.model.list().map(|table| &table.list) {
             let filter = list.filter().clone();
-            self.looks = Some(ListOptions { filter, sort: list.sort(), hold: list.hold() });
+            self.looks = Some(ListOptions { filter, sort: list.sort(), frozen: list.is_frozen() });
         }
     }
 
@@ -125,7 +125,7 @@ impl App {
             self.methods.text.clone_from(&table.list.filter().text);
         }
         self.dialogs.close_questions();
-        self.last_turn = None;
+        self.last_change = None;
         self.follow_settings();
     }
 
@@ -289,23 +289,6 @@ impl App {
                 .sum(),
             more: all().any(Connection::is_reading_dials),
         }
-    }
-
-    /// Adds the facts about several processes.
-    pub(super) fn add_fleet_context(&self, situation: &mut CommandContext) {
-        situation.several = self.model.chosen().len();
-        situation.several_ended = self.model.ended().len();
-        situation.held_elsewhere = self.model.held_elsewhere().count();
-        situation.merged = self.model.is_merged();
-        if self.model.fleet().is_some() {
-            situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;
-        }
-        situation.namesakes =
-            self.model.members().next().is_some_and(|first| self.model.named(&first.name).nth(1).is_some());
-        situation.switches.arrangement = self.model.arrangement();
-        let auto_join = self.model.fleet().map(|fleet| &fleet.auto_join);
-        situation.switches.follow = auto_join.is_some_and(AutoJoin::is_on);
-        situation.switches.follow_attach = auto_join.is_some_and(|auto_join| auto_join.attach);
     }
 
     /// Shows a single process.

@@ -77,7 +77,7 @@ impl App {
             self.walk(context, typing);
         }
         // The rows moved to are selected by now.
-        let situation = self.command_context();
+        let now = self.command_context();
         let mut selects = false;
         commands.retain(|command| {
             // A command of this frame may select methods first, so the availability of later ones is checked
@@ -85,7 +85,7 @@ impl App {
             if selects && command.turns_selected() {
                 return true;
             }
-            let may = self.may(command, &situation);
+            let may = self.may(command, &now);
             selects |= may && *command == UiCommand::SelectAll;
             may
         });
@@ -95,7 +95,7 @@ impl App {
     pub(super) fn may(&mut self, command: &UiCommand, now: &CommandContext) -> bool {
         let Err(why) = command.enabled(now) else { return true };
         // A level that is not offered is a refusal; any other reason is a hint.
-        match (command, now.connected && now.selected > 0) {
+        match (command, now.selection().is_ok()) {
             (UiCommand::TurnTo(_), true) => self.refuse(command, why),
             _ => self.hint(command, why),
         }

@@ -3,6 +3,7 @@
 use super::cells::PaintedName;
 use super::latency::row_looked_at;
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use redial_model::callers::CallersVersion;
@@ -125,7 +126,7 @@ fn drawn<'a>(
     }
     if told.others > 0 {
         let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(told.others)));
-        others.response.on_hover_text(callers::others_note());
+        others.response.on_hover_text(capitalized(&callers::others_note()));
     }
     clicked
 }

@@ -2,6 +2,7 @@
 //! step.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Margin, RichText, Ui};
 use redial_model::connection::{Connection, Status};
@@ -24,7 +25,7 @@ pub fn show(
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 2.0;
-        ui.label(RichText::new(format!("{why}; showing its last numbers")).color(colour));
+        ui.label(RichText::new(capitalized(&format!("{why}; showing its last numbers"))).color(colour));
         let Some(next) = next(&connection.session.status, mono) else { return };
         ui.horizontal_wrapped(|ui| {
             ui.weak(

@@ -43,10 +43,7 @@ fn is_stepped(dial: &Dial<'_>) -> bool {
 
 /// Returns a sentence that explains a state.
 pub fn state_hint(state: CopyState, level: Option<Level>) -> String {
-    match state {
-        CopyState::Asked => "Armed: takes effect at the method's next call.".to_owned(),
-        other => words::sentence(words::state_means(other, level)),
-    }
+    words::sentence(words::state_means(state, level))
 }
 
 impl KnobState {

@@ -277,7 +277,7 @@ fn shows_orders_and_history() {
         let rects = harness.query_all_by_label_contains(part).map(|node| node.rect());
         rects.filter(|rect| rect.left() > left).map(|rect| rect.right()).collect()
     };
-    assert!(right("redial app (pid 77, www)").into_iter().all(|right| right < dialog));
+    assert!(right("the Redial window (pid 77, www)").into_iter().all(|right| right < dialog));
     let orders = right(" = time");
     assert!(orders.len() == 2 && orders.iter().all(|right| *right < dialog), "{orders:?}");
     click(&mut harness, UiCommand::UndoOfAnyone.name());

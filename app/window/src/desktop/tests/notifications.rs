@@ -10,7 +10,6 @@ use crate::ui::theme::DARK;
 use eframe::egui::{Color32, Key, Modifiers, Shape, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_model::connection::PROGRAM;
 use redial_model::fixtures::facts;
 use redial_model::ids::Ticket;
 use redial_model::log::LogKind;
@@ -62,7 +61,7 @@ fn others_changes_are_logged_with_their_user() {
         order: order.into(),
     };
     let before = entry(1, "redial dial", "Shop!* = count");
-    let after = [before.clone(), entry(2, PROGRAM, "Shop!* = off"), entry(3, "redial off", "all off")];
+    let after = [before.clone(), entry(2, "redial app", "Shop!* = off"), entry(3, "redial off", "all off")];
     for audit in [vec![before], after.to_vec(), after.to_vec()] {
         let account = AgentStatus { audit, ..status() };
         deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(account))]);

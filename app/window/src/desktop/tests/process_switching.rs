@@ -241,12 +241,12 @@ fn order_and_filter_survive_process_switches() {
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine, "cart"));
     execute(&mut harness, UiCommand::ClearFilter);
     execute(&mut harness, UiCommand::OnlyDialled);
-    execute(&mut harness, UiCommand::HoldOrder);
+    execute(&mut harness, UiCommand::FreezeOrder);
     execute(&mut harness, UiCommand::Sort(Sort::default()));
     let mine = look(&harness);
     execute(&mut harness, UiCommand::Select(shop(4243)));
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine.clone(), ""));
-    assert!(mine.0.only_dialled && harness.state().command_context().switches.hold_order);
+    assert!(mine.0.only_dialled && harness.state().command_context().switches.freeze_order);
     // The filter outlives a connection.
     execute(&mut harness, UiCommand::OnlyDialled);
     execute(&mut harness, UiCommand::Filter("cart".into()));
