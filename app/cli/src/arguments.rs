@@ -219,7 +219,7 @@ pub struct ApplyArguments {
     pub file: PathBuf,
     /// Options shared with the other command that turns dials
     #[command(flatten)]
-    pub turn: ChangeArguments,
+    pub change: ChangeArguments,
 }
 
 /// `save`

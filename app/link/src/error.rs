@@ -217,8 +217,8 @@ mod tests {
 
     #[test]
     fn mentions_case_only_if_it_matters() {
-        let near = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
-        let said = |pattern| nothing_matched(Some(pattern), &near);
+        let similar = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
+        let said = |pattern| nothing_matched(Some(pattern), &similar);
         let expected =
             "nothing matched (names are case-sensitive); did you mean 'Shop.Tally.Add' or '*.Add'?";
         for pattern in ["shop.tally.add", "tally.add(int)", "add"] {

@@ -44,7 +44,7 @@ pub struct List {
     ranking: Ranking,
     /// Visible methods with a row, in order; empty if sorted by name.
     ranked: Vec<u32>,
-    /// The other methods in name order, and whether `settle` has not run since they were ordered.
+    /// The other methods in name order, and whether `refresh` has not run since they were ordered.
     rest: NameOrderedSet,
     is_fresh: bool,
     allows_partial_order: bool,
@@ -84,7 +84,7 @@ impl List {
         &self.filter
     }
 
-    /// Sets the filter; `settle` applies it.
+    /// Sets the filter; `refresh` applies it.
     pub fn set_filter(&mut self, filter: Filter) {
         if self.filter.text != filter.text {
             self.query = Query::parse(&filter.text);
@@ -102,7 +102,7 @@ impl List {
         self.sort
     }
 
-    /// Sets the sort order; `settle` applies it.
+    /// Sets the sort order; `refresh` applies it.
     pub fn set_sort(&mut self, sort: Sort) {
         self.sort = sort;
     }
@@ -131,7 +131,7 @@ impl List {
             && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
     }
 
-    /// Returns whether a later `settle` will sort new numbers, or rows farther down that this one skipped.
+    /// Returns whether a later `refresh` will sort new numbers, or rows farther down that this one skipped.
     pub fn has_pending_work(&self) -> bool {
         self.has_unsorted_numbers || !self.rest.is_materialized()
     }
@@ -154,7 +154,7 @@ impl List {
         self.busy = busy;
     }
 
-    /// Sorts the rows once by the current numbers, even if the order is frozen; `settle` carries it out.
+    /// Sorts the rows once by the current numbers, even if the order is frozen; `refresh` carries it out.
     pub fn sort_again(&mut self) {
         self.arranged_at = None;
         self.ranking.forget_order();
@@ -184,13 +184,13 @@ impl List {
     }
 
     /// Brings the list up to date; returns whether any visible row moved.
-    pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
-        self.settle_filter(catalogue, live);
+    pub fn refresh(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        self.refresh_filter(catalogue, live);
         self.arrange(catalogue, live)
     }
 
     /// Updates the set of visible methods without ordering them, as the tree needs no order.
-    pub fn settle_filter(&mut self, catalogue: &Catalogue, live: &Live) {
+    pub fn refresh_filter(&mut self, catalogue: &Catalogue, live: &Live) {
         let matched = (catalogue.modules_edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
             self.matching = self.searcher.search(catalogue, &self.query);
@@ -319,7 +319,7 @@ impl List {
     fn rank(&mut self, as_it_was: bool, pinned: Option<MethodIx>, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
         if self.sort.key != SortKey::Name {
-            self.ranking.settle((self.sort, pinned), self.frozen || as_it_was, catalogue, live);
+            self.ranking.refresh((self.sort, pinned), self.frozen || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }

@@ -76,27 +76,27 @@ pub struct MethodTable {
 
 impl MethodTable {
     /// Brings changes, table and tree up to date. Call it once a frame, after the last update.
-    pub fn settle(&mut self, arrivals: Arrivals, now: Now) {
-        self.settle_dials(now);
+    pub fn refresh(&mut self, arrivals: Arrivals, now: Now) {
+        self.refresh_dials(now);
         if arrivals == Arrivals::Modules {
             return;
         }
         self.list.allow_partial_order(self.selection.is_empty() && self.selection.focus().is_none());
         if self.shape == Shape::List {
-            self.list.settle(&self.catalogue, &self.live);
+            self.list.refresh(&self.catalogue, &self.live);
         } else {
-            self.list.settle_filter(&self.catalogue, &self.live);
+            self.list.refresh_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
             let order = (self.list.sort(), self.list.keeps_order() || arrivals == Arrivals::Numbers);
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
-            self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
+            self.tree.refresh(&self.catalogue, visible, edition, &self.list.filter().text);
         }
     }
 
-    /// Does as much of [`MethodTable::settle`] as changes need. Enough for a table that is not on screen.
-    pub fn settle_dials(&mut self, now: Now) {
-        self.changes.settle(now);
-        self.unavailable.settle(&self.catalogue, &self.live);
+    /// Does as much of [`MethodTable::refresh`] as changes need. Enough for a table that is not on screen.
+    pub fn refresh_dials(&mut self, now: Now) {
+        self.changes.forget_overdue(now);
+        self.unavailable.refresh(&self.catalogue, &self.live);
     }
 
     /// Forgets modules and renumbers everything that names methods by number. Returns how numbers moved, or None if

@@ -59,7 +59,7 @@ impl Ranking {
 
     /// Brings the order up to date; while it is frozen, ignores new numbers. See [`Ranking::pinned`] for
     /// `pinned`.
-    pub fn settle(
+    pub fn refresh(
         &mut self,
         (sort, pinned): (Sort, Option<MethodIx>),
         frozen: bool,
@@ -123,7 +123,7 @@ impl Ranking {
         }
     }
 
-    /// Makes the next `settle` sort again, frozen or not.
+    /// Makes the next `refresh` sort again, frozen or not.
     pub fn forget_order(&mut self) {
         self.ordered_at = None;
     }

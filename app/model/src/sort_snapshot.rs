@@ -37,7 +37,7 @@ impl SortSnapshot {
     /// Takes a new snapshot if the sort order or the visible methods changed, or if numbers changed and the
     /// order is neither frozen nor recent; returns whether it did. `visible` are the methods shown, with an
     /// edition that grows when they change.
-    pub fn settle(
+    pub fn refresh(
         &mut self,
         (sort, frozen): (Sort, bool),
         (visible, edition): (&BitSet, u64),
@@ -123,7 +123,7 @@ impl SortSnapshot {
             && self.taken.is_some_and(|taken| taken.numbers.1 != ranking::numbers(taken.sort.key, live))
     }
 
-    /// Makes the next `settle` take a new snapshot, frozen or not.
+    /// Makes the next `refresh` take a new snapshot, frozen or not.
     pub fn forget(&mut self) {
         self.taken = None;
     }

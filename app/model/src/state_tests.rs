@@ -21,7 +21,7 @@ fn closed_connections_ignore_updates() {
     assert!(model.log.entries().is_empty());
     let (third, new) = model.open(one, "shop");
     assert!(new && third != first, "ids are never reused");
-    model.settle(Now::default());
+    model.refresh(Now::default());
 }
 
 #[test]

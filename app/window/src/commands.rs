@@ -185,7 +185,7 @@ pub enum CopyFormat {
 
 impl UiCommand {
     /// Returns whether the command turns the dials of the selected methods.
-    pub fn turns_selected(&self) -> bool {
+    pub fn changes_selected(&self) -> bool {
         matches!(
             self,
             UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_)

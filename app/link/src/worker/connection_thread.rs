@@ -425,7 +425,7 @@ impl AgentLink {
                 state.changes.expect_off(ticket);
                 self.all_off(ticket);
             }
-            ConnectionRequest::Change(turn) => state.turn(turn, session)?,
+            ConnectionRequest::Change(change) => state.change(change, session)?,
             ConnectionRequest::UndoChange(ticket, of) => {
                 updates.extend(state.take_back(ticket, of, session)?)
             }

@@ -16,11 +16,11 @@ use std::time::Duration;
 
 impl Connection {
     /// Takes in notifications of the worker.
-    pub fn apply(&mut self, told: Vec<ConnectionUpdate>, log: &mut Log, now: Now) {
-        let updates = self.table.live.updates();
+    pub fn apply(&mut self, updates: Vec<ConnectionUpdate>, log: &mut Log, now: Now) {
+        let before = self.table.live.updates();
         let mut transitions = Transitions::default();
-        for one in told {
-            self.take(one, &mut transitions, log, now);
+        for update in updates {
+            self.take(update, &mut transitions, log, now);
         }
         if self.in_fleet {
             self.transitions.defer(transitions.keep_bad());
@@ -29,7 +29,7 @@ impl Connection {
         let line =
             |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
         self.transitions.log(transitions, &self.table.live, now.mono, line);
-        self.session.count_updates(self.table.live.updates() - updates, now);
+        self.session.count_updates(self.table.live.updates() - before, now);
     }
 
     /// Logs a summary of the transitions that were too many to log singly, once a second.
@@ -50,8 +50,8 @@ impl Connection {
         self.transitions.due()
     }
 
-    fn take(&mut self, told: ConnectionUpdate, transitions: &mut Transitions, log: &mut Log, now: Now) {
-        match told {
+    fn take(&mut self, update: ConnectionUpdate, transitions: &mut Transitions, log: &mut Log, now: Now) {
+        match update {
             ConnectionUpdate::Connecting => self.session.status = Status::Connecting,
             ConnectionUpdate::Attaching => {
                 self.session.not_attached = None;

@@ -55,7 +55,7 @@ pub struct App {
     /// Filter and order of the rows; `None` until a process is shown.
     pub(super) looks: Option<ListOptions>,
     /// Suggestions for a filter without a match.
-    pub(super) near: Suggestions,
+    pub(super) suggestions: Suggestions,
     pub(super) log: views::log::LogState,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
@@ -110,7 +110,7 @@ impl App {
             methods: views::methods::MethodsState::default(),
             columns: ProcessColumns::default(),
             looks: None,
-            near: Suggestions::default(),
+            suggestions: Suggestions::default(),
             log: views::log::LogState::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
@@ -248,7 +248,7 @@ impl App {
             });
         });
         let (now, began) = (self.now(), Instant::now());
-        let more = self.settle(context, now);
+        let more = self.refresh(context, now);
         self.pace.settled(began.elapsed());
         more
     }
@@ -345,13 +345,13 @@ impl eframe::App for App {
         if !commands.is_empty() {
             for command in commands {
                 // An earlier command may have selected the methods only now.
-                if !command.turns_selected() || self.may(&command, &self.command_context()) {
+                if !command.changes_selected() || self.may(&command, &self.command_context()) {
                     self.execute(ui.ctx(), command);
                 }
             }
             // The next frame shows the answer to a gesture.
             let now = self.now();
-            self.settle_gesture(ui.ctx(), now);
+            self.refresh_after_gesture(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
         self.pace.drawn(began.elapsed());

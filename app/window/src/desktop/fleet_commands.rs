@@ -9,7 +9,7 @@ use crate::views::menu_bar::DialsOn;
 use eframe::egui;
 use redial_model::Model;
 use redial_model::connection::{Connection, Status, UndoStep};
-use redial_model::fleet::{AutoJoin, Join, MOST_PROCESSES, MemberRequest, RemainingWork};
+use redial_model::fleet::{Join, MOST_PROCESSES, MemberRequest, RemainingWork};
 use redial_model::ids::ConnectionId;
 use redial_model::ids::SubjectId;
 use redial_model::log::LogKind;
@@ -207,21 +207,21 @@ impl App {
         for MemberRequest { connection, step } in requests {
             match step {
                 UndoStep::UndoChange { ticket, of } => self.workers.take_back(connection, ticket, of),
-                UndoStep::Change(turn) => self.workers.turn(turn),
+                UndoStep::Change(change) => self.workers.change(change),
                 UndoStep::AllOff(ticket) => self.workers.all_off(connection, ticket),
             }
         }
     }
 
     /// Brings the model up to date and sends the resulting requests; returns whether there is more to do.
-    pub(super) fn settle(&mut self, context: &egui::Context, now: Now) -> bool {
-        let settled = self.model.settle(now);
+    pub(super) fn refresh(&mut self, context: &egui::Context, now: Now) -> bool {
+        let settled = self.model.refresh(now);
         self.carry_out(context, settled, now)
     }
 
     /// Does the same in the frame of a gesture.
-    pub(super) fn settle_gesture(&mut self, context: &egui::Context, now: Now) {
-        let settled = self.model.settle_gesture(now);
+    pub(super) fn refresh_after_gesture(&mut self, context: &egui::Context, now: Now) {
+        let settled = self.model.refresh_after_gesture(now);
         self.carry_out(context, settled, now);
     }
 
@@ -230,7 +230,7 @@ impl App {
         if let Some(due) = due {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
-        changes.into_iter().for_each(|turn| self.workers.turn(turn));
+        changes.into_iter().for_each(|change| self.workers.change(change));
         more
     }
 

@@ -24,7 +24,7 @@ impl App {
         let given = |command: &UiCommand| {
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A focused button or knob takes Space, arrows and digits itself.
-                || command.turns_selected() && focused.is_some()
+                || command.changes_selected() && focused.is_some()
                 // An open menu takes Escape itself; a knob's menu also takes digits.
                 || matches!(command, UiCommand::Escape | UiCommand::TurnTo(_)) && menu;
             !not_now
@@ -82,7 +82,7 @@ impl App {
         commands.retain(|command| {
             // A command of this frame may select methods first, so the availability of later ones is checked
             // afterwards.
-            if selects && command.turns_selected() {
+            if selects && command.changes_selected() {
                 return true;
             }
             let may = self.may(command, &now);

@@ -64,7 +64,8 @@ impl App {
             let dragged = dragged.filter(|_| self.notification_height == notification_height);
             self.settings.log_height = dragged.or(self.settings.log_height);
         } else if let Some(notifications) = &notifications {
-            let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);
+            let panel =
+                Panel::bottom("notifications").frame(Frame::NONE).show_separator_line(false).resizable(false);
             panel.show(ui, |ui| self.show_notifications(ui, notifications, commands));
         }
         let processes = SizedPanel {
@@ -127,7 +128,7 @@ impl App {
             return self.beside(ui, now, commands);
         }
         let mono = self.now().mono;
-        let App { model, methods: state, near, .. } = self;
+        let App { model, methods: state, suggestions, .. } = self;
         let ended = ended_process::of(model);
         let unread = model.current_table().is_none_or(|table| table.catalogue.is_empty());
         if let Some(launched) = ended.filter(|_| unread) {
@@ -161,7 +162,7 @@ impl App {
         }
         change_progress::show(ui, subject, mono, commands);
         if subject.table().row_count() == 0 {
-            empty_state::show_none(ui, subject, near, now, commands);
+            empty_state::show_none(ui, subject, suggestions, now, commands);
             return;
         }
         methods::table(ui, state, VisibleRows::of(subject), methods::Needs::of([subject]), commands);

@@ -80,7 +80,7 @@ impl App {
         commands: &mut Vec<UiCommand>,
     ) {
         let mono = self.now().mono;
-        let App { model, methods: of_current, columns, near, .. } = self;
+        let App { model, methods: of_current, columns, suggestions, .. } = self;
         let is_current = model.current == Some(SubjectId::Process(id));
         let Some(connection) = model.connections.get(&id) else { return };
         let Some(lines) = model.lines(SubjectId::Process(id)) else { return };
@@ -98,7 +98,7 @@ impl App {
         if own.table().catalogue.is_empty() {
             empty_state::show(ui, model, own, now, &mut of_pane);
         } else if lines.is_empty() {
-            empty_state::show_none(ui, list, near, now, &mut of_pane);
+            empty_state::show_none(ui, list, suggestions, now, &mut of_pane);
         } else {
             state.share_scroll(columns.scroll);
             if !is_current {

@@ -80,7 +80,7 @@ impl MethodsState {
     }
 
     /// Lets the rows move again until the pointer next moves.
-    pub fn let_go(&mut self) {
+    pub fn release_rows(&mut self) {
         (self.pointed_at, self.still_until) = (false, 0.0);
     }
 

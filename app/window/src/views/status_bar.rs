@@ -173,7 +173,7 @@ fn lost(
         ui.weak(format!("Retrying in {seconds:.0} s"));
         ui.ctx().request_repaint_after(Duration::from_secs(1));
     }
-    ui.add(Label::new(capitalized(why)).truncate());
+    ui.add(Label::new(words::sentence_case(why)).truncate());
 }
 
 /// Returns the facts, most important first.
@@ -315,7 +315,7 @@ mod tests {
     fn explains_a_cost_above_the_budget() {
         use redial_protocol::cost::Share;
         let budget = CostBudget { limit: Some(Share(100)), cost: Some(Share(120)), ..CostBudget::default() };
-        let first_item = |budget: &CostBudget| of_budget(budget).into_iter().next().expect("it is told");
+        let first_item = |budget: &CostBudget| of_budget(budget).into_iter().next().expect("it is shown");
         assert_eq!(first_item(&budget).0, "Dials cost 1.2 %, budget 1 %");
         assert!(!first_item(&budget).1.contains("Not counted"));
         let spared = CostBudget { spared: 2, spared_cost: Share(70), ..budget };

@@ -38,7 +38,7 @@ fn undialable_methods_do_not_block_toggling_off() {
         );
         // Time after which only the agent's state counts.
         let now = Now { mono: Duration::from_secs(600), unix_ms: 0 };
-        harness.state_mut().model.settle(now);
+        harness.state_mut().model.refresh(now);
         harness.run_steps(3);
     };
     let mut rows: Vec<_> = (0..7).map(|index| row(index, CopyState::Live, Level::Count, 1, None)).collect();

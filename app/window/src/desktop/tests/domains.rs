@@ -291,7 +291,7 @@ fn shows_orders_and_history() {
     let report = DialReport { matched: 9, accepted: 9, ..DialReport::default() };
     let undone = UndoneChange { what, report };
     deliver(&mut harness, vec![ConnectionUpdate::Undone(redial_model::ids::Ticket(1), Ok(Box::new(undone)))]);
-    assert!(shows(&harness, "undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
+    assert!(shows(&harness, "Undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(!shows(&harness, "Newest first."));

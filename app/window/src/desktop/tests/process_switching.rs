@@ -155,8 +155,8 @@ fn all_off_names_its_processes_before_and_after() {
     assert!(shows(&harness, "All dials off in 2 processes (3)"), "including processes not shown");
     execute(&mut harness, UiCommand::AllOff);
     let asked = |harness: &Harness<'static, App>, id| {
-        let turns = &harness.state().model.connections[&ConnectionId(id)].table.changes;
-        turns.pending().last().expect("all off").ticket
+        let changes = &harness.state().model.connections[&ConnectionId(id)].table.changes;
+        changes.pending().last().expect("all off").ticket
     };
     let tickets = [1, 2].map(|id| asked(&harness, id));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::AllOff(tickets[0], Ok((3, 0)))]);
