@@ -332,7 +332,8 @@ mod tests {
         ] {
             assert_eq!(cut_name(name, width), shown, "{width}");
         }
-        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20).chars().count(), 20);
+        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20), "…Tally.AddThem()");
+        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 12).chars().count(), 12);
         let body = "Shop!Shop.Cart+<Add>d__1.MoveNext() (body of Shop.Cart.Add)";
         assert!(cut_name(body, 40).ends_with("(body of Shop.Cart.Add)"), "the owner of the body stays");
     }

@@ -171,7 +171,7 @@ pub fn toolbar(
             (true, filter.hide_framework, "Hide framework", UiCommand::HideFramework),
             (true, table.shape == Shape::Tree, "Tree", UiCommand::Tree),
             (copies, table.catalogue.is_merged(), "Merge copies", UiCommand::MergeCopies),
-            (true, table.list.is_frozen(), "Freeze order", UiCommand::FreezeOrder),
+            (true, table.list.is_frozen(), "Freeze", UiCommand::FreezeOrder),
         ] {
             if !there {
                 continue;
