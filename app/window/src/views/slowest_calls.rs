@@ -1,6 +1,7 @@
 //! The slowest calls of the selected method, and the condition under which they are kept.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::{self, Palette};
 use eframe::egui::{self, Label, RichText, TextStyle, Ui};
@@ -44,7 +45,7 @@ pub fn show(
     };
     match connection.histograms.calls(row.id) {
         Some(kept) if kept.met > 0 => {
-            small(ui, slowest_calls::summary(&row.options, kept));
+            small(ui, capitalized(&slowest_calls::summary(&row.options, kept)));
             let all = ui.scope_id().with(("all slowest calls", connection.id.0, row.id.0));
             let is_open = ui.data(|data| data.get_temp::<bool>(all)).unwrap_or_default();
             let shown = if is_open { kept.calls.len() } else { SHOWN };
@@ -59,7 +60,7 @@ pub fn show(
                 }
             }
         }
-        _ => small(ui, slowest_calls::none_yet(&row.options)),
+        _ => small(ui, capitalized(&slowest_calls::none_yet(&row.options))),
     }
 }
 

@@ -215,7 +215,7 @@ fn items(connection: &Connection) -> Vec<StatusItem> {
             "This window is slow, so the agent sends less often. Nothing is lost; counts are exact.",
         );
     }
-    if let Some(latency) = connection.session.latency {
+    if let Some(latency) = connection.session.latency.filter(|_| connection.session.paused.is_none()) {
         let ms = latency.as_secs_f64() * 1000.0;
         item(format!("Agent answers in {ms:.1} ms"), "Time from a message to the agent to its answer");
     }
