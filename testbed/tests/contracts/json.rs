@@ -61,7 +61,7 @@ fn json_fields_stay() -> Result<()> {
     record(&shop, &mut found, "modules", "modules", &["--json"])?;
     record(&shop, &mut found, "methods", "methods", &["Shop!Shop.Cart.*", "--json"])?;
     record(&shop, &mut found, "il", "il", &["Shop!Shop.Cart.Add(int)", "--json"])?;
-    note(
+    record(
         &shop,
         &mut found,
         "il instrumented",
@@ -69,7 +69,7 @@ fn json_fields_stay() -> Result<()> {
         &["Shop!Shop.Cart.Add(int)", "--instrumented", "--json"],
     )?;
     record(&shop, &mut found, "dial --plan", "dial", &["Shop!Shop.Cart.*", "count", "--plan", "--json"])?;
-    note(
+    record(
         &shop,
         &mut found,
         "dial",
@@ -77,7 +77,7 @@ fn json_fields_stay() -> Result<()> {
         &["Shop!Shop.Cart.*", "time", "--slower-than", "1ns", "--callers", "--json"],
     )?;
     record(&shop, &mut found, "dial refused", "dial", &["Shop!*", "count", "--json"])?;
-    note(
+    record(
         &shop,
         &mut found,
         "dial again",
@@ -92,7 +92,7 @@ fn json_fields_stay() -> Result<()> {
     record(&shop, &mut found, "status --callers", "status", &["--callers", "--json"])?;
     record(&shop, &mut found, "status --agent", "status", &["--agent", "--json"])?;
     record(&shop, &mut found, "watch", "watch", &["--json", "--interval", "100", "--count", "3"])?;
-    note(
+    record(
         &shop,
         &mut found,
         "watch --sum",
