@@ -1,11 +1,11 @@
 //! Shop with the agent: its start, its rounds, and the comparison of Redial's counts with Shop's own truth.
 
-use redial_protocol::diagnostics::RowNote;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::StatusRow;
+use redial_text::diagnostics::{Reader, row_notes};
 use serde_json::Value;
 
 use crate::host::{self, Host, Outcome};
@@ -95,18 +95,9 @@ pub fn of_rows<'a>(rows: impl IntoIterator<Item = &'a StatusRow>) -> Counts {
         counted.calls += row.calls;
         counted.state = row.state.word().to_owned();
         counted.version = row.version.map(u64::from);
-        counted.note = row.note.map(note_words);
+        counted.note = row.note.map(|note| row_notes::note(note, Reader::CommandLine).into_owned());
     }
     counts
-}
-
-/// Words a note for comparisons with the notes in JSON.
-pub fn note_words(note: RowNote) -> String {
-    match note {
-        RowNote::Inlined => "already inlined".to_owned(),
-        RowNote::PerhapsInlined => "perhaps already inlined".to_owned(),
-        other => format!("{other:?}"),
-    }
 }
 
 /// Returns the counts of rows printed by the program: `status --json`, `dials` in a line of `watch --json`, or

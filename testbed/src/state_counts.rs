@@ -5,6 +5,8 @@ use std::fmt;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::message::StatusRow;
+use redial_protocol::reason::Reason;
+use redial_text::diagnostics::{Reader, reasons, row_notes};
 use serde_json::Value;
 
 /// Copies by state.
@@ -25,7 +27,7 @@ impl StateCounts {
     pub fn of_rows(rows: &[StatusRow]) -> Self {
         let mut sorted = Self::default();
         for row in rows {
-            let note = row.note.as_ref().map(|note| format!("{note:?}"));
+            let note = row.note.map(|note| row_notes::note(note, Reader::CommandLine));
             sorted.add(row.state.word(), &row.method, note.as_deref());
         }
         sorted
@@ -54,14 +56,16 @@ impl StateCounts {
         }
     }
 
-    /// Checks that no copy is in an unexpected state and that each refusal has a sentence.
+    /// Checks that no copy is in an unexpected state and that each refusal has the sentence of a reason.
     ///
     /// # Errors
     /// When a check fails.
     pub fn ensure_sound(&self) -> Result<()> {
         ensure!(self.other.is_empty(), "neither on nor refused: {:?}", self.other);
-        let is_sentence = |reason: &String| reason.contains(' ') && reason.len() > 20;
-        ensure!(self.refused.keys().all(is_sentence), "refused without a reason: {:?}", self.refused);
+        let sentences = Reason::ALL.map(|reason| reasons::sentence(reason, Reader::CommandLine));
+        // A note about times may follow.
+        let has_sentence = |why: &String| sentences.iter().any(|sentence| why.starts_with(sentence));
+        ensure!(self.refused.keys().all(has_sentence), "refused without a reason: {:?}", self.refused);
         Ok(())
     }
 }
@@ -77,8 +81,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_sorted_and_what_is_odd_is_told() {
-        let reason = "it is a P/Invoke, and its code is native";
+    fn sorts_copies_and_reports_odd_ones() {
+        let reason = reasons::sentence(Reason::PInvoke, Reader::CommandLine);
         let mut rows = vec![
             serde_json::json!({"state": "live", "method": "A.B"}),
             serde_json::json!({"state": "asked", "method": "A.C"}),
@@ -89,6 +93,8 @@ mod tests {
         sorted.ensure_sound().unwrap();
         rows.push(serde_json::json!({"state": "refused", "method": "A.E"}));
         assert!(StateCounts::of_json(&rows.clone().into()).unwrap().ensure_sound().is_err());
+        rows[3]["reason"] = "NotDialled { reason: PInvoke, hresult: 0 }".into();
+        assert!(StateCounts::of_json(&rows.clone().into()).unwrap().ensure_sound().is_err(), "a bare code");
         rows[3]["state"] = "failed".into();
         let failed = StateCounts::of_json(&rows.into()).unwrap().ensure_sound().unwrap_err();
         assert!(failed.to_string().contains("failed A.E"), "{failed}");

@@ -352,7 +352,7 @@ fn one_command_dials_completions(runtime: Runtime) -> Result<()> {
     let held = holder.as_array().into_iter().flatten().find(|row| row["async_completions"] == 6);
     ensure!(held.is_some_and(|row| row["async_in_flight"] == 0), "{holder}");
     let table = redial(&["status", &pid, "awaits!Awaits.Plain"])?;
-    ensure!(table.stdout.contains("COMPLETED") && table.stdout.contains("PENDING"), "{}", table.output());
+    ensure!(table.stdout.contains("COMPLETED") && table.stdout.contains("NOT COMPL"), "{}", table.output());
     ensure!(controller.all_off()?.1 == 0);
     ask(&mut live.host, "open")?;
     end(live, controller)

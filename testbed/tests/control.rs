@@ -225,7 +225,7 @@ fn command_beside_a_window_with_held_dials(runtime: Runtime) -> Result<()> {
     app.wait_until("its dials to be live", |dials| on(dials, "Shop.Cart.") > 5)?;
     let (held, before) = (app.agent_status()?.held, calls(&live)?);
 
-    let name = format!("redial app (pid {})", own.pid);
+    let name = format!("the Redial window (pid {})", own.pid);
     for level in ["count", "off"] {
         ensure_messages(&live.redial("dial", &[ORDER, level])?, 5, &[&name, "--take"])?;
     }

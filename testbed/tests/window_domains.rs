@@ -71,7 +71,8 @@ fn domain_knob_counts_only_its_calls() -> Result<()> {
     click(&mut window, &knob("Second"));
     // Do not look in the log, where later lines soon push the answer out of sight.
     window.until("the answer", |window| {
-        window.value(&knob("Second")) == "count, 0 of 9 live" && window.shows("Armed: takes effect")
+        window.value(&knob("Second")) == "count, 0 of 9 live"
+            && window.shows("Accepted by the runtime; live from")
     })?;
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     window.filter("Work.Add");

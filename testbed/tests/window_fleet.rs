@@ -129,7 +129,7 @@ fn loads_the_agent_into_later_processes() -> Result<()> {
     // A single connected process can be extended to others of its name.
     window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND | eframe::egui::Modifiers::SHIFT, Key::P);
     window.0.run_steps(2);
-    window.0.get_by_label_contains("find a command").type_text("start later");
+    window.0.get_by_label_contains("Find a command").type_text("start later");
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);

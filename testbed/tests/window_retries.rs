@@ -24,7 +24,7 @@ fn retries_loading_the_agent() -> Result<()> {
     window.select(shops[0].pid)?;
     window.0.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     window.0.run_steps(2);
-    window.0.get_by_label_contains("find a command").type_text("start later");
+    window.0.get_by_label_contains("Find a command").type_text("start later");
     window.0.run_steps(2);
     window.0.key_press(Key::Enter);
     window.0.run_steps(3);

@@ -53,7 +53,7 @@ impl Window {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let now = self.now();
-            self.model.settle(now);
+            self.model.refresh(now);
             if let Some(answer) = found(&self.model) {
                 return Ok(answer);
             }
@@ -98,7 +98,7 @@ impl Window {
         let now = self.now();
         let connection = self.current_connection()?;
         connection.table.set_filter(Filter { text: text.to_owned(), ..Filter::default() });
-        connection.settle(now);
+        connection.refresh(now);
         ensure!(connection.table.list.len() == 1, "{text} leaves {} methods", connection.table.list.len());
         let method = connection.table.list.at(0).context("there is one")?;
         let name = connection.table.catalogue.full_name(method).text;
@@ -106,19 +106,19 @@ impl Window {
         Ok(method)
     }
 
-    fn turn(&mut self, method: MethodIx, level: Level, take: bool) -> Result<()> {
+    fn set_level(&mut self, method: MethodIx, level: Level, take: bool) -> Result<()> {
         let now = self.now();
         let Model { connections, current, log, .. } = &mut self.model;
         let connection = current
             .and_then(SubjectId::process)
             .and_then(|id| connections.get_mut(&id))
             .context("no connection")?;
-        let turn = connection
-            .turn(&connection.table.targets_for(&MethodSet::one(method)), level, take, log, now)
+        let change = connection
+            .set_level(&connection.table.targets_for(&MethodSet::one(method)), level, take, log, now)
             .map_err(anyhow::Error::msg)?;
         let dial = connection.table.dial(method);
         ensure!(dial.pending && dial.wanted == level, "it is pending before anything was sent: {dial:?}");
-        self.worker.send(WorkerCommand::Change(turn));
+        self.worker.send(WorkerCommand::Change(change));
         Ok(())
     }
 
@@ -154,7 +154,7 @@ fn dial_counts_exactly_and_all_goes_off() -> Result<()> {
     ensure!(loaded == all && all > 20_000, "{loaded} of {all} methods are in the list");
 
     let add = window.find(ADD)?;
-    window.turn(add, Level::Count, false)?;
+    window.set_level(add, Level::Count, false)?;
     // Nothing calls it yet: a row that goes live has no transition to report.
     window.until_dial(add, Level::Count, CopyState::Asked)?;
     live.host.ask("round 1", "done")?;
@@ -222,7 +222,7 @@ fn held_dials_end_with_the_connection_and_undo_restores() -> Result<()> {
         })
     };
     let add = window.find(ADD)?;
-    window.turn(add, Level::Count, false)?;
+    window.set_level(add, Level::Count, false)?;
     wanted(&mut watcher, Level::Count)?;
     window.until_connection("the answer", |connection| {
         (connection.table.changes.undoable().is_some() && !connection.table.dial(add).pending).then_some(())
@@ -233,7 +233,7 @@ fn held_dials_end_with_the_connection_and_undo_restores() -> Result<()> {
         let connection = connections.get_mut(&id).context("no connection")?;
         window.worker.send(match connection.undo(redo, log, now).map_err(anyhow::Error::msg)? {
             UndoStep::UndoChange { ticket, of } => WorkerCommand::UndoChange(id, ticket, of),
-            UndoStep::Change(turn) => WorkerCommand::Change(turn),
+            UndoStep::Change(change) => WorkerCommand::Change(change),
             UndoStep::AllOff(ticket) => WorkerCommand::AllOff(id, ticket),
         });
         wanted(&mut watcher, level)?;
@@ -257,7 +257,7 @@ fn reports_refusals_and_control_in_sentences() -> Result<()> {
     let helper = window.find(
         "System.Private.CoreLib!System.Runtime.CompilerServices.CastHelpers.StelemRef(System.Array, nint, object)",
     )?;
-    window.turn(helper, Level::Count, false)?;
+    window.set_level(helper, Level::Count, false)?;
     let said = window
         .until("a refusal", |model| model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone()))?;
     ensure!(said.contains("the runtime itself calls it"), "{said}");
@@ -271,12 +271,12 @@ fn reports_refusals_and_control_in_sentences() -> Result<()> {
     }
     let add = window.find(ADD)?;
     other.dial(ADD, Level::Count, Lifetime::Held)?;
-    window.turn(add, Level::Count, false)?;
+    window.set_level(add, Level::Count, false)?;
     let holder = window.until_connection("that another has control", |connection| {
         connection.last_refusal()?.1.holder.clone()
     })?;
     ensure!(holder.pid == std::process::id() && holder.program == "redial testbed", "{holder:?}");
-    window.turn(add, Level::Count, true)?;
+    window.set_level(add, Level::Count, true)?;
     window.until_connection("control", |connection| {
         (connection.control.holder.as_ref()?.program == "redial app").then_some(())
     })
@@ -414,7 +414,7 @@ fn launched_program_is_asked_to_end_then_killed() -> Result<()> {
         window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Ask));
         window.until("that it was asked", |model| {
             let mut entries = model.log.entries().iter().rev();
-            entries.any(|entry| entry.text.starts_with("sh was asked to end")).then_some(())
+            entries.any(|entry| entry.text.starts_with("asked sh to end")).then_some(())
         })?;
         if kills {
             ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");

@@ -33,8 +33,8 @@ pub struct Size {
     pub dialled: usize,
 }
 
-fn told(connection: ConnectionId, told: ConnectionUpdate) -> Update {
-    Update::Connection(connection, vec![told])
+fn about(connection: ConnectionId, update: ConnectionUpdate) -> Update {
+    Update::Connection(connection, vec![update])
 }
 
 /// Returns the update with the process list, starting with the process shown.
@@ -138,10 +138,10 @@ pub fn fold(connection: ConnectionId, dialled: usize, t_ms: u64, chance: &mut Ps
         rows: (0..dialled as u32).map(RowId).collect(),
         calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
     };
-    told(connection, ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 }))
+    about(connection, ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 }))
 }
 
 /// Returns the update about an ended process.
 pub fn ended(connection: ConnectionId) -> Update {
-    told(connection, ConnectionUpdate::Lost { why: "it has ended".into(), retry: Retry::Never })
+    about(connection, ConnectionUpdate::Lost { why: "it has ended".into(), retry: Retry::Never })
 }

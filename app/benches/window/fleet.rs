@@ -70,7 +70,7 @@ impl Fleet {
         let all = PROCESSES as usize * SIZE.methods;
         stage.find(&format!("{PROCESSES} connected"));
         self.print(&format!("a frame while {} thousand methods arrive", all / 1_000), &times, FRAME);
-        drop(telling.join().expect("told"));
+        drop(telling.join().expect("no panic"));
     }
 
     /// In each frame one or two of the processes send their numbers.

@@ -135,7 +135,7 @@ impl Bench {
         }
         times.extend((0..10).map(|_| stage.frame(Vec::new())));
         self.print("a frame while the methods arrive", &times, FRAME);
-        telling.join().expect("told")
+        telling.join().expect("no panic")
     }
 
     fn scroll(&mut self, stage: &mut Stage) {

@@ -26,7 +26,7 @@ pub fn run(arguments: &arguments::ApplyArguments) -> Result<Exit, Failure> {
         dialset::parse(&text).map_err(|error| usage(format!("{name}, {error}; nothing was changed")))?;
     if orders.is_empty() {
         // Still report a process that does not exist.
-        return multi_process::each(&arguments.target, arguments.turn.json, |pid, out| {
+        return multi_process::each(&arguments.target, arguments.change.json, |pid, out| {
             connect::open(pid, PROGRAM)?;
             out.remark(format!("{name} has no orders; nothing was changed"));
             Ok(Exit::Done)
@@ -38,7 +38,7 @@ pub fn run(arguments: &arguments::ApplyArguments) -> Result<Exit, Failure> {
         lines: lines(&text, &orders),
         name: words::count(orders.len() as u64, "dial", "dials") + &format!(" of {name}"),
         orders,
-        options: &arguments.turn,
+        options: &arguments.change,
     })
 }
 
@@ -103,7 +103,7 @@ mod tests {
             let arguments = arguments::ApplyArguments {
                 target: Target::of(u32::MAX),
                 file: path.clone(),
-                turn: arguments::ChangeArguments::default(),
+                change: arguments::ChangeArguments::default(),
             };
             run(&arguments).expect_err("it cannot be done")
         };
@@ -115,7 +115,7 @@ mod tests {
         let gone = arguments::ApplyArguments {
             target: Target::of(u32::MAX),
             file: path,
-            turn: arguments::ChangeArguments::default(),
+            change: arguments::ChangeArguments::default(),
         };
         assert_eq!(run(&gone).expect_err("it is gone").exit(), Exit::Usage);
     }

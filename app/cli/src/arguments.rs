@@ -44,15 +44,15 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no such or unsuitable process, 4 
 /// Explains the columns for `--help`. clap wraps the lines.
 fn columns() -> String {
     format!(
-        "{STATES}\n\nTimes in brackets are the last values: the method is no longer timed. On a narrow terminal, columns \
+        "{STATES}\n\nTimes in brackets are the last values: the method, or an async method's MoveNext, is no longer timed. On a narrow terminal, columns \
          are hidden in this order and listed below the table: {}. Output to a file or pipe, and --json, has all columns.",
         times::going()
     )
 }
 
 const STATES: &str = "\
-STATE is asked (live from the method's next call), live v2 (calls run the second instrumented body), reverting (off from \
-the next call), off, refused (see the reason), failed (the runtime reported an error) or lost (the module was unloaded).";
+STATE is pending (live from the method's next call; --json says asked), live v2 (calls run the second instrumented body), \
+reverting (off from the next call), off, refused (see the reason), failed (the runtime reported an error) or lost (the module was unloaded).";
 
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.
 #[derive(Debug, Parser)]
@@ -219,7 +219,7 @@ pub struct ApplyArguments {
     pub file: PathBuf,
     /// Options shared with the other command that turns dials
     #[command(flatten)]
-    pub turn: ChangeArguments,
+    pub change: ChangeArguments,
 }
 
 /// `save`

@@ -32,7 +32,7 @@ fn dial_takes_known_levels_only() {
         panic!("a dial")
     };
     assert_eq!(
-        (dial.target.only(), dial.level, dial.turn.hold, dial.turn.later, dial.turn.take),
+        (dial.target.only(), dial.level, dial.change.hold, dial.change.later, dial.change.take),
         (Some(42), Some(Level::Count), true, false, true)
     );
     for line in ["dial 42 A.B loud", "dial 42 A.B Count", "dial 0 A.B off", "dial x A.B off"] {
@@ -159,7 +159,7 @@ fn time_options_need_level_time() {
 
 #[test]
 fn dials_are_kept_held_or_kept_for_a_time() {
-    let lifetime = |line: &str| dial(line).map(|dial| dial.turn.lifetime());
+    let lifetime = |line: &str| dial(line).map(|dial| dial.change.lifetime());
     assert_eq!(lifetime("count"), Ok(Lifetime::Kept));
     assert_eq!(lifetime("count --hold"), Ok(Lifetime::Held));
     assert_eq!(lifetime("count --for 10m"), Ok(Lifetime::KeptFor { ms: 600_000 }));
@@ -197,11 +197,12 @@ fn help_lists_the_order_of_hidden_columns() {
         let help = words.join(" ");
         assert!(
             help.contains(
-                "in this order and listed below the table: P90, IN FLIGHT, EXCEPTIONS, SELF, MAX, TOTAL, P99, P50."
+                "in this order and listed below the table: COMPLETED, NOT COMPLETED, MEAN, P90, IN FLIGHT, EXCEPTIONS, SELF, \
+                 MAX, TOTAL, P99, P50."
             ),
             "{help}"
         );
-        assert!(help.contains("STATE is asked (live"), "{help}");
+        assert!(help.contains("STATE is pending (live"), "{help}");
     }
 }
 
@@ -223,7 +224,7 @@ fn dial_sets_are_applied_saved_and_undone() {
     };
     assert_eq!((apply.target.only(), apply.file.to_str()), (Some(7), Some("-")));
     assert_eq!(
-        (apply.turn.plan, apply.turn.take, apply.turn.later, apply.turn.lifetime()),
+        (apply.change.plan, apply.change.take, apply.change.later, apply.change.lifetime()),
         (true, true, true, Lifetime::KeptFor { ms: 90_000 })
     );
     assert!(matches!(parse("save 7"), Ok(CliCommand::Save(save)) if save.file.is_none()));

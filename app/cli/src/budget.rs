@@ -9,6 +9,7 @@ use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_text::budget;
+use redial_text::diagnostics::Reader;
 
 /// Sets the budget if one is given, then shows it.
 pub fn run(arguments: &arguments::BudgetArguments) -> Result<Exit, Failure> {
@@ -36,7 +37,7 @@ fn one(
         out.json(&BudgetJson::new(pid, &state))?;
     } else {
         out.line(&budget::summary(&state))?;
-        for line in budget::effects(&state) {
+        for line in budget::effects(&state, Reader::CommandLine) {
             out.line(&line)?;
         }
     }

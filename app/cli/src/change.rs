@@ -39,21 +39,21 @@ pub fn run(wanted: &ChangeRequest<'_>) -> Result<Exit, Failure> {
         });
     }
     match wanted.target.only() {
-        Some(pid) => wanted.turn_one(pid, &interrupts),
+        Some(pid) => wanted.change_one(pid, &interrupts),
         None => fleet::run(wanted, &interrupts),
     }
 }
 
 impl ChangeRequest<'_> {
-    fn turn_one(&self, pid: u32, interrupts: &Interrupts) -> Result<Exit, Failure> {
+    fn change_one(&self, pid: u32, interrupts: &Interrupts) -> Result<Exit, Failure> {
         let mut out = Out::new();
-        let turned = self.turn(pid, interrupts, self.options.later, &mut out)?;
-        if !self.options.json && turned.exit != Exit::Failed {
-            out.line(&turned.lifetime)?;
+        let done = self.carry_out(pid, interrupts, self.options.later, &mut out)?;
+        if !self.options.json && done.exit != Exit::Failed {
+            out.line(&done.lifetime)?;
         }
         out.flush()?;
         drop(out);
-        let CompletedChange { exit, mut session, interrupted, .. } = turned;
+        let CompletedChange { exit, mut session, interrupted, .. } = done;
         if self.options.hold && (interrupted || exit != Exit::Failed) {
             if !interrupted {
                 hold::hold(&mut session, self, &|text| sentence(text))?;

@@ -24,6 +24,6 @@ pub fn run(arguments: &arguments::DialArguments) -> Result<Exit, Failure> {
         name,
         orders,
         lines: vec![],
-        options: &arguments.turn,
+        options: &arguments.change,
     })
 }

@@ -13,7 +13,7 @@ use redial_protocol::dialset;
 use redial_protocol::limits::MAX_ORDERS;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::{Lifetime, StandingOrder};
-use redial_text::words;
+use redial_text::{programs, words};
 use std::io;
 use std::path::Path;
 
@@ -108,7 +108,7 @@ pub fn lifetime(lifetime: Lifetime) -> String {
 
 /// Names the program and user that set an order, on one line.
 pub fn author(standing: &StandingOrder) -> String {
-    let program = words::one_line(&standing.by.program);
+    let program = programs::title(&standing.by.program);
     match standing.user.as_str() {
         "" => format!("{program} at the start"),
         user => format!("{program} (pid {}, user {})", standing.by.pid, words::one_line(&user_title(user))),
@@ -128,7 +128,7 @@ pub mod tests {
             order: Order::new(pattern, Level::Count),
             lifetime,
             user: user.to_owned(),
-            by: Holder { pid: 7, program: "redial\napp".into() },
+            by: Holder { pid: 7, program: "redial\ndial".into() },
         };
         let mut orders = vec![
             one("Shop.Cart.*", Lifetime::Kept, ""),
@@ -148,11 +148,11 @@ pub mod tests {
         assert_eq!(
             text,
             "# redial dials 1\n\
-             # kept, set by redial app at the start\n\
+             # kept, set by redial dial at the start\n\
              Shop.Cart.* = count\n\
-             # kept for another 1m 30s, set by redial app (pid 7, user www)\n\
+             # kept for another 1m 30s, set by redial dial (pid 7, user www)\n\
              Shop.Order.* = count\n\
-             # held, set by redial app (pid 7, user www)\n\
+             # held, set by redial dial (pid 7, user www)\n\
              Shop.Money.* = count\n\
              *.Add(int\\*) = count domain=\"My App\" all-domains\n"
         );

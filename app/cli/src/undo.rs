@@ -11,7 +11,7 @@ use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 use redial_protocol::message::{AuditEntry, Reply, WireCommand};
 use redial_text::diagnostics::{Reader, audit, change_warnings};
-use redial_text::words;
+use redial_text::{programs, words};
 
 /// Undoes the last change in each process.
 pub fn run(arguments: &arguments::UndoArguments) -> Result<Exit, Failure> {
@@ -49,10 +49,10 @@ fn one(
 
 /// Formats the undone change; `order` is its order with method names.
 fn undone(what: &AuditEntry, order: &str) -> String {
-    let line = |text: &str| words::one_line(text);
+    let program = programs::title(&what.program);
     let who = match what.user.as_str() {
-        "" => line(&what.program),
-        user => format!("{} of user {}", line(&what.program), line(&user_title(user))),
+        "" => program,
+        user => format!("{program} of user {}", words::one_line(&user_title(user))),
     };
     format!("undone: {order} (by {who}, {})", words::utc(what.t_unix_ms))
 }
@@ -79,10 +79,10 @@ mod tests {
     fn reports_the_undone_change() {
         assert_eq!(
             undone(&what(), &audit::action(&what().action)),
-            "undone: Shop.Cart.* = count (by redial app of user www, 1970-01-01 00:00:00Z)"
+            "undone: Shop.Cart.* = count (by the Redial window of user www, 1970-01-01 00:00:00Z)"
         );
         let launcher = AuditEntry { user: String::new(), ..what() };
-        assert!(undone(&launcher, "").contains("(by redial app, "));
+        assert!(undone(&launcher, "").contains("(by the Redial window, "));
     }
 
     #[test]

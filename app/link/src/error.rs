@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::message::Refusal;
 use redial_text::diagnostics::{Reader, refusals};
-use redial_text::words;
+use redial_text::{programs, words};
 
 /// An error of the link.
 #[derive(Debug, thiserror::Error)]
@@ -124,7 +124,7 @@ pub fn refusal(refusal: &Refusal, reader: Reader) -> String {
                 Reader::CommandLine => "--take takes control from it",
                 Reader::Window => "take control to turn them",
             };
-            format!("the dials are controlled by {} (pid {}); {take}", holder.program, holder.pid)
+            format!("the dials are controlled by {}; {take}", programs::controller(holder))
         }
         Refusal::NothingMatched { suggestions } => nothing_matched(None, suggestions),
         Refusal::NothingToUndo => "there is no change to undo".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
                 Exit::Usage,
                 "the brackets",
             ),
-            (held, Exit::ControlHeld, "redial app (pid 77); --take"),
+            (held, Exit::ControlHeld, "the Redial window (pid 77); --take"),
             (Refusal::NothingMatched { suggestions: vec![] }, Exit::NothingMatched, "nothing matched"),
             (
                 Refusal::NothingMatched { suggestions: vec!["*.Add".into(), "Shop!*".into()] },
@@ -217,8 +217,8 @@ mod tests {
 
     #[test]
     fn mentions_case_only_if_it_matters() {
-        let near = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
-        let said = |pattern| nothing_matched(Some(pattern), &near);
+        let similar = ["Shop.Tally.Add".to_owned(), "*.Add".to_owned()];
+        let said = |pattern| nothing_matched(Some(pattern), &similar);
         let expected =
             "nothing matched (names are case-sensitive); did you mean 'Shop.Tally.Add' or '*.Add'?";
         for pattern in ["shop.tally.add", "tally.add(int)", "add"] {

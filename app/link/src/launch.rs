@@ -171,7 +171,7 @@ pub struct LaunchNotes {
     /// Orders that matched something in any process.
     pub matched: BTreeSet<usize>,
     /// Suggested patterns for some of the others.
-    pub near: BTreeMap<usize, Vec<String>>,
+    pub suggestions: BTreeMap<usize, Vec<String>>,
 }
 
 /// Parses the notes about orders in a mark file and ignores other lines.
@@ -185,10 +185,10 @@ pub fn parse_notes(text: &str) -> LaunchNotes {
             line.strip_prefix("near ").and_then(|rest| rest.split_once(' '))
             && let Ok(index) = index.parse()
         {
-            let near: &mut Vec<String> = noted.near.entry(index).or_default();
+            let suggestions: &mut Vec<String> = noted.suggestions.entry(index).or_default();
             // Several processes may suggest the same pattern.
-            if !near.iter().any(|known| known == pattern) {
-                near.push(pattern.to_owned());
+            if !suggestions.iter().any(|known| known == pattern) {
+                suggestions.push(pattern.to_owned());
             }
         }
     }
@@ -365,8 +365,9 @@ mod tests {
     fn notes_about_orders_are_whole_lines() {
         let text = "loaded 12 777\nmatched 0\nnear 1 Shop.Cart.Add\nnear 1 Shop.Cart.*\nnear 1 Shop.Cart.Add\n\
                     matched x\nnear 2\nmatched 3";
-        let near = vec!["Shop.Cart.Add".to_owned(), "Shop.Cart.*".to_owned()];
-        let expected = LaunchNotes { matched: BTreeSet::from([0]), near: BTreeMap::from([(1, near)]) };
+        let similar = vec!["Shop.Cart.Add".to_owned(), "Shop.Cart.*".to_owned()];
+        let expected =
+            LaunchNotes { matched: BTreeSet::from([0]), suggestions: BTreeMap::from([(1, similar)]) };
         assert_eq!(parse_notes(text), expected);
         assert_eq!(marks(text).len(), 1, "marks are other lines");
     }

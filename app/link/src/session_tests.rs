@@ -96,7 +96,7 @@ fn a_refusal_is_an_error_and_the_session_continues() {
             let mut session = open(pid);
             let error = session.execute(WireCommand::ReleaseControl).expect_err("it is refused");
             assert_eq!(error.exit(), Exit::ControlHeld);
-            assert!(error.to_string().contains("redial app (pid 99)"), "{error}");
+            assert!(error.to_string().contains("the Redial window (pid 99)"), "{error}");
             session.execute(WireCommand::ReleaseControl).expect("it is done");
         },
     );

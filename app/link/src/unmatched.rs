@@ -24,7 +24,7 @@ pub fn unmatched(dials: &[String], marks: &[MarkEntry], noted: &LaunchNotes) -> 
     let left = dials.iter().enumerate().filter(|(index, _)| !noted.matched.contains(index));
     let one = |(index, dial): (usize, &String)| Unmatched {
         dial: dial.clone(),
-        suggestions: noted.near.get(&index).cloned().unwrap_or_default(),
+        suggestions: noted.suggestions.get(&index).cloned().unwrap_or_default(),
     };
     left.map(one).collect()
 }
@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn reports_dials_that_no_process_matched() {
         let dials = ["A.B=count", "A.C=count", "A.D=off"].map(String::from);
-        let near = BTreeMap::from([(1, vec!["A.Cc".to_owned(), "A.*".to_owned()])]);
-        let noted = LaunchNotes { matched: BTreeSet::from([0]), near };
+        let suggestions = BTreeMap::from([(1, vec!["A.Cc".to_owned(), "A.*".to_owned()])]);
+        let noted = LaunchNotes { matched: BTreeSet::from([0]), suggestions };
         let loaded = [MarkEntry::Loaded(ProcessKey { pid: 1, start: 1 })];
         let unmatched_now = unmatched(&dials, &loaded, &noted);
         let sentences: Vec<String> = unmatched_now.iter().map(|one| one.sentence("--dial")).collect();

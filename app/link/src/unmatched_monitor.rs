@@ -188,9 +188,9 @@ fn asked(orders: &[Order], pids: &[u32], mut noted: LaunchNotes) -> LaunchNotes 
             let command = WireCommand::Methods { pattern: Some(order.pattern.clone()), limit: 1 };
             match session.ask(command, &mut |_| {}) {
                 Ok(Reply::Methods { matched: 0, suggestions }) => {
-                    let near = noted.near.entry(*index).or_default();
-                    if near.is_empty() {
-                        *near = suggestions;
+                    let known = noted.suggestions.entry(*index).or_default();
+                    if known.is_empty() {
+                        *known = suggestions;
                     }
                 }
                 // The pattern matches. Either the match is not noted yet, or the order names an AppDomain

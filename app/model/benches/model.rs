@@ -140,21 +140,21 @@ impl Bench {
         );
         report(&format!("take {dialled} rows in"), vec![began.elapsed()]);
         let began = Instant::now();
-        connection.settle(Now::default());
-        report("settle for the first time", vec![began.elapsed()]);
+        connection.refresh(Now::default());
+        report("refresh for the first time", vec![began.elapsed()]);
         Bench { connection, log, t_ms: 0 }
     }
 
-    fn settle(&mut self) -> Duration {
+    fn refresh(&mut self) -> Duration {
         let began = Instant::now();
-        self.connection.settle(Now::default());
+        self.connection.refresh(Now::default());
         began.elapsed()
     }
 
     fn set_filter(&mut self, text: &str, only_dialled: bool, hide_framework: bool) -> Duration {
         let filter = Filter { text: text.to_owned(), only_dialled, hide_framework, off_again: true };
         self.connection.table.set_filter(filter);
-        self.settle()
+        self.refresh()
     }
 
     fn filter(&mut self) {
@@ -179,7 +179,7 @@ impl Bench {
             let mut times = Vec::new();
             for descending in [true, false, true, false] {
                 self.connection.table.set_sort(Sort { key, descending });
-                times.push(self.settle());
+                times.push(self.refresh());
             }
             report(&format!("sort by {key:?}"), times);
         }
@@ -198,9 +198,9 @@ impl Bench {
                 calls: (0..dialled).map(|_| chance.below(1_000) as u64).collect(),
             };
             let began = Instant::now();
-            let told = vec![ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })];
-            self.connection.apply(told, &mut self.log, Now::default());
-            self.connection.settle(Now::default());
+            let updates = vec![ConnectionUpdate::Event(Event::Counters { delta, dropped: 0 })];
+            self.connection.apply(updates, &mut self.log, Now::default());
+            self.connection.refresh(Now::default());
             folds.push(began.elapsed());
             let began = Instant::now();
             self.read_screen(chance.below(self.connection.table.row_count()));
@@ -231,9 +231,9 @@ impl Bench {
 
     fn tree(&mut self) {
         self.connection.table.shape = Shape::Tree;
-        report("tree for the first time", vec![self.settle()]);
+        report("tree for the first time", vec![self.refresh()]);
         self.connection.table.tree.set_expanded(Node::Domain(0), true);
-        report("tree, a domain expanded", vec![self.settle()]);
+        report("tree, a domain expanded", vec![self.refresh()]);
         let mut times = Vec::new();
         for place in 0..40 {
             times.push({
@@ -251,7 +251,7 @@ impl Bench {
                 .tree
                 .reveal(Node::Method(MethodIx(method.start)), &self.connection.table.catalogue);
         }
-        report("tree, everything expanded", vec![self.settle()]);
+        report("tree, everything expanded", vec![self.refresh()]);
         let last = self.connection.table.row_at(self.connection.table.row_count() - 1);
         let began = Instant::now();
         self.connection.table.go(usize::MAX, false);

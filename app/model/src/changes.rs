@@ -314,7 +314,7 @@ impl ChangeHistory {
     }
 
     /// Forgets changes whose rows have arrived or are overdue.
-    pub fn settle(&mut self, now: Now) {
+    pub fn forget_overdue(&mut self, now: Now) {
         let before = self.pending.len();
         self.pending.retain(|pending| {
             pending.accepted.is_none_or(|accepted| now.mono.saturating_sub(accepted.mono) < GRACE)

@@ -303,9 +303,9 @@ impl Model {
     }
 
     /// Updates the fleet.
-    pub(super) fn settle_fleet(&mut self, now: Now) -> RemainingWork {
+    pub(super) fn refresh_fleet(&mut self, now: Now) -> RemainingWork {
         let Some(fleet) = &mut self.choice.fleet else { return RemainingWork::default() };
-        fleet.settle(&mut self.connections, &mut self.log, now)
+        fleet.refresh(&mut self.connections, &mut self.log, now)
     }
 
     /// Turns everything off in every chosen process and wherever else this window holds dials; returns what
@@ -345,7 +345,7 @@ impl Model {
     ///
     /// # Errors
     /// A sentence, which is already in the log.
-    pub fn turn(
+    pub fn set_level(
         &mut self,
         subject: SubjectId,
         (targets, level, take): (&Targets, Level, bool),
@@ -354,12 +354,12 @@ impl Model {
         match subject {
             SubjectId::Process(id) => {
                 let connection = self.connections.get_mut(&id).ok_or("no process is selected")?;
-                let change = connection.turn(targets, level, take, &mut self.log, now)?;
+                let change = connection.set_level(targets, level, take, &mut self.log, now)?;
                 Ok((change.ticket, vec![MemberRequest { connection: id, step: UndoStep::Change(change) }]))
             }
             SubjectId::Fleet => {
                 let fleet = self.choice.fleet.as_mut().ok_or("no process is chosen")?;
-                fleet.turn(&mut self.connections, (targets, level, take), &mut self.log, now)
+                fleet.set_level(&mut self.connections, (targets, level, take), &mut self.log, now)
             }
         }
     }

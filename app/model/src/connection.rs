@@ -9,7 +9,6 @@ mod notifications;
 mod outcomes;
 pub(super) mod transition_log;
 
-pub use audit::PROGRAM;
 pub use changes::UndoStep;
 pub use control::Control;
 pub use fleet_parts::PartOutcome;
@@ -213,18 +212,18 @@ impl Connection {
     }
 
     /// Brings session and methods up to date. Call it once a frame, after the last `apply`.
-    pub fn settle(&mut self, now: Now) {
-        self.settle_session(now);
-        self.table.settle(Arrivals::None, now);
+    pub fn refresh(&mut self, now: Now) {
+        self.refresh_session(now);
+        self.table.refresh(Arrivals::None, now);
     }
 
-    /// Does as much of [`Connection::settle`] as changes need. Enough if the process is not on screen.
-    pub fn settle_dials(&mut self, now: Now) {
-        self.settle_session(now);
-        self.table.settle_dials(now);
+    /// Does as much of [`Connection::refresh`] as changes need. Enough if the process is not on screen.
+    pub fn refresh_dials(&mut self, now: Now) {
+        self.refresh_session(now);
+        self.table.refresh_dials(now);
     }
 
-    fn settle_session(&mut self, now: Now) {
+    fn refresh_session(&mut self, now: Now) {
         if self.session.status == Status::Live {
             self.table.live.pass_to(now.mono);
         }

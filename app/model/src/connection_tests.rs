@@ -36,7 +36,7 @@ pub fn connected_to(catalogue: Catalogue) -> (Connection, Log) {
     );
     connection.table.catalogue = catalogue;
     connection.table.live.place(&connection.table.catalogue);
-    connection.settle(now(0));
+    connection.refresh(now(0));
     assert_eq!(connection.obstacle(), None);
     (connection, log)
 }
@@ -72,10 +72,10 @@ pub fn row(connection: &Connection, id: u32, method: MethodIx, state: CopyState)
 fn change_is_pending_then_asked_then_live() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
-    let turn = connection
-        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+    let change = connection
+        .set_level(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
-    assert_eq!((turn.orders.len(), turn.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
+    assert_eq!((change.orders.len(), change.orders[0].pattern.as_str()), (1, "Shop!0x06000002"));
     let dial = connection.table.dial(add);
     assert_eq!(
         (dial.wanted, dial.pending, dial.actual, dial.state),
@@ -84,7 +84,7 @@ fn change_is_pending_then_asked_then_live() {
     let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
     let asked = row(&connection, 0, add, CopyState::Asked);
     let updates = vec![
-        ConnectionUpdate::Dialled(turn.ticket, Ok(report)),
+        ConnectionUpdate::Dialled(change.ticket, Ok(report)),
         ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![asked] }),
     ];
     connection.apply(updates, &mut log, now(2));
@@ -107,29 +107,35 @@ fn refusals_say_why() {
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let set = MethodSet::one(add);
     let why = connection
-        .turn(&connection.table.targets_for(&set), Level::Trace, false, &mut log, now(1))
+        .set_level(&connection.table.targets_for(&set), Level::Trace, false, &mut log, now(1))
         .expect_err("not offered");
     assert_eq!(why, "trace is planned for a later version");
     connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off];
     let why = connection
-        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
+        .set_level(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
         .expect_err("capped");
     assert!(why.contains("up to off (see REDIAL_MAX_LEVEL)"), "{why}");
     connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off, Level::Count];
     let why = connection
-        .turn(&connection.table.targets_for(&MethodSet::default()), Level::Count, false, &mut log, now(1))
+        .set_level(
+            &connection.table.targets_for(&MethodSet::default()),
+            Level::Count,
+            false,
+            &mut log,
+            now(1),
+        )
         .expect_err("nothing");
     assert_eq!(why, "no method is selected");
-    let turn = connection
-        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
+    let change = connection
+        .set_level(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))
         .expect("possible");
     let holder = Holder { pid: 5, program: "redial dial".into() };
     let refused = RefusedRequest { why: "the dials are controlled by another".into(), holder: Some(holder) };
-    connection.apply(vec![ConnectionUpdate::Dialled(turn.ticket, Err(refused.clone()))], &mut log, now(2));
-    assert_eq!(connection.last_refusal(), Some(&(turn.ticket, refused)));
+    connection.apply(vec![ConnectionUpdate::Dialled(change.ticket, Err(refused.clone()))], &mut log, now(2));
+    assert_eq!(connection.last_refusal(), Some(&(change.ticket, refused)));
     assert!(!connection.table.dial(add).pending, "the ring goes back");
-    let turn = connection
-        .turn(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(3))
+    let change = connection
+        .set_level(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(3))
         .expect("possible");
     let report = DialReport {
         matched: 1,
@@ -139,7 +145,7 @@ fn refusals_say_why() {
     };
     let rows = vec![row(&connection, 0, add, CopyState::Refused)];
     let updates = vec![
-        ConnectionUpdate::Dialled(turn.ticket, Ok(report)),
+        ConnectionUpdate::Dialled(change.ticket, Ok(report)),
         ConnectionUpdate::Event(Event::Rows { id: None, rows }),
     ];
     connection.apply(updates, &mut log, now(4));
@@ -157,7 +163,7 @@ fn loss_ends_requests_and_says_when_it_retries() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     connection
-        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
+        .set_level(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(1))
         .expect("possible");
     connection.apply(vec![ConnectionUpdate::Latency(Duration::from_micros(80))], &mut log, now(1));
     let lost = |retry| ConnectionUpdate::Lost { why: "the agent closed the connection".into(), retry };
@@ -172,7 +178,7 @@ fn loss_ends_requests_and_says_when_it_retries() {
     assert!(!connection.table.dial(add).pending);
     assert!(texts(&log, LogKind::NoAnswer)[0].contains("was not answered"));
     let why = connection
-        .turn(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
+        .set_level(&connection.table.targets_for(&MethodSet::one(add)), Level::Count, false, &mut log, now(2))
         .expect_err("lost");
     assert_eq!(why, "the agent closed the connection");
     let said = texts(&log, LogKind::Connection).len();
@@ -203,19 +209,20 @@ fn groups_show_mixed_levels_and_only_visible_methods() {
     assert_eq!((group.wanted, group.by_level), (None, [1, 1, 0, 0]));
     assert_eq!((group.sums.calls, group.sums.rate), (12, 7.0));
     connection.table.set_filter(Filter { text: "cart.add".into(), ..Filter::default() });
-    connection.settle(now(1));
+    connection.refresh(now(1));
     let group = connection.table.group(cart);
     assert_eq!((group.methods, group.wanted), (1, Some(Level::Count)));
     assert_eq!(connection.table.targets_of(cart), MethodSet::one(add), "a knob turns what is seen");
     connection.table.set_filter(Filter::default());
-    connection.settle(now(1));
-    let turn = connection.turn(&connection.table.turned_by(cart), Level::Count, false, &mut log, now(2));
-    assert_eq!(turn.expect("possible").orders[0].pattern, "Shop!Shop.Cart.*");
+    connection.refresh(now(1));
+    let change =
+        connection.set_level(&connection.table.turned_by(cart), Level::Count, false, &mut log, now(2));
+    assert_eq!(change.expect("possible").orders[0].pattern, "Shop!Shop.Cart.*");
     let group = connection.table.group(cart);
     assert_eq!((group.wanted, group.pending), (Some(Level::Count), true));
     assert!(connection.table.dial(clear).pending);
     assert!(connection.update_rate() > 0.0);
-    connection.settle(now(60_000));
+    connection.refresh(now(60_000));
     assert_eq!(connection.update_rate(), 0.0);
 }
 
@@ -257,7 +264,7 @@ fn selection_survives_filters_sorting_and_updates() {
     connection.table.click(Node::Method(add), SelectionMode::Replace);
     for text in ["zzz", "plugin", ""] {
         connection.table.set_filter(Filter { text: text.into(), ..Filter::default() });
-        connection.settle(now(1));
+        connection.refresh(now(1));
         assert_eq!(connection.table.selection.focus(), Some(Node::Method(add)));
         assert_eq!(connection.table.focus_place().is_some(), text.is_empty());
         assert_eq!(
@@ -270,13 +277,13 @@ fn selection_survives_filters_sorting_and_updates() {
         connection.table.set_sort(Sort { key, descending: true });
         let rows = vec![row(&connection, 0, add, CopyState::Live)];
         connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
-        connection.settle(now(1));
+        connection.refresh(now(1));
         let place = connection.table.focus_place().expect("it is shown");
         assert_eq!(connection.table.row_at(place), Some(Node::Method(add)));
     }
     connection.table.shape = Shape::Tree;
     connection.table.tree.reveal(Node::Method(add), &connection.table.catalogue);
-    connection.settle(now(1));
+    connection.refresh(now(1));
     let place = connection.table.focus_place().expect("it is shown");
     assert_eq!(connection.table.row_at(place), Some(Node::Method(add)));
     connection.table.select_all();
@@ -390,12 +397,12 @@ fn repeated_loads_and_unloads_do_not_fill_the_window() {
     };
     let method = connection.table.catalogue.find(kept).expect("there");
     rows_of(&mut connection, &mut log, method);
-    connection.settle(now(1));
+    connection.refresh(now(1));
     connection.table.click(Node::Method(method), SelectionMode::Replace);
     let scope = connection.table.targets_for(&MethodSet::one(method));
-    let turn = connection.turn(&scope, Level::Off, false, &mut log, now(1)).expect("possible");
+    let change = connection.set_level(&scope, Level::Off, false, &mut log, now(1)).expect("possible");
     connection.apply(
-        vec![ConnectionUpdate::Dialled(turn.ticket, Ok(DialReport::default()))],
+        vec![ConnectionUpdate::Dialled(change.ticket, Ok(DialReport::default()))],
         &mut log,
         now(1),
     );
@@ -411,7 +418,7 @@ fn repeated_loads_and_unloads_do_not_fill_the_window() {
         if unloaded.len() > 32 {
             let old: Vec<_> = unloaded.drain(..unloaded.len() - 16).collect();
             connection.apply(vec![catalogue(CataloguePart::Forgotten(old))], &mut log, now(1));
-            connection.settle(now(1));
+            connection.refresh(now(1));
             sizes.push((connection.table.catalogue.len(), connection.table.live.rows().count()));
         }
         let method = connection.table.catalogue.find(kept).expect("it stays");

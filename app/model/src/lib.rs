@@ -5,7 +5,7 @@
 //! - [`Model`] holds everything the window shows: [`processes::Processes`], a [`connection::Connection`] for each
 //!   process that was chosen, the [`fleet::Fleet`] while several are, and the [`log::Log`].
 //! - Worker threads produce [`update::Update`]s, which [`Model::apply`] takes in. Once a frame, after the last update,
-//!   [`Model::settle`] brings lists, orders and groups up to date. Only changes cost time.
+//!   [`Model::refresh`] brings lists, orders and groups up to date. Only changes cost time.
 //! - Views read. User actions call the `&mut` methods of [`Model`]; those that concern an agent return a
 //!   [`changes::DialChange`] for the worker to carry out, and mark the dials *pending* at once.
 //!

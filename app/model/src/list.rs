@@ -24,8 +24,8 @@ pub struct List {
     filter: Filter,
     query: Query,
     sort: Sort,
-    hold: bool,
     frozen: bool,
+    still: bool,
     searcher: Searcher,
     /// The methods with the filter's words.
     matching: BitSet,
@@ -44,7 +44,7 @@ pub struct List {
     ranking: Ranking,
     /// Visible methods with a row, in order; empty if sorted by name.
     ranked: Vec<u32>,
-    /// The other methods in name order, and whether `settle` has not run since they were ordered.
+    /// The other methods in name order, and whether `refresh` has not run since they were ordered.
     rest: NameOrderedSet,
     is_fresh: bool,
     allows_partial_order: bool,
@@ -84,7 +84,7 @@ impl List {
         &self.filter
     }
 
-    /// Sets the filter; `settle` applies it.
+    /// Sets the filter; `refresh` applies it.
     pub fn set_filter(&mut self, filter: Filter) {
         if self.filter.text != filter.text {
             self.query = Query::parse(&filter.text);
@@ -102,36 +102,36 @@ impl List {
         self.sort
     }
 
-    /// Sets the sort order; `settle` applies it.
+    /// Sets the sort order; `refresh` applies it.
     pub fn set_sort(&mut self, sort: Sort) {
         self.sort = sort;
     }
 
-    /// Returns whether the order is held while numbers change.
-    pub fn hold(&self) -> bool {
-        self.hold
+    /// Returns whether the order is frozen while numbers change.
+    pub fn is_frozen(&self) -> bool {
+        self.frozen
     }
 
-    /// Holds the order while numbers change, or releases it.
-    pub fn set_hold(&mut self, hold: bool) {
-        self.hold = hold;
+    /// Freezes the order while numbers change, or lets rows move again.
+    pub fn set_frozen(&mut self, frozen: bool) {
+        self.frozen = frozen;
     }
 
     /// Returns whether changing numbers move no rows, for a moment or until further notice.
-    pub fn is_held(&self) -> bool {
-        self.hold || self.frozen
+    pub fn keeps_order(&self) -> bool {
+        self.frozen || self.still
     }
 
-    /// Returns whether the order is held and based on earlier numbers.
+    /// Returns whether the order is frozen and based on earlier numbers.
     pub fn is_behind(&self, live: &Live) -> bool {
         let now = numbers(self.sort.key, live);
         // A single row has no order.
         self.ranked.len() > 1
-            && self.is_held()
+            && self.keeps_order()
             && self.arranged_at.is_some_and(|at| at.sort == self.sort && at.numbers != now)
     }
 
-    /// Returns whether a later `settle` will sort new numbers, or rows farther down that this one skipped.
+    /// Returns whether a later `refresh` will sort new numbers, or rows farther down that this one skipped.
     pub fn has_pending_work(&self) -> bool {
         self.has_unsorted_numbers || !self.rest.is_materialized()
     }
@@ -154,7 +154,7 @@ impl List {
         self.busy = busy;
     }
 
-    /// Sorts the rows once by the current numbers, even if the order is held; `settle` carries it out.
+    /// Sorts the rows once by the current numbers, even if the order is frozen; `refresh` carries it out.
     pub fn sort_again(&mut self) {
         self.arranged_at = None;
         self.ranking.forget_order();
@@ -162,8 +162,8 @@ impl List {
 
     /// Keeps every row in its place, even those dialled for the first time. Meant for short moments; the set
     /// of rows still changes.
-    pub fn set_frozen(&mut self, frozen: bool) {
-        self.frozen = frozen;
+    pub fn set_still(&mut self, still: bool) {
+        self.still = still;
     }
 
     /// Keeps the selected method visible among only dialled methods even if its dial is off again.
@@ -184,13 +184,13 @@ impl List {
     }
 
     /// Brings the list up to date; returns whether any visible row moved.
-    pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
-        self.settle_filter(catalogue, live);
+    pub fn refresh(&mut self, catalogue: &Catalogue, live: &Live) -> bool {
+        self.refresh_filter(catalogue, live);
         self.arrange(catalogue, live)
     }
 
     /// Updates the set of visible methods without ordering them, as the tree needs no order.
-    pub fn settle_filter(&mut self, catalogue: &Catalogue, live: &Live) {
+    pub fn refresh_filter(&mut self, catalogue: &Catalogue, live: &Live) {
         let matched = (catalogue.modules_edition(), &self.filter.text);
         if self.matched_at.as_ref().is_none_or(|(edition, text)| (*edition, text) != matched) {
             self.matching = self.searcher.search(catalogue, &self.query);
@@ -208,7 +208,7 @@ impl List {
             rows: if depends_on_rows { live.rows_edition() } else { 0 },
             states: if hides_off { live.states_edition() } else { 0 },
         };
-        let exemptions = (self.frozen, self.selected);
+        let exemptions = (self.still, self.selected);
         if self.filtered_at.as_ref() == Some(&now)
             && self.exempted_at.is_none_or(|before| before == exemptions)
         {
@@ -226,7 +226,7 @@ impl List {
             hidden.intersect(&visible);
             let all = hidden.count();
             // After turning a dial off, the user still sees it and can turn it on again.
-            if self.frozen && same_filter {
+            if self.still && same_filter {
                 hidden.subtract(&self.visible);
             } else if let Some(selected) =
                 self.selected.filter(|selected| same_filter && self.visible.get(selected.0))
@@ -286,10 +286,10 @@ impl List {
         });
         let same_order = before.is_some_and(|before| before.sort == self.sort);
         let was_unsorted = std::mem::take(&mut self.has_unsorted_numbers);
-        if same_rows && same_order && (self.hold || before == Some(now)) {
+        if same_rows && same_order && (self.frozen || before == Some(now)) {
             return false;
         }
-        if self.frozen && same_order && before.is_some_and(|before| before.edition == self.edition) {
+        if self.still && same_order && before.is_some_and(|before| before.edition == self.edition) {
             return false;
         }
         // A frame that receives numbers or a typed letter has enough to do.
@@ -309,17 +309,17 @@ impl List {
             self.is_fresh = true;
         }
         self.rank(!same_rows && same_order, pinned, catalogue, live);
-        // While the order is held, it is based on earlier numbers.
+        // While the order is frozen, it is based on earlier numbers.
         now.numbers = self.ranking.numbers().filter(|_| self.sort.key != SortKey::Name).unwrap_or(numbers);
         self.arranged_at = Some(now);
-        self.has_unsorted_numbers = !self.is_held() && now.numbers != numbers;
+        self.has_unsorted_numbers = !self.keeps_order() && now.numbers != numbers;
         true
     }
 
     fn rank(&mut self, as_it_was: bool, pinned: Option<MethodIx>, catalogue: &Catalogue, live: &Live) {
         self.ranked.clear();
         if self.sort.key != SortKey::Name {
-            self.ranking.settle((self.sort, pinned), self.hold || as_it_was, catalogue, live);
+            self.ranking.refresh((self.sort, pinned), self.frozen || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
     }

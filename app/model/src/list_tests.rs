@@ -56,7 +56,7 @@ fn filters_methods_in_name_order() {
     let add = method(&catalogue, "Shop!Shop.Cart.Add(int)").0;
     let live = live(&catalogue, &[add], |_| 1);
     let mut list = List::default();
-    assert!(list.settle(&catalogue, &live) && !list.settle(&catalogue, &live));
+    assert!(list.refresh(&catalogue, &live) && !list.refresh(&catalogue, &live));
     assert_eq!(list.len(), 8);
     for (text, only_dialled, hide_framework, expected) in [
         ("(int)", false, false, &["Plugin!Plugin.Tax.Apply(int)", "Shop!Shop.Cart.Add(int)"][..]),
@@ -65,7 +65,7 @@ fn filters_methods_in_name_order() {
         ("string", false, true, &["Shop!Program.<Main>$(string[])"]),
     ] {
         list.set_filter(Filter { text: text.into(), only_dialled, hide_framework, ..Filter::default() });
-        assert!(list.settle(&catalogue, &live));
+        assert!(list.refresh(&catalogue, &live));
         assert_eq!(names(&list, &catalogue), expected, "{text}");
         assert!(list.filter().is_active());
         assert_eq!(list.visible().count(), expected.len());
@@ -101,7 +101,7 @@ fn every_order_agrees_with_a_plain_sort() {
             for descending in [false, true] {
                 list.set_filter(Filter { text: text.into(), ..Filter::default() });
                 list.set_sort(Sort { key, descending });
-                list.settle(&catalogue, &live);
+                list.refresh(&catalogue, &live);
                 let mut expected: Vec<u32> = list.visible().iter_in(0..u32::MAX).collect();
                 let number = |method: &u32| {
                     // Methods without a row follow (or precede, if ascending) even zero; equal rates sort by
@@ -126,7 +126,7 @@ fn every_order_agrees_with_a_plain_sort() {
         }
     }
     list.set_filter(Filter { text: "zzz".into(), ..Filter::default() });
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!(list.position(MethodIx(3), &catalogue), None);
 }
 
@@ -136,22 +136,22 @@ fn a_held_order_stays_until_released() {
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
     list.set_sort(Sort { key: SortKey::Calls, descending: true });
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    list.set_hold(true);
+    list.set_frozen(true);
     live.take_counters(&CounterDelta { t_ms: 1, rows: vec![RowId(0)], calls: vec![100] }, 0);
-    assert!(!list.settle(&catalogue, &live));
+    assert!(!list.refresh(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    // Filtered rows keep the held order, too.
+    // Filtered rows keep the frozen order, too.
     let name = catalogue.full_name(MethodIx(1)).text;
     for (text, left) in [(name.as_str(), &[1][..]), ("", &[2, 1, 0])] {
         list.set_filter(Filter { text: text.into(), ..Filter::default() });
-        assert!(list.settle(&catalogue, &live));
+        assert!(list.refresh(&catalogue, &live));
         assert_eq!(shown(&list)[..left.len()], *left);
     }
-    list.set_hold(false);
-    list.settle(&catalogue, &live);
-    assert!(list.settle(&catalogue, &live));
+    list.set_frozen(false);
+    list.refresh(&catalogue, &live);
+    assert!(list.refresh(&catalogue, &live));
     assert_eq!(shown(&list)[..3], [0, 2, 1]);
 }
 
@@ -161,30 +161,30 @@ fn sorts_new_numbers_in_a_separate_frame() {
     let mut live = live(&catalogue, &[0, 1, 2], u64::from);
     let mut list = List::default();
     list.set_sort(Sort { key: SortKey::Calls, descending: true });
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert!(!list.has_pending_work());
     let called = |t_ms, row| CounterDelta { t_ms, rows: vec![RowId(row)], calls: vec![100 * t_ms] };
     live.take_counters(&called(1, 0), 0);
-    assert!(!list.settle(&catalogue, &live) && list.has_pending_work());
+    assert!(!list.refresh(&catalogue, &live) && list.has_pending_work());
     assert_eq!(shown(&list)[..3], [2, 1, 0], "this frame received them");
     list.set_busy(true);
     assert!(
-        !list.settle(&catalogue, &live) && list.has_pending_work(),
+        !list.refresh(&catalogue, &live) && list.has_pending_work(),
         "this one has a typed letter to apply"
     );
     list.set_busy(false);
     // Numbers that arrive with every frame do not delay sorting forever.
     live.take_counters(&called(2, 1), 0);
-    assert!(list.settle(&catalogue, &live) && !list.has_pending_work());
+    assert!(list.refresh(&catalogue, &live) && !list.has_pending_work());
     assert_eq!(shown(&list)[..3], [1, 0, 2]);
     // A changed filter shows the old order first; the new numbers follow.
     live.take_counters(&called(3, 2), 0);
     list.set_filter(Filter { only_dialled: true, ..Filter::default() });
-    assert!(list.settle(&catalogue, &live) && list.has_pending_work());
+    assert!(list.refresh(&catalogue, &live) && list.has_pending_work());
     assert_eq!(shown(&list)[..3], [1, 0, 2]);
-    assert!(list.settle(&catalogue, &live) && !list.has_pending_work());
+    assert!(list.refresh(&catalogue, &live) && !list.has_pending_work());
     assert_eq!(shown(&list)[..3], [2, 1, 0]);
-    assert!(!list.settle(&catalogue, &live), "nothing is new");
+    assert!(!list.refresh(&catalogue, &live), "nothing is new");
 }
 
 #[test]
@@ -194,25 +194,25 @@ fn hides_and_counts_methods_whose_dials_are_off() {
     let mut list = List::default();
     let only = Filter { only_dialled: true, ..Filter::default() };
     list.set_filter(only.clone());
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
     let off = |live: &mut Live, row| {
         live.take_transition(turned_off(row));
     };
     // After turning it off, the user still sees it.
-    list.set_frozen(true);
+    list.set_still(true);
     off(&mut live, 1);
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
-    list.set_frozen(false);
-    list.settle(&catalogue, &live);
+    list.set_still(false);
+    list.refresh(&catalogue, &live);
     assert_eq!((list.len(), list.off_again(), shown(&list).contains(&1)), (2, 1, false));
-    list.set_frozen(true);
+    list.set_still(true);
     list.set_filter(Filter { off_again: true, ..only.clone() });
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (3, 0));
     list.set_filter(only);
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!((list.len(), list.off_again()), (2, 1), "a new filter hides it at once");
 }
 
@@ -224,7 +224,7 @@ fn a_selected_method_stays_when_turned_off() {
     list.set_filter(Filter { only_dialled: true, ..Filter::default() });
     let picks = |list: &mut List, method, live: &Live| {
         list.set_selected(Some(MethodIx(method)));
-        list.settle(&catalogue, live);
+        list.refresh(&catalogue, live);
         (list.len(), list.off_again(), shown(list).contains(&1))
     };
     assert_eq!(picks(&mut list, 1, &live), (3, 0, true));
@@ -242,7 +242,7 @@ fn unloaded_modules_keep_only_dialled_methods() {
     let key = catalogue.copy_of(MethodIx(add)).expect("a copy").module;
     catalogue.unload(&[key]);
     let mut list = List::default();
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert_eq!(list.len(), 5);
     assert!(shown(&list).contains(&add));
 }
@@ -255,7 +255,7 @@ fn finds_distant_rows_later_or_on_demand() {
         let mut list = List::default();
         list.allow_partial_order(true);
         list.set_sort(sort);
-        assert!(list.settle(&catalogue, &live));
+        assert!(list.refresh(&catalogue, &live));
         list
     };
     let by_name = Sort::default();
@@ -268,11 +268,11 @@ fn finds_distant_rows_later_or_on_demand() {
             && list.has_pending_work()
     );
     list.set_busy(true);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_none(), "the user is typing");
+    assert!(!list.refresh(&catalogue, &live) && list.at(last).is_none(), "the user is typing");
     list.set_busy(false);
     // Rows that keep their places never request more frames.
-    list.set_frozen(true);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some() && !list.has_pending_work());
+    list.set_still(true);
+    assert!(!list.refresh(&catalogue, &live) && list.at(last).is_some() && !list.has_pending_work());
 
     let mut list = fresh(by_name);
     list.complete(&catalogue);
@@ -280,13 +280,13 @@ fn finds_distant_rows_later_or_on_demand() {
 
     let mut list = fresh(by_name);
     list.allow_partial_order(false);
-    assert!(!list.settle(&catalogue, &live) && list.at(last).is_some(), "a row was selected");
+    assert!(!list.refresh(&catalogue, &live) && list.at(last).is_some(), "a row was selected");
 
     let from_the_end = Sort { descending: true, ..by_name };
     let list = fresh(from_the_end);
     assert!(list.at(0).is_some() && list.at(last).is_some() && !list.has_pending_work());
     let mut list = fresh(by_name);
     list.set_sort(from_the_end);
-    list.settle(&catalogue, &live);
+    list.refresh(&catalogue, &live);
     assert!(list.at(0).is_some() && !list.has_pending_work(), "reversed");
 }

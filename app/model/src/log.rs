@@ -3,6 +3,7 @@
 use super::ids::ConnectionId;
 use super::ids::SubjectId;
 use super::update::Now;
+use redial_text::words;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -58,12 +59,15 @@ pub struct LogEntry {
 }
 
 impl LogEntry {
-    /// Returns its text for a view of a process or fleet; if it concerns another process, the text names that
-    /// process.
+    /// Returns its text for a view of a process or fleet, with a capital letter; if it concerns another process, the
+    /// text names that process.
     pub fn text_for(&self, viewed: Option<SubjectId>) -> Cow<'_, str> {
-        match self.process.as_ref().filter(|_| viewed != self.about) {
-            Some(process) => process.named_in(&self.text),
-            None => Cow::Borrowed(&self.text),
+        let Some(process) = self.process.as_ref().filter(|_| viewed != self.about) else {
+            return words::sentence_case(&self.text);
+        };
+        match process.named_in(&self.text) {
+            Cow::Borrowed(text) => words::sentence_case(text),
+            Cow::Owned(text) => Cow::Owned(text),
         }
     }
 }
@@ -170,21 +174,25 @@ mod tests {
     fn entries_name_processes_that_are_not_shown() {
         let mut log = Log::default();
         let shop = || (ConnectionId(1), ProcessName { name: "Shop.dll".into(), pid: 42 });
-        for (text, elsewhere) in [
-            ("count on Cart.Add", "Shop.dll (42): count on Cart.Add"),
-            ("process 42 has ended", "Shop.dll (42) has ended"),
-            ("process 421 has ended", "Shop.dll (42): process 421 has ended"),
-            ("connected to Shop.dll (pid 42)", "connected to Shop.dll (pid 42)"),
-            ("Shop.dll (42): off", "Shop.dll (42): off"),
+        for (text, here, elsewhere) in [
+            ("count on Cart.Add", "Count on Cart.Add", "Shop.dll (42): count on Cart.Add"),
+            ("process 42 has ended", "Process 42 has ended", "Shop.dll (42) has ended"),
+            ("process 421 has ended", "Process 421 has ended", "Shop.dll (42): process 421 has ended"),
+            (
+                "connected to Shop.dll (pid 42)",
+                "Connected to Shop.dll (pid 42)",
+                "Connected to Shop.dll (pid 42)",
+            ),
+            ("Shop.dll (42): off", "Shop.dll (42): off", "Shop.dll (42): off"),
         ] {
             log.add_of(Now::default(), shop(), LogKind::Answer, text.to_owned());
             let entry = log.newest(LogKind::Answer).expect("it was added");
-            assert_eq!(entry.text_for(Some(ConnectionId(1).into())), text);
+            assert_eq!(entry.text_for(Some(ConnectionId(1).into())), here);
             assert_eq!(entry.text_for(Some(ConnectionId(2).into())), elsewhere);
             assert_eq!(entry.text_for(None), elsewhere);
         }
         log.add(Now::default(), None, LogKind::Answer, "copied");
-        assert_eq!(log.newest(LogKind::Answer).map(|entry| entry.text_for(None)).as_deref(), Some("copied"));
+        assert_eq!(log.newest(LogKind::Answer).map(|entry| entry.text_for(None)).as_deref(), Some("Copied"));
     }
 
     #[test]

@@ -76,27 +76,27 @@ pub struct MethodTable {
 
 impl MethodTable {
     /// Brings changes, table and tree up to date. Call it once a frame, after the last update.
-    pub fn settle(&mut self, arrivals: Arrivals, now: Now) {
-        self.settle_dials(now);
+    pub fn refresh(&mut self, arrivals: Arrivals, now: Now) {
+        self.refresh_dials(now);
         if arrivals == Arrivals::Modules {
             return;
         }
         self.list.allow_partial_order(self.selection.is_empty() && self.selection.focus().is_none());
         if self.shape == Shape::List {
-            self.list.settle(&self.catalogue, &self.live);
+            self.list.refresh(&self.catalogue, &self.live);
         } else {
-            self.list.settle_filter(&self.catalogue, &self.live);
+            self.list.refresh_filter(&self.catalogue, &self.live);
             let (visible, edition) = (self.list.visible(), self.list.edition());
-            let order = (self.list.sort(), self.list.is_held() || arrivals == Arrivals::Numbers);
+            let order = (self.list.sort(), self.list.keeps_order() || arrivals == Arrivals::Numbers);
             self.tree.arrange(order, (visible, edition), &self.catalogue, &self.live, now.mono);
-            self.tree.settle(&self.catalogue, visible, edition, &self.list.filter().text);
+            self.tree.refresh(&self.catalogue, visible, edition, &self.list.filter().text);
         }
     }
 
-    /// Does as much of [`MethodTable::settle`] as changes need. Enough for a table that is not on screen.
-    pub fn settle_dials(&mut self, now: Now) {
-        self.changes.settle(now);
-        self.unavailable.settle(&self.catalogue, &self.live);
+    /// Does as much of [`MethodTable::refresh`] as changes need. Enough for a table that is not on screen.
+    pub fn refresh_dials(&mut self, now: Now) {
+        self.changes.forget_overdue(now);
+        self.unavailable.refresh(&self.catalogue, &self.live);
     }
 
     /// Forgets modules and renumbers everything that names methods by number. Returns how numbers moved, or None if
@@ -121,15 +121,15 @@ impl MethodTable {
         self.list.set_sort(sort);
     }
 
-    /// Whether the order is held and the numbers have changed since.
+    /// Whether the order is frozen and the numbers have changed since.
     pub fn is_order_behind(&self) -> bool {
         match self.shape {
             Shape::List => self.list.is_behind(&self.live),
-            Shape::Tree => self.list.is_held() && self.tree.is_behind(&self.live),
+            Shape::Tree => self.list.keeps_order() && self.tree.is_behind(&self.live),
         }
     }
 
-    /// Orders the rows by the present numbers even though the order is held.
+    /// Orders the rows by the present numbers even though the order is frozen.
     pub fn sort_again(&mut self) {
         self.list.sort_again();
         self.tree.sort_again();

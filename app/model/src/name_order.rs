@@ -139,8 +139,8 @@ impl NameOrderedSet {
             self.types.get(part).is_some_and(|one| place < one.end) && self.before(part) <= place
         };
         let last = self.last.get();
-        let near = [last, last + 1].into_iter().find(|part| here(*part));
-        let part = near.unwrap_or_else(|| self.types.partition_point(|part| part.end <= place));
+        let nearby = [last, last + 1].into_iter().find(|part| here(*part));
+        let part = nearby.unwrap_or_else(|| self.types.partition_point(|part| part.end <= place));
         let found = self.types.get(part)?;
         self.last.set(part);
         let inside = (place - self.before(part)) as usize;

@@ -53,7 +53,7 @@ impl OrderScope {
         };
         match reach {
             ChangeScope::Everywhere => OrderScope::default(),
-            // The user was told that one copy serves all of them.
+            // The user knows that one copy serves all of them.
             ChangeScope::Domain(domain) if one.shared => {
                 OrderScope { all_domains: true, ..in_domain(domain).unwrap_or_default() }
             }

@@ -172,7 +172,7 @@ impl Processes {
     pub fn set_frozen(&mut self, frozen: bool) {
         if self.frozen != frozen {
             self.frozen = frozen;
-            self.settle();
+            self.refresh();
         }
     }
 
@@ -196,7 +196,7 @@ impl Processes {
     }
 
     /// Sorts the rows on screen unless they must keep their places.
-    fn settle(&mut self) {
+    fn refresh(&mut self) {
         if self.frozen {
             let known: HashSet<ProcessKey> = self.visible.iter().copied().collect();
             self.visible.extend(self.shown.iter().filter(|key| !known.contains(*key)));
@@ -220,8 +220,8 @@ impl Processes {
         self.ended.retain(|key, _| !gone.contains(key));
     }
 
-    /// Like [`Processes::settle`], but applies a change that the user requested at once.
-    fn settle_now(&mut self) {
+    /// Like [`Processes::refresh`], but applies a change that the user requested at once.
+    fn refresh_now(&mut self) {
         let frozen = std::mem::take(&mut self.frozen);
         self.arrange();
         self.frozen = frozen;
@@ -247,7 +247,7 @@ impl Processes {
     pub fn set_filter(&mut self, text: &str) {
         if self.filter != text {
             text.clone_into(&mut self.filter);
-            self.settle_now();
+            self.refresh_now();
         }
     }
 
@@ -260,7 +260,7 @@ impl Processes {
     pub fn set_show_all(&mut self, all: bool) {
         if self.show_all != all {
             self.show_all = all;
-            self.settle_now();
+            self.refresh_now();
         }
     }
 
@@ -335,7 +335,7 @@ impl Processes {
             .collect();
         shown.sort_by_cached_key(|row| order(row));
         self.shown = shown.into_iter().map(|row| row.key).collect();
-        self.settle();
+        self.refresh();
     }
 }
 

@@ -57,19 +57,20 @@ impl Ranking {
         (self.selected.1 && others > 0).then_some(method)
     }
 
-    /// Brings the order up to date; while it is held, ignores new numbers. See [`Ranking::pinned`] for
+    /// Brings the order up to date; while it is frozen, ignores new numbers. See [`Ranking::pinned`] for
     /// `pinned`.
-    pub fn settle(
+    pub fn refresh(
         &mut self,
         (sort, pinned): (Sort, Option<MethodIx>),
-        hold: bool,
+        frozen: bool,
         catalogue: &Catalogue,
         live: &Live,
     ) {
         let editions = (catalogue.modules_edition(), live.rows_edition());
         let now = RankingInputs { sort, editions, numbers: numbers(sort.key, live), pinned };
-        let held = |before: RankingInputs| hold && (before.sort, before.editions) == (sort, editions);
-        if self.ordered_at.is_some_and(|before| before == now || held(before)) {
+        let keeps_order =
+            |before: RankingInputs| frozen && (before.sort, before.editions) == (sort, editions);
+        if self.ordered_at.is_some_and(|before| before == now || keeps_order(before)) {
             return;
         }
         if self.named_at != Some(editions) {
@@ -122,7 +123,7 @@ impl Ranking {
         }
     }
 
-    /// Makes the next `settle` sort again, held or not.
+    /// Makes the next `refresh` sort again, frozen or not.
     pub fn forget_order(&mut self) {
         self.ordered_at = None;
     }

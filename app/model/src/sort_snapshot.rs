@@ -35,11 +35,11 @@ struct SnapshotInputs {
 
 impl SortSnapshot {
     /// Takes a new snapshot if the sort order or the visible methods changed, or if numbers changed and the
-    /// order is neither held nor recent; returns whether it did. `visible` are the methods shown, with an
+    /// order is neither frozen nor recent; returns whether it did. `visible` are the methods shown, with an
     /// edition that grows when they change.
-    pub fn settle(
+    pub fn refresh(
         &mut self,
-        (sort, held): (Sort, bool),
+        (sort, frozen): (Sort, bool),
         (visible, edition): (&BitSet, u64),
         catalogue: &Catalogue,
         live: &Live,
@@ -50,7 +50,7 @@ impl SortSnapshot {
             SnapshotInputs { sort, visible: edition, numbers: (rows, ranking::numbers(sort.key, live)), at };
         self.due = None;
         if let Some(before) = self.taken.filter(|before| (before.sort, before.visible) == (sort, edition)) {
-            if before.numbers == now.numbers || held {
+            if before.numbers == now.numbers || frozen {
                 return false;
             }
             if at < before.at + CALM {
@@ -123,12 +123,12 @@ impl SortSnapshot {
             && self.taken.is_some_and(|taken| taken.numbers.1 != ranking::numbers(taken.sort.key, live))
     }
 
-    /// Makes the next `settle` take a new snapshot, held or not.
+    /// Makes the next `refresh` take a new snapshot, frozen or not.
     pub fn forget(&mut self) {
         self.taken = None;
     }
 
-    /// Returns when changed numbers will be taken; `None` if none changed or the order is held.
+    /// Returns when changed numbers will be taken; `None` if none changed or the order is frozen.
     pub fn due(&self) -> Option<Duration> {
         self.due
     }

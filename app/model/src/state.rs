@@ -114,17 +114,17 @@ impl Model {
     }
 
     /// Brings all derived state up to date; call once a frame, after the last `apply`.
-    pub fn settle(&mut self, now: Now) -> RemainingWork {
-        let mut settled = self.settle_fleet(now);
+    pub fn refresh(&mut self, now: Now) -> RemainingWork {
+        let mut settled = self.refresh_fleet(now);
         for connection in self.connections.values_mut() {
             connection.summarize_transitions(&mut self.log, now);
         }
         match self.list_owner_id() {
             Some(SubjectId::Process(id)) => {
-                self.connections.get_mut(&id).into_iter().for_each(|connection| connection.settle(now));
+                self.connections.get_mut(&id).into_iter().for_each(|connection| connection.refresh(now));
             }
             Some(SubjectId::Fleet) => {
-                self.fleet_mut().into_iter().for_each(|fleet| fleet.settle_table(now));
+                self.fleet_mut().into_iter().for_each(|fleet| fleet.refresh_table(now));
             }
             None => {}
         }
@@ -134,13 +134,13 @@ impl Model {
         settled
     }
 
-    /// Settles once more in a frame after a gesture, without importing anything into the fleet.
-    pub fn settle_gesture(&mut self, now: Now) -> RemainingWork {
+    /// Refreshes once more in a frame after a gesture, without importing anything into the fleet.
+    pub fn refresh_after_gesture(&mut self, now: Now) -> RemainingWork {
         let suspend_import = |model: &mut Model, suspend| {
             model.fleet_mut().into_iter().for_each(|fleet| fleet.suspend_import(suspend));
         };
         suspend_import(self, true);
-        let settled = self.settle(now);
+        let settled = self.refresh(now);
         suspend_import(self, false);
         settled
     }
@@ -328,7 +328,7 @@ impl Model {
         let (kind, text) = match launch {
             LaunchUpdate::Started { pid } => {
                 launched.pid = Some(pid);
-                (LogKind::Answer, format!("{what} is running as pid {pid}"))
+                (LogKind::Answer, format!("running as pid {pid}: {what}"))
             }
             LaunchUpdate::Loaded(key) => {
                 // The first one is the program itself, unless it starts others.
@@ -351,14 +351,16 @@ impl Model {
                 launched.ended = Some(why.clone());
                 (LogKind::Failure, why)
             }
-            LaunchUpdate::Stopping { killed: true } => (LogKind::Answer, format!("{what} was killed")),
+            LaunchUpdate::Stopping { killed: true } => (LogKind::Answer, format!("killed {what}")),
             LaunchUpdate::Stopping { killed: false } => {
-                let text = format!("{what} was asked to end; “Kill” ends it at once");
+                let text = format!("asked {what} to end; “Kill” ends it at once");
                 (LogKind::Answer, text)
             }
             LaunchUpdate::Ended { how } => {
+                let verb = if launched.stopping.is_some() { "stopped, ended" } else { "ended" };
+                let text = format!("{verb} {how}: {what}");
                 launched.ended = Some(how);
-                (LogKind::Connection, launched.ending())
+                (LogKind::Connection, text)
             }
         };
         self.log.add(now, None, kind, text);

@@ -21,7 +21,7 @@ fn closed_connections_ignore_updates() {
     assert!(model.log.entries().is_empty());
     let (third, new) = model.open(one, "shop");
     assert!(new && third != first, "ids are never reused");
-    model.settle(Now::default());
+    model.refresh(Now::default());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn kills_a_program_only_after_asking_it_to_end() {
     assert_eq!(stops, [Some(false), None, Some(true)], "a double click asks once");
     model.apply(Update::Launch(ticket, LaunchUpdate::Stopping { killed: false }), at(2));
     let newest = model.log.newest(LogKind::Answer).map(|entry| entry.text.as_str());
-    assert_eq!(newest, Some("shop was asked to end; “Kill” ends it at once"));
+    assert_eq!(newest, Some("asked shop to end; “Kill” ends it at once"));
     model.apply(Update::Launch(ticket, LaunchUpdate::Ended { how: "by signal 9".into() }), at(3));
     assert_eq!((model.begin_stop(ticket, at(9)), meant(&model)), (None, vec![]));
 }

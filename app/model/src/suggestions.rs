@@ -36,7 +36,7 @@ impl Suggestions {
     /// Computes suggestions once a filter has had no matches for a moment; only among the program's own
     /// methods if only those are shown. `now` is in seconds on the window's clock. Returns in how many
     /// seconds to call it again.
-    pub fn settle(&mut self, subject: Subject<'_>, now: f64) -> Option<f64> {
+    pub fn refresh(&mut self, subject: Subject<'_>, now: f64) -> Option<f64> {
         let table = subject.table();
         let filter = table.list.filter();
         if table.list.matches() > 0 {
@@ -58,7 +58,7 @@ impl Suggestions {
         }
         self.looked = true;
         if let Some(of) = &self.of {
-            self.names = near(&table.catalogue, &of.text, of.own);
+            self.names = similar_names(&table.catalogue, &of.text, of.own);
         }
         None
     }
@@ -69,7 +69,7 @@ impl Suggestions {
     }
 }
 
-fn near(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
+fn similar_names(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
     let Ok(pattern) = Pattern::parse(text) else { return Vec::new() };
     let mut modules = shown(catalogue, own);
     modules.sort_by_key(|module| module.framework);
@@ -124,10 +124,10 @@ mod tests {
         for (typed, meant) in
             [("Crat", "Cart"), ("Shop.Crat", "Shop.Cart"), ("cart.ad", "Cart.Add"), ("Aply", "Apply")]
         {
-            let names = near(&catalogue, typed, false);
+            let names = similar_names(&catalogue, typed, false);
             assert!(names.iter().any(|name| name == meant), "{typed}: {names:?}");
         }
-        assert!(near(&catalogue, "Zebra", false).is_empty());
+        assert!(similar_names(&catalogue, "Zebra", false).is_empty());
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         let mut catalogue = small();
         let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
         catalogue.unload(&[catalogue.copy_of(add).expect("a copy").module]);
-        assert!(near(&catalogue, "Crat", false).is_empty(), "it is unloaded");
+        assert!(similar_names(&catalogue, "Crat", false).is_empty(), "it is unloaded");
         let names = |catalogue: &Catalogue, own| {
             let name = |module: &&Module| format!("{} {:?}", module.name, module.domains);
             shown(catalogue, own).iter().map(name).collect::<Vec<String>>()

@@ -102,8 +102,8 @@ impl Tree {
         self.edition += 1;
     }
 
-    /// Sorts siblings; while `held`, ignores changed numbers. `settle` shows the result. `visible` and its
-    /// edition are the same as for `settle`; `at` is a monotonic time.
+    /// Sorts siblings; while `frozen`, ignores changed numbers. `refresh` shows the result. `visible` and its
+    /// edition are the same as for `refresh`; `at` is a monotonic time.
     pub fn arrange(
         &mut self,
         order: (Sort, bool),
@@ -112,7 +112,7 @@ impl Tree {
         live: &Live,
         at: Duration,
     ) {
-        if self.standing.settle(order, visible, catalogue, live, at) {
+        if self.standing.refresh(order, visible, catalogue, live, at) {
             self.edition += 1;
         }
     }
@@ -122,7 +122,7 @@ impl Tree {
         self.standing.is_behind(live)
     }
 
-    /// Makes the next `arrange` use the current numbers, held or not.
+    /// Makes the next `arrange` use the current numbers, frozen or not.
     pub fn sort_again(&mut self) {
         self.standing.forget();
     }
@@ -134,7 +134,7 @@ impl Tree {
 
     /// Updates the rows to the filter's matches; returns whether they changed. `visible_edition` grows when
     /// `visible` changes; `search` is the filter's text.
-    pub fn settle(
+    pub fn refresh(
         &mut self,
         catalogue: &Catalogue,
         visible: &BitSet,

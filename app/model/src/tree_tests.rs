@@ -29,14 +29,14 @@ fn groups_open_one_by_one() {
     let catalogue = small();
     let visible = BitSet::all(catalogue.len());
     let mut tree = Tree::default();
-    assert!(tree.settle(&catalogue, &visible, 1, "") && !tree.settle(&catalogue, &visible, 1, ""));
+    assert!(tree.refresh(&catalogue, &visible, 1, "") && !tree.refresh(&catalogue, &visible, 1, ""));
     assert_eq!(drawn(&tree, &catalogue), ["+clrhost 7", "+second 1"]);
     tree.toggle(Node::Domain(0));
-    tree.settle(&catalogue, &visible, 1, "");
+    tree.refresh(&catalogue, &visible, 1, "");
     let modules = ["-clrhost 7", "  +Shop 4", "  +System.Private.CoreLib 3", "+second 1"];
     assert_eq!(drawn(&tree, &catalogue), modules, "frameworks come last");
     tree.reveal(Node::Method(method(&catalogue, "Shop!Shop.Cart.Add(int)")), &catalogue);
-    tree.settle(&catalogue, &visible, 1, "");
+    tree.refresh(&catalogue, &visible, 1, "");
     assert_eq!(
         drawn(&tree, &catalogue),
         [
@@ -53,7 +53,7 @@ fn groups_open_one_by_one() {
         ]
     );
     tree.close_all();
-    tree.settle(&catalogue, &visible, 1, "");
+    tree.refresh(&catalogue, &visible, 1, "");
     assert_eq!(tree.rows().len(), 2);
 }
 
@@ -64,16 +64,16 @@ fn a_search_expands_its_matches_for_itself_only() {
     let tax = method(&catalogue, "Plugin!Plugin.Tax.Apply(int)");
     visible.set(tax.0, true);
     let mut tree = Tree::default();
-    tree.settle(&catalogue, &visible, 1, "tax");
+    tree.refresh(&catalogue, &visible, 1, "tax");
     let open = ["-second 1", "  -Plugin 1", "    -Plugin 1", "      -Tax 1", "         Apply(int) 1"];
     assert_eq!(drawn(&tree, &catalogue), open);
     let module = catalogue.module_of(tax);
     tree.toggle(Node::Module(module));
-    tree.settle(&catalogue, &visible, 1, "tax");
+    tree.refresh(&catalogue, &visible, 1, "tax");
     assert_eq!(drawn(&tree, &catalogue), ["-second 1", "  +Plugin 1"]);
-    tree.settle(&catalogue, &visible, 2, "tax.");
+    tree.refresh(&catalogue, &visible, 2, "tax.");
     assert_eq!(drawn(&tree, &catalogue), open, "another search starts over");
-    tree.settle(&catalogue, &BitSet::all(catalogue.len()), 3, "");
+    tree.refresh(&catalogue, &BitSet::all(catalogue.len()), 3, "");
     assert_eq!(tree.rows().len(), 2, "groups expanded by the search collapse again");
 }
 
@@ -85,7 +85,7 @@ fn an_expanded_tree_contains_every_method_once() {
     for index in 0..catalogue.len() as u32 {
         tree.reveal(Node::Method(MethodIx(index)), &catalogue);
     }
-    tree.settle(&catalogue, &visible, 1, "");
+    tree.refresh(&catalogue, &visible, 1, "");
     let mut methods: Vec<u32> = tree
         .rows()
         .iter()
@@ -105,7 +105,7 @@ fn an_expanded_tree_contains_every_method_once() {
     selection.click(&rows, Node::Domain(0), SelectionMode::Replace);
     assert_eq!(selection.targets(&catalogue, &visible).len(), 900);
     tree.close_all();
-    tree.settle(&catalogue, &visible, 1, "");
+    tree.refresh(&catalogue, &visible, 1, "");
     let rows = TreeRows { tree: &tree, catalogue: &catalogue };
     assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest visible group");
 }
@@ -121,10 +121,10 @@ fn an_order_lasts_for_a_while_and_while_held() {
     let mut tree = Tree::default();
     tree.reveal(Node::Method(add), &catalogue);
     let sort = Sort { key: SortKey::Calls, descending: true };
-    let mut first = |live: &Live, held: bool, seconds: u64| {
+    let mut first = |live: &Live, frozen: bool, seconds: u64| {
         let at = Duration::from_secs(seconds);
-        tree.arrange((sort, held), (&visible, 1), &catalogue, live, at);
-        tree.settle(&catalogue, &visible, 1, "");
+        tree.arrange((sort, frozen), (&visible, 1), &catalogue, live, at);
+        tree.refresh(&catalogue, &visible, 1, "");
         let first = tree.rows().iter().find_map(|row| match row.node {
             Node::Method(method) => Some(method),
             _ => None,
@@ -139,6 +139,6 @@ fn an_order_lasts_for_a_while_and_while_held() {
     };
     live.take_counters(&delta, 0);
     assert_eq!(first(&live, false, 11), (Some(add), Some(Duration::from_secs(12))), "not yet");
-    assert_eq!(first(&live, true, 13), (Some(add), None), "held");
+    assert_eq!(first(&live, true, 13), (Some(add), None), "frozen");
     assert_eq!(first(&live, false, 13), (Some(clear), None));
 }

@@ -24,9 +24,9 @@ const NAMES: [&str; 4] =
 const FIRST: ConnectionId = ConnectionId(1);
 const SECOND: ConnectionId = ConnectionId(2);
 
-fn settle(model: &mut Model) {
+fn refresh(model: &mut Model) {
     // Modules are imported in one frame and sorted in another.
-    (0..8).for_each(|frame| drop(model.settle(now(1_000 + frame * 200))));
+    (0..8).for_each(|frame| drop(model.refresh(now(1_000 + frame * 200))));
 }
 
 /// Two processes with `Shop`, each with a module that the other lacks, before and after it in name order.
@@ -44,7 +44,7 @@ fn two(arrangement: Arrangement) -> Model {
         connection.table.live.place(&connection.table.catalogue);
     }
     model.show_beside(&[FIRST, SECOND]);
-    settle(&mut model);
+    refresh(&mut model);
     model
 }
 
@@ -52,7 +52,7 @@ fn arrange(model: &mut Model, arrangement: Arrangement) {
     model.arrange(arrangement);
     drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(1_000)));
     model.forget_selections();
-    settle(model);
+    refresh(model);
 }
 
 /// A process's entry in each row, by name.
@@ -73,7 +73,7 @@ fn names(pane: &[Option<String>]) -> Vec<&str> {
 fn row(model: &Model, name: &str) -> Node {
     let catalogue = &model.list().expect("a list").catalogue;
     let all = (0..catalogue.len() as u32).map(MethodIx);
-    let found = all.filter(|method| catalogue.shown_for(*method) == *method);
+    let found = all.filter(|method| catalogue.row_method(*method) == *method);
     Node::Method(found.into_iter().find(|method| catalogue.full_name(*method).text == name).expect(name))
 }
 
@@ -100,11 +100,11 @@ fn columns_share_rows_and_have_blanks() {
     assert_eq!(names(&pane(&model, FIRST)), [go, add, clear, "-"]);
     assert_eq!(names(&pane(&model, SECOND)), ["-", add, clear, run]);
     model.change_list(|list| list.set_sort(Sort { key: SortKey::Name, descending: true }));
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(names(&pane(&model, SECOND)), [run, clear, add, "-"]);
     let filter = Filter { text: "cart".into(), ..Filter::default() };
     model.change_list(|list| list.set_filter(filter.clone()));
-    settle(&mut model);
+    refresh(&mut model);
     for id in [FIRST, SECOND] {
         assert_eq!(names(&pane(&model, id)), [clear, add]);
         let own = &model.connections[&id].table.list;
@@ -120,11 +120,11 @@ fn blanks_have_reasons() {
     let connection = model.connections.get_mut(&FIRST).expect("it was chosen");
     connection.table.catalogue.unload(&[copy(1, "Extra", "extra", &[1]).key]);
     assert_eq!([FIRST, SECOND].map(|id| lack(&model, id)), [MissingReason::Unread, MissingReason::Unloaded]);
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(lack(&model, FIRST), MissingReason::Unloaded);
     let connection = model.connections.get_mut(&FIRST).expect("it was chosen");
     connection.table.catalogue = Default::default();
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(lack(&model, FIRST), MissingReason::Unread, "its catalogue is still loading");
     assert_eq!(
         MissingReason::Unread.sentence("shop", "A.B"),
@@ -163,7 +163,7 @@ fn shared_rows_sort_by_sums() {
     calls(&mut model, FIRST, clear, 2, 40);
     calls(&mut model, SECOND, clear, 1, 20);
     model.change_list(|list| list.set_sort(Sort { key: SortKey::Calls, descending: true }));
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(names(&pane(&model, FIRST)), [clear, add, go, "-"], "60 and 50");
     assert_eq!(names(&pane(&model, SECOND)), [clear, add, "-", run]);
 }
@@ -172,13 +172,13 @@ fn shared_rows_sort_by_sums() {
 fn trees_are_aligned_too() {
     let mut model = two(Arrangement::SideBySide);
     model.change_list(|list| list.shape = Shape::Tree);
-    settle(&mut model);
+    refresh(&mut model);
     for _ in 0..4 {
         let list = model.list().expect("a list");
         let closed = list.tree.rows().iter().filter(|row| !row.expanded);
         let closed: Vec<Node> = closed.map(|row| row.node).collect();
         model.change_list(|list| closed.into_iter().for_each(|node| list.tree.set_expanded(node, true)));
-        settle(&mut model);
+        refresh(&mut model);
     }
     let [go, add, clear, run] = NAMES;
     let shop = ["Shop", "Shop", "Cart", add, clear];
@@ -222,7 +222,7 @@ fn rows_stay_aligned_when_modules_come_and_go() {
     let first = model.connections.get_mut(&FIRST).expect("a process");
     let extra = first.table.catalogue.modules()[0].key;
     drop(first.table.forget(&[extra]));
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(names(&pane(&model, FIRST)), [add, clear, "-"]);
     assert_eq!(names(&pane(&model, SECOND)), [add, clear, run]);
     assert_eq!(selected(&model, FIRST), [add], "although its number has changed");
@@ -231,7 +231,7 @@ fn rows_stay_aligned_when_modules_come_and_go() {
     let first = model.connections.get_mut(&FIRST).expect("a process");
     first.table.catalogue = made(&["clrhost"], &later);
     first.table.numbering += 1;
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(names(&pane(&model, FIRST)), [add, clear, run]);
     assert!(!pane(&model, SECOND).contains(&Some(go.to_owned())));
 }
@@ -243,7 +243,7 @@ fn copies_in_one_process_are_one_row_there() {
     let first = model.connections.get_mut(&FIRST).expect("a process");
     first.table.catalogue = made(&["One", "Two"], &[own(5, 1), own(6, 2)]);
     first.table.numbering += 1;
-    settle(&mut model);
+    refresh(&mut model);
     let [_, add, clear, _] = NAMES;
     assert_eq!(names(&pane(&model, FIRST)), [add, clear, "-"]);
     pick(&mut model, add, SelectionMode::Replace);
@@ -285,7 +285,7 @@ fn the_selection_survives_every_arrangement() {
 fn selected_groups_survive_every_arrangement() {
     let mut model = two(Arrangement::Merged);
     model.change_list(|list| list.shape = Shape::Tree);
-    settle(&mut model);
+    refresh(&mut model);
     let root = model.list().and_then(|list| list.row_at(0)).expect("a root");
     model.change_list(|list| list.click(root, SelectionMode::Replace));
     let all = selected(&model, SubjectId::Fleet);
@@ -306,13 +306,13 @@ fn a_leaving_process_without_modules_leaves_no_work() {
     let silent = ProcessKey { pid: 3, start: 1 };
     model.choose_more([silent]);
     drop(model.look_at_chosen(|_, _| "silent".to_owned(), now(3_000)));
-    settle(&mut model);
+    refresh(&mut model);
     let there = |model: &Model| model.list().expect("a list").catalogue.running_domains();
     assert_eq!(there(&model), 3);
     model.choose(silent, SelectionMode::Toggle);
     drop(model.look_at_chosen(|_, _| "silent".to_owned(), now(4_000)));
-    (0..3).for_each(|_| drop(model.settle(now(9_000))));
+    (0..3).for_each(|_| drop(model.refresh(now(9_000))));
     let edition = model.list().expect("a list").catalogue.edition();
-    assert!(!model.settle(now(9_000)).more, "frames are requested although nothing happens");
+    assert!(!model.refresh(now(9_000)).more, "frames are requested although nothing happens");
     assert_eq!((there(&model), model.list().expect("a list").catalogue.edition()), (2, edition));
 }

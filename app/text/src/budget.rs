@@ -1,6 +1,6 @@
 //! Wording of the overhead budget.
 
-use super::diagnostics::agent_notes;
+use super::diagnostics::{Reader, agent_notes};
 use super::words;
 use redial_protocol::cost::{BudgetStep, CostBudget};
 use redial_protocol::diagnostics::TimesNote;
@@ -22,13 +22,15 @@ pub fn summary(budget: &CostBudget) -> String {
 }
 
 /// Returns the effects of the budget, one sentence each.
-pub fn effects(budget: &CostBudget) -> Vec<String> {
+pub fn effects(budget: &CostBudget, reader: Reader) -> Vec<String> {
     let mut lines = Vec::new();
     if budget.stepped > 0 {
-        lines.push(format!(
-            "{} stepped down by the budget; `redial status --all` shows which and why, `redial undo` undoes the last change",
-            words::count(budget.stepped, "method is", "methods are")
-        ));
+        let methods = words::count(budget.stepped, "method is", "methods are");
+        let look = reader.choose(
+            "`redial status --all` shows which and why, `redial undo` undoes the last change",
+            "the details of each say why, and “Undo the budget's last step” undoes the last change",
+        );
+        lines.push(format!("{methods} stepped down by the budget; {look}"));
     }
     if budget.spared > 0 {
         lines.push(format!(
@@ -98,7 +100,7 @@ mod tests {
             summary(&CostBudget { cost: None, ..budget() })
                 .ends_with("of a processor; their cost is not known yet")
         );
-        assert!(effects(&budget()).is_empty());
+        assert!(effects(&budget(), Reader::Window).is_empty());
         let all = CostBudget {
             stepped: 1,
             spared: 2,
@@ -106,8 +108,9 @@ mod tests {
             problem: Some(BudgetProblem::NoRoomForOrder { limit: 4096 }),
             ..budget()
         };
-        let lines = effects(&all);
+        let lines = effects(&all, Reader::Window);
         assert!(lines[0].starts_with("1 method is stepped down by the budget"), "{lines:#?}");
+        assert!(!lines[0].contains("redial"), "the window names no commands: {lines:#?}");
         assert!(lines[1].starts_with("2 methods are exempt") && lines[1].contains("7.2 %"), "{lines:#?}");
         assert!(lines[2].starts_with("the budget cannot be kept: 4096 orders already stand"), "{lines:#?}");
     }

@@ -37,7 +37,7 @@ impl CompletionColumn {
             CompletionColumn::InFlight => "async calls that have started and not completed",
             CompletionColumn::Mean => {
                 "mean latency of async calls to completion: exact when all have completed, otherwise including the time that \
-                 pending calls have taken so far"
+                 the others have taken so far"
             }
         }
     }

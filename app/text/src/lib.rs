@@ -8,6 +8,8 @@ pub mod completions;
 pub mod diagnostics;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod names;
+pub mod programs;
 pub mod slowest_calls;
 pub mod times;
 pub mod width;

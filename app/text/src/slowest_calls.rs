@@ -23,13 +23,18 @@ pub fn summary(options: &TimeOptions, kept: &RowSlowestCalls) -> String {
         missed => format!("; {} more were not recorded", words::grouped(missed)),
     };
     match (kept.met, listed) {
-        (0, _) => format!("{which}: none so far"),
+        (0, _) => none_yet(options),
         (met, 0) => format!("{which}: {}, none in the last five minutes{missed}", words::grouped(met)),
         (met, listed) if met == listed => format!("{which}: {}{missed}", words::grouped(met)),
         (met, listed) => {
             format!("{which}: {}, the {listed} longest of the last minutes{missed}", words::grouped(met))
         }
     }
+}
+
+/// Returns the summary of a condition that no call has met.
+pub fn none_yet(options: &TimeOptions) -> String {
+    format!("{}: none so far", condition(options))
 }
 
 /// Returns the outcome of a call: its exception, or `returned`.

@@ -2,6 +2,7 @@
 
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
+use std::borrow::Cow;
 
 /// Formats a whole number with thousands separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
@@ -42,7 +43,7 @@ pub fn them(number: u64) -> &'static str {
     if number == 1 { "it" } else { "them" }
 }
 
-/// Returns the window's word for a state; JSON and the command line keep [`CopyState::word`].
+/// Returns the word for a state in text for people; JSON has [`CopyState::word`].
 pub fn state_word(state: CopyState) -> &'static str {
     match state {
         CopyState::Asked => "pending",
@@ -234,6 +235,19 @@ pub fn one_line(text: &str) -> String {
     printable(&joined.join(" "))
 }
 
+/// Capitalizes the first word of a text, unless it is the name of a program or method: `count on …` → `Count on …`, but
+/// `dotnet (9): …` and `shop.Cart: …` stay.
+pub fn sentence_case(text: &str) -> Cow<'_, str> {
+    let end = text.find(|letter: char| !letter.is_ascii_lowercase()).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let is_word = rest.is_empty() || [" ", ", ", ": ", "; "].iter().any(|after| rest.starts_with(after));
+    if word.is_empty() || !is_word || rest.starts_with(" (") {
+        return Cow::Borrowed(text);
+    }
+    let (first, others) = word.split_at(1);
+    Cow::Owned(format!("{}{others}{rest}", first.to_ascii_uppercase()))
+}
+
 /// Turns a clause into a sentence: capitalizes it and adds a period.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
@@ -370,8 +384,24 @@ mod tests {
     #[test]
     fn completes_sentences() {
         assert_eq!(sentence("über all of it"), "Über all of it.");
-        assert_eq!(sentence("4,866 copies are async"), "4,866 copies are async.");
+        assert_eq!(sentence("4,866 async methods"), "4,866 async methods.");
         assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn capitalizes_words_but_no_names() {
+        for (text, expected) in [
+            ("count on Shop.Cart.Add", "Count on Shop.Cart.Add"),
+            ("refused: no", "Refused: no"),
+            ("continues", "Continues"),
+            ("dotnet (9): off", "dotnet (9): off"),
+            ("shop.Cart.Add: off", "shop.Cart.Add: off"),
+            ("awaits!Shop.Cart.Add: off", "awaits!Shop.Cart.Add: off"),
+            ("4 methods: off", "4 methods: off"),
+            ("", ""),
+        ] {
+            assert_eq!(sentence_case(text), expected);
+        }
     }
 
     #[test]

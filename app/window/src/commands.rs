@@ -2,12 +2,16 @@
 //! holds names, keys and the conditions under which a command is available; `desktop` executes the commands.
 
 mod availability;
+mod context;
 mod keys;
 mod labels;
 #[cfg(test)]
 mod tests;
 
 pub use availability::NOT_OFFERED;
+pub use context::{
+    CommandContext, ListFacts, ProcessCounts, ProcessFacts, Reach, SubjectFacts, SubjectKind, Switches,
+};
 
 use crate::settings::ThemeChoice;
 use redial_model::ids::{ConnectionId, Node, Ticket};
@@ -137,8 +141,8 @@ pub enum UiCommand {
     /// Switches between tree and flat table.
     Tree,
     /// Keeps the order while numbers change.
-    HoldOrder,
-    /// Sorts the rows by the current numbers although the order is held.
+    FreezeOrder,
+    /// Sorts the rows by the current numbers although the order is frozen.
     SortAgain,
     /// Keeps the current latency histogram of a row for comparison with later ones.
     MarkHistogram(RowId),
@@ -179,99 +183,14 @@ pub enum CopyFormat {
     Csv,
 }
 
-/// The facts that decide which commands are available.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CommandContext {
-    /// A process is shown.
-    pub process: bool,
-    /// The agent can be loaded into it.
-    pub attachable: bool,
-    /// Its agent is connected.
-    pub connected: bool,
-    /// It has ended; with several processes, all have.
-    pub ended: bool,
-    /// The connection was lost and can be tried again.
-    pub lost: bool,
-    /// Number of selected methods.
-    pub selected: usize,
-    /// The levels its agent offers, in order.
-    pub offered: [bool; Level::ALL.len()],
-    /// Number of methods shown.
-    pub shown: usize,
-    /// The filter has text.
-    pub filtered: bool,
-    /// The agent refused a change because another controller has control.
-    pub control_elsewhere: bool,
-    /// Another controller has control of the process.
-    pub others: bool,
-    /// A change can be undone.
-    pub undo: bool,
-    /// A change can be redone.
-    pub redo: bool,
-    /// Somebody's change can be undone.
-    pub undo_of_anyone: bool,
-    /// A step of the budget can be undone.
-    pub undo_of_budget: bool,
-    /// Number of selected processes.
-    pub several: usize,
-    /// Number of selected processes that have ended.
-    pub several_ended: usize,
-    /// Number of unselected processes in which this window holds dials.
-    pub held_elsewhere: usize,
-    /// They are shown merged, so there is no single agent to ask.
-    pub merged: bool,
-    /// Other processes have the name of the current one.
-    pub namesakes: bool,
-    /// The demo program was found.
-    pub demo: bool,
-    /// A launched program can be stopped.
-    pub stoppable: bool,
-    /// The current state of every switch.
-    pub switches: Switches,
-}
-
 impl UiCommand {
     /// Returns whether the command turns the dials of the selected methods.
-    pub fn turns_selected(&self) -> bool {
+    pub fn changes_selected(&self) -> bool {
         matches!(
             self,
             UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_)
         )
     }
-}
-
-impl CommandContext {
-    /// Returns the number of selected processes that have not ended.
-    pub fn running(&self) -> usize {
-        self.several.saturating_sub(self.several_ended)
-    }
-}
-
-/// The state of every switch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    /// Only dialled methods are shown.
-    pub only_dialled: bool,
-    /// They include methods whose dials are off again.
-    pub off_again: bool,
-    /// Framework methods are hidden.
-    pub hide_framework: bool,
-    /// Methods are shown as a tree.
-    pub tree: bool,
-    /// Copies are merged.
-    pub merge_copies: bool,
-    /// The order is held.
-    pub hold_order: bool,
-    /// The arrangement of several processes.
-    pub arrangement: Arrangement,
-    /// Processes that start later join.
-    pub follow: bool,
-    /// The agent is loaded into processes that join.
-    pub follow_attach: bool,
-    /// The log is shown.
-    pub log: bool,
-    /// The theme.
-    pub theme: ThemeChoice,
 }
 
 /// The menus and their entries, in order. The palette and the sheet of shortcuts list the same commands.
@@ -306,7 +225,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::HideFramework,
             UiCommand::Tree,
             UiCommand::MergeCopies,
-            UiCommand::HoldOrder,
+            UiCommand::FreezeOrder,
             UiCommand::SortAgain,
             UiCommand::SelectAll,
             UiCommand::Copy(CopyFormat::Text),

@@ -39,47 +39,69 @@ fn values(text: &str) -> Result<Vec<Value>> {
     text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))).collect()
 }
 
+/// Adds the fields of what `redial COMMAND PID ARGUMENTS` prints.
+fn record(
+    shop: &LiveShop,
+    found: &mut BTreeSet<String>,
+    name: &str,
+    command: &str,
+    arguments: &[&str],
+) -> Result<()> {
+    let outcome = shop.redial(command, arguments)?;
+    ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.output());
+    values(&outcome.stdout)?.iter().for_each(|value| fields(name, value, found));
+    Ok(())
+}
+
 #[test]
 fn json_fields_stay() -> Result<()> {
     let mut found = BTreeSet::new();
     let live = under_agent::start(shop()?)?;
     let mut shop = LiveShop { pid: live.pid, host: live.host };
-    let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
-        let outcome = shop.redial(command, arguments)?;
-        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.output());
-        for value in values(&outcome.stdout)? {
-            fields(name, &value, &mut found);
-        }
-        Ok(())
-    };
-    note("modules", "modules", &["--json"])?;
-    note("methods", "methods", &["Shop!Shop.Cart.*", "--json"])?;
-    note("il", "il", &["Shop!Shop.Cart.Add(int)", "--json"])?;
-    note("il instrumented", "il", &["Shop!Shop.Cart.Add(int)", "--instrumented", "--json"])?;
-    note("dial --plan", "dial", &["Shop!Shop.Cart.*", "count", "--plan", "--json"])?;
-    note("dial", "dial", &["Shop!Shop.Cart.*", "time", "--slower-than", "1ns", "--callers", "--json"])?;
-    note("dial refused", "dial", &["Shop!*", "count", "--json"])?;
-    note("dial again", "dial", &["Shop!Shop.*.*", "time", "--slower-than", "1ns", "--callers", "--json"])?;
-    note("budget", "budget", &["500", "--json"])?;
+    record(&shop, &mut found, "modules", "modules", &["--json"])?;
+    record(&shop, &mut found, "methods", "methods", &["Shop!Shop.Cart.*", "--json"])?;
+    record(&shop, &mut found, "il", "il", &["Shop!Shop.Cart.Add(int)", "--json"])?;
+    record(
+        &shop,
+        &mut found,
+        "il instrumented",
+        "il",
+        &["Shop!Shop.Cart.Add(int)", "--instrumented", "--json"],
+    )?;
+    record(&shop, &mut found, "dial --plan", "dial", &["Shop!Shop.Cart.*", "count", "--plan", "--json"])?;
+    record(
+        &shop,
+        &mut found,
+        "dial",
+        "dial",
+        &["Shop!Shop.Cart.*", "time", "--slower-than", "1ns", "--callers", "--json"],
+    )?;
+    record(&shop, &mut found, "dial refused", "dial", &["Shop!*", "count", "--json"])?;
+    record(
+        &shop,
+        &mut found,
+        "dial again",
+        "dial",
+        &["Shop!Shop.*.*", "time", "--slower-than", "1ns", "--callers", "--json"],
+    )?;
+    record(&shop, &mut found, "budget", "budget", &["500", "--json"])?;
     shop.host.ask("loop on", "looping")?;
     shop.host.ask("loop wait 300", "looped")?;
-    let mut note = |name: &str, command: &str, arguments: &[&str]| -> Result<()> {
-        let outcome = shop.redial(command, arguments)?;
-        ensure!(matches!(outcome.code()?, 0 | 7), "{name}: {}", outcome.output());
-        for value in values(&outcome.stdout)? {
-            fields(name, &value, &mut found);
-        }
-        Ok(())
-    };
-    note("status", "status", &["--json"])?;
-    note("status --calls", "status", &["--calls", "--json"])?;
-    note("status --callers", "status", &["--callers", "--json"])?;
-    note("status --agent", "status", &["--agent", "--json"])?;
-    note("watch", "watch", &["--json", "--interval", "100", "--count", "3"])?;
-    note("watch --sum", "watch", &["--sum", "--json", "--interval", "100", "--count", "2"])?;
-    note("status --sum", "status", &["--sum", "--json"])?;
-    note("undo", "undo", &["--json"])?;
-    note("off", "off", &["--json"])?;
+    record(&shop, &mut found, "status", "status", &["--json"])?;
+    record(&shop, &mut found, "status --calls", "status", &["--calls", "--json"])?;
+    record(&shop, &mut found, "status --callers", "status", &["--callers", "--json"])?;
+    record(&shop, &mut found, "status --agent", "status", &["--agent", "--json"])?;
+    record(&shop, &mut found, "watch", "watch", &["--json", "--interval", "100", "--count", "3"])?;
+    record(
+        &shop,
+        &mut found,
+        "watch --sum",
+        "watch",
+        &["--sum", "--json", "--interval", "100", "--count", "2"],
+    )?;
+    record(&shop, &mut found, "status --sum", "status", &["--sum", "--json"])?;
+    record(&shop, &mut found, "undo", "undo", &["--json"])?;
+    record(&shop, &mut found, "off", "off", &["--json"])?;
     for (name, arguments) in [("ps", ["ps", "--json"]), ("doctor", ["doctor", "--json"])] {
         for value in values(&host::run(host::redial(&arguments)?)?.stdout)? {
             fields(name, &value, &mut found);

@@ -38,7 +38,7 @@ pub struct DialArguments {
     pub beyond: TimeArguments,
     /// Options shared with the other command that turns dials
     #[command(flatten)]
-    pub turn: ChangeArguments,
+    pub change: ChangeArguments,
 }
 
 impl DialArguments {

@@ -32,7 +32,7 @@ pub(super) struct CompletedChange {
 
 impl ChangeRequest<'_> {
     /// Connects to a process and carries out the change; with `later`, also sets orders that match nothing yet.
-    pub(super) fn turn(
+    pub(super) fn carry_out(
         &self,
         pid: u32,
         interrupts: &Interrupts,

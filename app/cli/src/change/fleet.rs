@@ -74,10 +74,10 @@ impl FleetChange<'_> {
         let mut again = false;
         loop {
             let mut out = Out::memory();
-            let turned = self.wanted.turn(member.key.pid, self.interrupts, later, &mut out);
-            match turned {
-                Ok(turned) => {
-                    let CompletedChange { exit, session, interrupted, .. } = turned;
+            let done = self.wanted.carry_out(member.key.pid, self.interrupts, later, &mut out);
+            match done {
+                Ok(done) => {
+                    let CompletedChange { exit, session, interrupted, .. } = done;
                     self.send(MemberMessage::Turned(
                         ProcessResult::new(member.clone(), out, Ok(exit)),
                         again,

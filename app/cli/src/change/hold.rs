@@ -14,6 +14,7 @@ use redial_protocol::message::{Event, Reply, StatusRow, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use redial_text::budget;
+use redial_text::programs::controller;
 use std::time::Instant;
 
 /// Milliseconds between counter snapshots, which are not shown.
@@ -44,8 +45,8 @@ pub fn hold(
         match session.next(held.changed.then(Instant::now)) {
             Ok(Some(Event::Control(Some(holder)))) => {
                 say(format!(
-                    "{} (pid {}) took control; the dials stay held until this command ends",
-                    holder.program, holder.pid
+                    "{} took control; the dials stay held until this command ends",
+                    controller(&holder)
                 ));
             }
             Ok(Some(Event::Goodbye { .. })) => {
@@ -152,7 +153,7 @@ mod tests {
         use redial_protocol::ids::RowId;
         use redial_protocol::message::Transition;
         use redial_protocol::order::TimeOptions;
-        let turn = |row, wanted, state| {
+        let level_of = |row, wanted, state| {
             let (version, instances, note) = (None, vec![], None);
             Event::Transition(Transition {
                 row: RowId(row),
@@ -185,14 +186,14 @@ mod tests {
         let mut all = held();
         assert!(!gone(&mut all, vec![]), "no rows yet");
         assert!(!gone(&mut all, vec![rows()]));
-        assert!(!gone(&mut all, vec![turn(0, Level::Off, off)]), "one is left");
-        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]));
-        assert!(!gone(&mut all, vec![turn(1, Level::Off, off)]), "it is reported once");
-        assert!(!gone(&mut all, vec![turn(1, Level::Count, CopyState::Asked)]));
-        assert!(gone(&mut all, vec![turn(1, Level::Off, off)]), "and again after another change");
-        let first = vec![rows(), turn(0, Level::Off, off), turn(1, Level::Off, off)];
+        assert!(!gone(&mut all, vec![level_of(0, Level::Off, off)]), "one is left");
+        assert!(gone(&mut all, vec![level_of(1, Level::Off, off)]));
+        assert!(!gone(&mut all, vec![level_of(1, Level::Off, off)]), "it is reported once");
+        assert!(!gone(&mut all, vec![level_of(1, Level::Count, CopyState::Asked)]));
+        assert!(gone(&mut all, vec![level_of(1, Level::Off, off)]), "and again after another change");
+        let first = vec![rows(), level_of(0, Level::Off, off), level_of(1, Level::Off, off)];
         assert!(gone(&mut held(), first), "it may go off before the first check");
-        let unloaded = vec![rows(), turn(0, Level::Count, lost), turn(1, Level::Off, lost)];
+        let unloaded = vec![rows(), level_of(0, Level::Count, lost), level_of(1, Level::Off, lost)];
         assert!(!gone(&mut held(), unloaded), "an unloaded method was not turned off");
     }
 

@@ -49,8 +49,8 @@ fn hint(session: &mut Session, order: &Order) -> Option<String> {
         return None;
     }
     no_such_domain(session, order).or_else(|| {
-        let near = suggestions(session, order);
-        let quoted: Vec<String> = near.iter().map(|one| format!("'{}'", printable(one))).collect();
+        let similar = suggestions(session, order);
+        let quoted: Vec<String> = similar.iter().map(|one| format!("'{}'", printable(one))).collect();
         (!quoted.is_empty()).then(|| format!("did you mean {}?", words::either(&quoted)))
     })
 }

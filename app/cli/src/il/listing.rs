@@ -36,7 +36,7 @@ pub fn lines(
             }
             _ => "",
         };
-        format!("  dialled: {level}, {state}{runs}")
+        format!("  dialled: {level}, {}{runs}", words::state_word(state))
     }));
     if instructions.iter().any(|line| line.inserted) {
         lines.push(if timed { TIMES } else { COUNTS }.to_owned());

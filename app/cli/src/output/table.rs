@@ -1,5 +1,6 @@
 //! Text tables: aligned columns, right-aligned numbers, fitted to the width of a terminal if there is one.
 
+use redial_text::names;
 use redial_text::width::{cut_middle, pad_left, pad_right, width as text_width};
 use redial_text::words::printable;
 
@@ -69,8 +70,8 @@ impl TableColumn {
     }
 
     /// Allows hiding the column to make room for names; the lowest number is hidden first.
-    pub const fn goes(self, turn: u8) -> TableColumn {
-        TableColumn { goes: Some(turn), ..self }
+    pub const fn goes(self, place: u8) -> TableColumn {
+        TableColumn { goes: Some(place), ..self }
     }
 
     fn heading(&self, short: bool) -> &'static str {
@@ -155,7 +156,7 @@ impl Table {
         while self.needs(&layout, line) > line {
             let shown = self.columns.iter().zip(&mut layout.widths).filter(|(_, width)| width.is_some());
             let may_go = shown.filter_map(|(column, width)| Some((column.goes?, width)));
-            let Some((_, width)) = may_go.min_by_key(|(turn, _)| *turn) else { break };
+            let Some((_, width)) = may_go.min_by_key(|(place, _)| *place) else { break };
             *width = None;
         }
         self.shrink(&mut layout.widths, line);
@@ -235,17 +236,18 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens a method's name to `width` characters by removing its assembly, its parameters, or both, and then its
-/// middle.
+/// Shortens a method's name to `width` characters: removes its assembly, then its namespaces, then its parameters, and at
+/// last the middle of `Type.Method`.
 fn cut_name(name: &str, width: usize) -> String {
-    let without_assembly = |name: &str| name.split_once('!').map(|(_, rest)| format!("…{rest}"));
     let parts = name.strip_suffix(')').and_then(|name| name.split_once('('));
     let parts = parts.filter(|(_, parameters)| !parameters.is_empty() && !parameters.contains('('));
-    let short = parts.map_or_else(|| name.to_owned(), |(before, _)| format!("{before}(…)"));
-    let shorter =
-        [Some(name.to_owned()), without_assembly(name), Some(short.clone()), without_assembly(&short)];
-    let fitting = shorter.into_iter().flatten().find(|name| text_width(name) <= width);
-    fitting.unwrap_or_else(|| cut_middle(short.split_once('!').map_or(&*short, |(_, rest)| rest), width))
+    let without_parameters = parts.map_or_else(|| name.to_owned(), |(before, _)| format!("{before}(…)"));
+    let shorter = names::shorter(name).chain(names::shorter(&without_parameters));
+    let marked =
+        shorter.map(|part| if part.len() < name.len() { format!("…{part}") } else { part.to_owned() });
+    let fitting = std::iter::once(name.to_owned()).chain(marked).find(|name| text_width(name) <= width);
+    let least = names::shorter(&without_parameters).last().unwrap_or_default();
+    fitting.unwrap_or_else(|| cut_middle(least, width))
 }
 
 #[cfg(test)]
@@ -317,18 +319,21 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_loses_assembly_and_parameters_first() {
+    fn a_long_name_keeps_type_and_method_longest() {
         let name = "Shop!Shop.Tally.Add(Shop.Known, long)";
         for (width, shown) in [
             (37, name),
             (36, "…Shop.Tally.Add(Shop.Known, long)"),
-            (32, "Shop!Shop.Tally.Add(…)"),
+            (32, "…Tally.Add(Shop.Known, long)"),
             (20, "…Shop.Tally.Add(…)"),
-            (16, "Shop.…lly.Add(…)"),
+            (16, "…Tally.Add(…)"),
+            (12, "Tally.Add(…)"),
+            (11, "Tall…Add(…)"),
         ] {
             assert_eq!(cut_name(name, width), shown, "{width}");
         }
-        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20).chars().count(), 20);
+        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 20), "…Tally.AddThem()");
+        assert_eq!(cut_name("Shop!Shop.Tally.AddThem()", 12).chars().count(), 12);
         let body = "Shop!Shop.Cart+<Add>d__1.MoveNext() (body of Shop.Cart.Add)";
         assert!(cut_name(body, 40).ends_with("(body of Shop.Cart.Add)"), "the owner of the body stays");
     }

@@ -95,8 +95,13 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
     let unmatched = unmatched(&arguments.dials, &marks, &launch::parse_notes(&text));
     unmatched.iter().for_each(|one| sentence(one.sentence("--dial")));
     let reached = processes.iter().flatten().any(Collected::was_reached);
-    let switch = launch::profiler_switch(|name| std::env::var_os(name));
-    if let Some(text) = not_loaded(&program.to_string_lossy(), &marks, switch).filter(|_| !reached) {
+    let ended = EndedProgram {
+        name: &program.to_string_lossy(),
+        code,
+        children: arguments.children,
+        switch: launch::profiler_switch(|name| std::env::var_os(name)),
+    };
+    if let Some(text) = ended.not_loaded(&marks).filter(|_| !reached) {
         sentence(text);
     }
     if let (Some(report), Some(processes)) = (report, processes) {
@@ -157,30 +162,51 @@ fn code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(RUN_FAILED)
 }
 
-/// Returns a sentence if no agent was active in the child.
-fn not_loaded(program: &str, marks: &[MarkEntry], switch: Option<&str>) -> Option<String> {
-    if marks.iter().any(|mark| matches!(mark, MarkEntry::Loaded(_))) {
-        return None;
-    }
-    let reasons: Vec<&str> = marks
-        .iter()
-        .filter_map(|mark| match mark {
-            MarkEntry::Inert(reason) => Some(reason.as_str()),
+/// The program after its end.
+struct EndedProgram<'a> {
+    name: &'a str,
+    /// Its exit code.
+    code: i32,
+    /// Whether its child processes had the agent's settings, too.
+    children: bool,
+    /// The variable that keeps profilers out of it, if one does.
+    switch: Option<&'a str>,
+}
+
+impl EndedProgram<'_> {
+    /// Returns a sentence if no agent was active in the program.
+    fn not_loaded(&self, marks: &[MarkEntry]) -> Option<String> {
+        let EndedProgram { name, code, children, switch } = *self;
+        if marks.iter().any(|mark| matches!(mark, MarkEntry::Loaded(_))) {
+            return None;
+        }
+        let inert = marks.iter().find_map(|mark| match mark {
+            MarkEntry::Inert(reason) => Some(words::one_line(reason)),
             MarkEntry::Loaded(_) => None,
+        });
+        Some(match (inert, code, children) {
+            (Some(reason), ..) => {
+                format!("{name} ran without dials because the agent stayed inactive: {reason}")
+            }
+            (None, ..) if let Some(switch) = switch => {
+                format!(
+                    "{name} ran without dials: {switch}=0 in the environment keeps the agent out; unset it"
+                )
+            }
+            (None, 0, false) => {
+                format!(
+                    "{name} never loaded the agent. Is it a .NET program? If it starts one, add --children"
+                )
+            }
+            (None, 0, true) => {
+                format!(
+                    "{name} and its child processes never loaded the agent. Is one of them a .NET program?"
+                )
+            }
+            // It may have failed before it started .NET, so its own messages say more than a hint could.
+            (None, code, _) => format!("{name} ended with code {code} and never loaded the agent"),
         })
-        .collect();
-    Some(match (reasons.first(), switch) {
-        (Some(reason), _) => format!(
-            "{program} ran without dials because the agent stayed inactive: {}",
-            words::one_line(reason)
-        ),
-        (None, Some(switch)) => format!(
-            "{program} ran without dials: {switch}=0 in the environment keeps the agent out; unset it"
-        ),
-        (None, None) => format!(
-            "{program} never loaded the agent. Is it a .NET program? If it starts one, add --children"
-        ),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -238,15 +264,20 @@ mod tests {
     fn reports_a_child_without_an_active_agent() {
         let loaded = MarkEntry::Loaded(ProcessKey { pid: 1, start: 1 });
         let inert = MarkEntry::Inert("REDIAL_DISABLE is set".into());
-        assert_eq!(not_loaded("x", &[inert.clone(), loaded], None), None);
-        assert!(
-            not_loaded("x", &[inert], None)
-                .is_some_and(|text| text.ends_with("inactive: REDIAL_DISABLE is set"))
-        );
-        assert!(
-            not_loaded("ls", &[], None).is_some_and(|text| text.starts_with("ls never loaded the agent"))
-        );
+        let sentence = |(code, children), marks: &[MarkEntry]| {
+            EndedProgram { name: "ls", code, children, switch: None }.not_loaded(marks)
+        };
+        assert_eq!(sentence((0, false), &[inert.clone(), loaded]), None);
+        let inactive = sentence((1, false), &[inert]).expect("a sentence");
+        assert!(inactive.ends_with("inactive: REDIAL_DISABLE is set"), "{inactive}");
+        let hinted = sentence((0, false), &[]).expect("a sentence");
+        assert!(hinted.starts_with("ls never loaded the agent") && hinted.ends_with("add --children"));
+        let failed = sentence((150, false), &[]);
+        assert_eq!(failed.as_deref(), Some("ls ended with code 150 and never loaded the agent"));
+        let children = sentence((0, true), &[]).expect("a sentence");
+        assert!(!children.contains("--children"), "{children}");
         let switch = Some("DOTNET_EnableDiagnostics");
-        assert!(not_loaded("x", &[], switch).is_some_and(|text| text.contains("DOTNET_EnableDiagnostics=0")));
+        let kept_out = EndedProgram { name: "ls", code: 0, children: false, switch }.not_loaded(&[]);
+        assert!(kept_out.is_some_and(|text| text.contains("DOTNET_EnableDiagnostics=0")));
     }
 }

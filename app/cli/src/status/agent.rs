@@ -15,8 +15,8 @@ use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry};
 use redial_protocol::order::StandingOrder;
 use redial_text::budget;
-use redial_text::diagnostics::{agent_notes, audit};
-use redial_text::words;
+use redial_text::diagnostics::{Reader, agent_notes, audit};
+use redial_text::{programs, words};
 
 /// Shows the status of the agent.
 pub fn show(
@@ -76,7 +76,7 @@ fn lines(
     lines.extend(costs(&status.costs));
     lines.extend(status.callers_picoseconds.map(callers));
     lines.push(budget::summary(&status.cost_budget));
-    lines.extend(budget::effects(&status.cost_budget));
+    lines.extend(budget::effects(&status.cost_budget, Reader::CommandLine));
     lines.extend(agent_notes::remainders(&status.remains));
     if !orders.is_empty() {
         lines.push(String::new());
@@ -113,7 +113,7 @@ fn audit(status: &AgentStatus, readable: &mut impl FnMut(&str) -> String) -> Tab
     for entry in &status.audit {
         let AuditEntry { t_unix_ms, user, program, action } = entry;
         let order = readable(&audit::action(action));
-        table.row(vec![words::utc(*t_unix_ms), user_title(user), program.clone(), order]);
+        table.row(vec![words::utc(*t_unix_ms), user_title(user), programs::title(program), order]);
     }
     table
 }
@@ -179,7 +179,7 @@ pub mod tests {
                 "pattern": "Shop.Order.*", "level": "count", "domain": null, "copy": null, "all_domains": false,
                 "slower_than_ns": null, "failed_only": false, "callers": false,
                 "stand": "kept", "remaining_ms": 90_000, "user": "www",
-                "user_name": "www", "by": {"pid": 7, "program": "redial\napp"},
+                "user_name": "www", "by": {"pid": 7, "program": "redial\ndial"},
             })
         );
         assert_eq!(
@@ -212,7 +212,7 @@ pub mod tests {
         let cells: Vec<&str> = order.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         assert_eq!(
             cells,
-            ["Shop.Order.* = count", "kept for another 1m 30s", "redial app (pid 7, user www)"]
+            ["Shop.Order.* = count", "kept for another 1m 30s", "redial dial (pid 7, user www)"]
         );
     }
 }

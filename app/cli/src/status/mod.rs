@@ -8,7 +8,7 @@ pub(super) mod wording;
 
 use super::copy_locations::LocationColumns;
 use super::method_totals::MethodTotals;
-use super::times::{self, TimeColumns};
+use super::times::{self, StoppedCopies, TimeColumns};
 use super::{arguments, multi_process, row_order};
 use crate::output::json::DialJson;
 use crate::output::table::{self, Table, number, text, wide};
@@ -120,14 +120,14 @@ fn copies_lines(
     } else {
         lines.push("no method has been dialled".to_owned());
     }
-    lines.extend(over.line());
-    lines.push(control_line(status));
-    lines.push(kept_line(status));
+    let mut below: Vec<String> = over.line().into_iter().collect();
+    below.extend([control_line(status), kept_line(status)]);
     if status.cost_budget.limit.is_some() || status.cost_budget.stepped > 0 {
-        lines.push(budget::summary(&status.cost_budget));
-        lines.extend(budget::effects(&status.cost_budget));
+        below.push(budget::summary(&status.cost_budget));
+        below.extend(budget::effects(&status.cost_budget, Reader::CommandLine));
     }
-    lines.extend(agent_notes::remainders(&status.remains));
+    below.extend(agent_notes::remainders(&status.remains));
+    lines.extend(below.into_iter().flat_map(|line| wrapped(line, columns)));
     lines
 }
 
@@ -138,9 +138,10 @@ fn rows_lines(
     calls: bool,
     columns: Option<usize>,
 ) -> Vec<String> {
-    let beside = rows_table(rows, dials, true);
+    let stopped = StoppedCopies::of(dials);
+    let beside = rows_table(rows, (dials, &stopped), true);
     let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
-        Some(columns) => (rows_table(rows, dials, false), Some(columns)),
+        Some(columns) => (rows_table(rows, (dials, &stopped), false), Some(columns)),
         None => (beside, None),
     };
     let mut drawn = fitting.lines(columns).into_iter();
@@ -153,8 +154,9 @@ fn rows_lines(
         }
         lines.extend(slowest_calls::lines(dial, calls).into_iter().map(|line| format!("{INDENT}{line}")));
     }
-    let remarks = times::remarks(rows.iter().copied());
+    let remarks = times::remarks(rows.iter().copied(), &stopped);
     lines.extend(beneath(&fitting.left_out(columns), &remarks, columns));
+    lines.extend(slowest_calls::none_yet(rows).into_iter().flat_map(|line| wrapped(line, columns)));
     lines
 }
 
@@ -162,19 +164,29 @@ fn rows_lines(
 fn beneath(left_out: &[&str], remarks: &[&str], columns: Option<usize>) -> Vec<String> {
     let remarks = remarks.iter().map(|remark| (*remark).to_owned());
     let notes = times::no_room(left_out).into_iter().chain(remarks);
-    let lines =
-        |note: String| columns.map_or_else(|| vec![note.clone()], |columns| table::wrapped(&note, columns));
-    notes.flat_map(lines).collect()
+    notes.flat_map(|note| wrapped(note, columns)).collect()
+}
+
+/// Wraps a line to the terminal's width, if there is a terminal.
+fn wrapped(line: String, columns: Option<usize>) -> Vec<String> {
+    match columns {
+        Some(columns) => table::wrapped(&line, columns),
+        None => vec![line],
+    }
 }
 
 /// The indentation of a reason below its row.
 const INDENT: &str = "    ";
 
-fn rows_table(rows: &[&DialledCopy], dials: &DialledCopies, reasons: bool) -> Table {
+fn rows_table(
+    rows: &[&DialledCopy],
+    (dials, stopped): (&DialledCopies, &StoppedCopies),
+    reasons: bool,
+) -> Table {
     let reasons = reasons && rows.iter().any(|dial| reason(dial).is_some());
     let places = LocationColumns::of(dials);
     let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
-    let times = TimeColumns::of(rows.iter().copied());
+    let times = TimeColumns::of(rows.iter().copied(), stopped);
     headings.extend(times.headings());
     headings.extend(places.headings());
     headings.push(table::name("METHOD"));
@@ -256,7 +268,7 @@ mod tests {
                 "1,234  count   live v2  Shop!Shop.Cart.Add()",
                 "    0  count   refused  Shop!Shop.Cart.Native()  its module was unloaded",
                 "",
-                "control: redial app (pid 7)",
+                "control: the Redial window (pid 7)",
                 "dialled: 2 kept, 0 held",
                 "1 undialled method is recompiled, because dialled ones were inlined into it; the original code returns when \
                  the dials are off",
@@ -277,8 +289,7 @@ mod tests {
 
     #[test]
     fn names_and_reasons_fit_beside_times_on_any_terminal() {
-        // Remaining effects are not wrapped.
-        let status = AgentStatus { remains: Vec::new(), ..agent_status() };
+        let status = agent_status();
         let mut dials = DialledCopies::default();
         let reason = row_notes::note(RowNote::CallsReplaced, Reader::CommandLine);
         let long = "Shop.Cart.TotalOfEverythingThereIsToBeSold";
@@ -301,6 +312,10 @@ mod tests {
             let room = lines[1].chars().count() - before;
             assert!(room >= (columns * 3 / 8).min("Shop!()".len() + long.len()), "{columns}: {lines:#?}");
             assert!(lines[2].starts_with("    the JIT, or precompiled"), "{columns}: {lines:#?}");
+            assert!(
+                lines.iter().any(|line| line.starts_with("1 undialled method is")),
+                "{columns}: {lines:#?}"
+            );
             let left_out = lines.iter().any(|line| line.starts_with("no room for P90, "));
             assert_eq!(left_out, columns < 160, "{columns}: {lines:#?}");
         }
@@ -314,7 +329,7 @@ mod tests {
         dials.rows(vec![other]);
         let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
         assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
-        assert_eq!(lines[2], "    7  count   asked    Shop-2   Shop!Shop.Cart.Add()");
+        assert_eq!(lines[2], "    7  count   pending  Shop-2   Shop!Shop.Cart.Add()");
     }
 
     #[test]
@@ -342,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_long_name_hides_no_number() {
-        let status = AgentStatus { remains: Vec::new(), ..agent_status() };
+        let status = agent_status();
         let long = format!("Shop.{}.Add", "VeryLongNamespace.".repeat(20));
         let mut dials = DialledCopies::default();
         dials.rows(vec![
@@ -355,6 +370,10 @@ mod tests {
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
+            assert!(
+                lines.iter().any(|line| line.starts_with("1 undialled method is")),
+                "{columns}: {lines:#?}"
+            );
         }
         let whole = copies_lines(&dials, &status, (None, false, false), None);
         assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets the whole name: {whole:#?}");

@@ -10,6 +10,7 @@ use redial_protocol::message::{Reply, WireCommand};
 use redial_text::slowest_calls;
 use redial_text::words;
 use redial_text::words::printable;
+use std::collections::BTreeMap;
 
 /// Asks for the slowest calls of the rows that have a condition.
 pub fn ask(session: &mut Session, dials: &mut DialledCopies) -> Result<(), Failure> {
@@ -24,9 +25,10 @@ pub fn ask(session: &mut Session, dials: &mut DialledCopies) -> Result<(), Failu
     Ok(())
 }
 
-/// Returns the lines below a row: how many calls met its condition and, with `list`, the slowest of them.
+/// Returns the lines below a row: how many calls met its condition and, with `list`, the slowest of them. A row whose
+/// condition no call has met has none; see [`none_yet`].
 pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
-    let Some(kept) = &dial.calls else { return Vec::new() };
+    let Some(kept) = dial.calls.as_ref().filter(|kept| kept.met > 0) else { return Vec::new() };
     let hint = if list || kept.calls.is_empty() { "" } else { " (--calls lists them)" };
     let mut lines = vec![format!("{}{hint}", slowest_calls::summary(&dial.row.options, kept))];
     if !list || kept.calls.is_empty() {
@@ -46,10 +48,30 @@ pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
     lines
 }
 
+/// The most methods that a line of [`none_yet`] names.
+const NAMED: usize = 3;
+
+/// Returns a line for each condition that no call of some rows has met yet, with the names of these rows.
+pub fn none_yet(rows: &[&DialledCopy]) -> Vec<String> {
+    let mut without: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for dial in rows.iter().filter(|dial| dial.calls.as_ref().is_some_and(|kept| kept.met == 0)) {
+        let summary = slowest_calls::none_yet(&dial.row.options);
+        without.entry(summary).or_default().push(printable(&dial.row.method));
+    }
+    let line = |(summary, mut names): (String, Vec<String>)| {
+        let more = names.len().saturating_sub(NAMED) as u64;
+        names.truncate(NAMED);
+        names.extend((more > 0).then(|| words::count(more, "other method", "other methods")));
+        format!("{summary} ({})", words::all(&names))
+    };
+    without.into_iter().map(line).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use redial_model::fixtures::row;
+    use redial_protocol::message::StatusRow;
     use redial_protocol::order::TimeOptions;
     use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 
@@ -57,7 +79,7 @@ mod tests {
     fn lists_the_slowest_calls_below_their_row() {
         let mut dials = DialledCopies::default();
         let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
-        dials.rows(vec![redial_protocol::message::StatusRow { options, ..row(0, "Shop.Cart.Add", 5) }]);
+        dials.rows(vec![StatusRow { options, ..row(0, "Shop.Cart.Add", 5) }]);
         let below =
             |dials: &DialledCopies, list| dials.iter().flat_map(|dial| lines(dial, list)).collect::<Vec<_>>();
         assert!(below(&dials, true).is_empty(), "not asked for yet");
@@ -80,7 +102,23 @@ mod tests {
                 " 12.3 ms  1970-01-01 00:00:01Z  unknown  an exception of unknown type",
             ]
         );
-        dials.calls(vec![RowSlowestCalls { row: RowId(0), calls: vec![], met: 0, missed: 0 }]);
-        assert_eq!(below(&dials, true), ["calls that end with an exception: none so far"]);
+    }
+
+    #[test]
+    fn one_line_names_the_methods_without_calls() {
+        let mut dials = DialledCopies::default();
+        let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
+        for (index, method) in (0..).zip(["A.One", "A.Two", "A.Three", "A.Four", "A.Five"]) {
+            dials.rows(vec![StatusRow { options, ..row(index, method, 5) }]);
+            let kept = RowSlowestCalls { row: RowId(index), calls: vec![], met: 0, missed: 0 };
+            dials.calls(vec![kept]);
+        }
+        let rows: Vec<&DialledCopy> = dials.iter().collect();
+        assert!(rows.iter().all(|dial| lines(dial, true).is_empty()));
+        let some = "calls that end with an exception: none so far (A.One and A.Two)";
+        assert_eq!(none_yet(&rows[..2]), [some]);
+        let all = "calls that end with an exception: none so far (A.One, A.Two, A.Three and 2 other methods)";
+        assert_eq!(none_yet(&rows), [all]);
+        assert!(none_yet(&[]).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use redial_model::dials::{DialledCopies, DialledCopy};
 use redial_protocol::message::AgentStatus;
-use redial_text::words;
+use redial_text::{programs, words};
 
 /// Returns the sentence for a pattern that matches none of these methods.
 pub fn unmatched(pattern: &str, dialled: &DialledCopies) -> String {
@@ -24,8 +24,8 @@ pub fn unmatched(pattern: &str, dialled: &DialledCopies) -> String {
 /// Returns the state with the live version: `live v2`.
 pub fn state(dial: &DialledCopy) -> String {
     match dial.row.version {
-        Some(version) => format!("{} v{version}", dial.row.state),
-        None => dial.row.state.to_string(),
+        Some(version) => format!("{} v{version}", words::state_word(dial.row.state)),
+        None => words::state_word(dial.row.state).to_owned(),
     }
 }
 
@@ -37,9 +37,7 @@ pub fn name(dial: &DialledCopy) -> String {
 
 pub(super) fn control_line(status: &AgentStatus) -> String {
     match &status.control {
-        Some(holder) => {
-            format!("control: {} (pid {})", words::one_line(&holder.program), holder.pid)
-        }
+        Some(holder) => format!("control: {}", programs::controller(holder)),
         None => "control: free".to_owned(),
     }
 }

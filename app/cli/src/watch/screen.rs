@@ -5,7 +5,7 @@ use super::super::copy_locations::LocationColumns;
 use super::super::number_cells::{AT_LEAST, EXPLAINED, leaves_out, rate};
 use super::super::row_order::{ByRate, OffTotals, on_first};
 use super::super::status::wording;
-use super::super::times::{self, TimeColumns};
+use super::super::times::{self, StoppedCopies, TimeColumns};
 use super::notes::Notes;
 use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
 use crate::output::table::{Table, name, number, text};
@@ -105,17 +105,16 @@ impl View {
             return Ok(vec![json_line(&line)?]);
         }
         let ordered = self.order.order(dials);
-        let places = LocationColumns::of(dials);
         Ok(match size {
             Some((columns, rows)) => {
                 let (shown, over) = on_first(ordered, self.plain.all);
                 let mut head = vec![self.head(dials, &shown, over, columns)];
                 // Only if the table does not need the line.
                 head.extend(stepped(dials).filter(|_| rows > 2 * LEAST));
-                table(head, &shown, places, columns, rows)
+                table(head, &shown, dials, (columns, rows))
             }
             None => {
-                let mut lines = self.plain.lines(t_ms, &ordered, places);
+                let mut lines = self.plain.lines(t_ms, &ordered, dials);
                 let last = step(dials).map(|last| last.change);
                 if last.is_some() && std::mem::replace(&mut self.stepped, last) != last {
                     let time = time(t_ms);
@@ -180,12 +179,12 @@ impl View {
 fn table(
     head: Vec<String>,
     ordered: &[&DialledCopy],
-    places: LocationColumns,
-    columns: usize,
-    rows: usize,
+    dials: &DialledCopies,
+    (columns, rows): (usize, usize),
 ) -> Vec<String> {
-    let times = TimeColumns::of(ordered.iter().copied());
-    let mut remarks = times::remarks(ordered.iter().copied());
+    let (places, stopped) = (LocationColumns::of(dials), &StoppedCopies::of(dials));
+    let times = TimeColumns::of(ordered.iter().copied(), stopped);
+    let mut remarks = times::remarks(ordered.iter().copied(), stopped);
     remarks.extend(marked(ordered));
     let notes = Notes::new(&remarks, times.are_there(), (columns, rows));
     let most = rows.saturating_sub(3 + head.len() + notes.lines()).max(1);
@@ -242,7 +241,7 @@ struct PrintedDial {
 }
 
 impl PrintedDial {
-    fn of(dial: &DialledCopy) -> PrintedDial {
+    fn of(dial: &DialledCopy, stopped: &StoppedCopies) -> PrintedDial {
         PrintedDial {
             calls: dial.row.calls,
             called: dial.rate.is_some_and(|rate| rate > 0.0),
@@ -250,13 +249,14 @@ impl PrintedDial {
             version: dial.row.version,
             leaves_out: leaves_out(dial),
             times: dial.times,
-            times_are_last: times::are_last(dial),
+            times_are_last: stopped.some_are_last(dial),
         }
     }
 }
 
 impl PlainLines {
-    fn lines(&mut self, t_ms: u64, ordered: &[&DialledCopy], places: LocationColumns) -> Vec<String> {
+    fn lines(&mut self, t_ms: u64, ordered: &[&DialledCopy], dials: &DialledCopies) -> Vec<String> {
+        let (places, stopped) = (LocationColumns::of(dials), &StoppedCopies::of(dials));
         let time = time(t_ms);
         let mut lines = Vec::new();
         let begins = !std::mem::replace(&mut self.began, true);
@@ -274,7 +274,7 @@ impl PlainLines {
         if begins && let Some(over) = over.line() {
             lines.push(format!("{time:>11}  {over}"));
         }
-        let timed = TimeColumns::of(ordered.iter().copied()).are_there().then_some(times::TIMED);
+        let timed = TimeColumns::of(ordered.iter().copied(), stopped).are_there().then_some(times::TIMED);
         for remark in marked(ordered).into_iter().chain(timed) {
             if !self.explained.contains(&remark) {
                 self.explained.push(remark);
@@ -282,12 +282,13 @@ impl PlainLines {
             }
         }
         for dial in ordered {
-            let now = PrintedDial::of(dial);
+            let now = PrintedDial::of(dial, stopped);
             let before = self.printed.get(&dial.row.row);
             // Report that a listed method goes off, but not methods that were never listed.
             let listed = before.is_some() || self.all || !dial.is_over();
             if listed && before != Some(&now) {
-                let name = printable(&(wording::name(dial) + &places.suffix(dial) + &times::suffix(dial)));
+                let name =
+                    printable(&(wording::name(dial) + &places.suffix(dial) + &times::suffix(dial, stopped)));
                 let state = wording::state(dial);
                 lines.push(columns(&time, &calls(dial), &rate_of(dial), &state, &name));
                 self.printed.insert(dial.row.row, now);

@@ -54,7 +54,7 @@ fn view() -> View {
 fn drawn(dials: &DialledCopies, columns: usize, rows: usize) -> Vec<String> {
     let view = view();
     let (shown, over) = on_first(ByRate::default().order(dials), false);
-    table(vec![view.head(dials, &shown, over, columns)], &shown, LocationColumns::of(dials), columns, rows)
+    table(vec![view.head(dials, &shown, over, columns)], &shown, dials, (columns, rows))
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn marks_the_last_times() {
     assert!(lines[2].contains("  1.20 µs  ") && lines[3].contains("  (1.20 µs)  "), "{lines:#?}");
     assert_eq!(lines[lines.len() - 1], times::LAST);
     let (mut plain, mut order) = (PlainLines::default(), ByRate::default());
-    let lines = plain.lines(0, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(0, &order.order(&dials), &dials);
     assert_eq!(lines[1], times::TIMED, "once");
     assert!(lines[2].contains("Method000()  p50 1.20 µs"), "{lines:#?}");
     assert!(lines[3].contains("()  last times: p50 1.20 µs"), "{lines:#?}");
@@ -105,7 +105,7 @@ fn marks_the_last_times() {
     let mut down = row(0, "Shop.Cart.Method000", 1_234_567);
     down.state = CopyState::Live;
     dials.rows(vec![down]);
-    let lines = plain.lines(1_000, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(1_000, &order.order(&dials), &dials);
     assert!(lines.len() == 1 && lines[0].contains("last times: "), "{lines:#?}");
 }
 
@@ -120,7 +120,7 @@ fn methods_that_are_off_have_no_rate() {
     dials.apply(counters(1_000, &[]));
     dials.apply(counters(2_000, &[]));
     let mut all = PlainLines { all: true, ..PlainLines::default() };
-    let lines = all.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials));
+    let lines = all.lines(0, &ByRate::default().order(&dials), &dials);
     assert!(lines[1].contains(" -  off "), "{lines:#?}");
 }
 
@@ -164,42 +164,36 @@ fn marks_numbers_that_miss_calls() {
     assert_eq!(lines.iter().filter(|line| line.contains("≥1,500")).count(), 1, "{lines:#?}");
     assert_eq!(lines[lines.len() - 1], EXPLAINED);
     let mut plain = PlainLines::default();
-    let lines = plain.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(0, &ByRate::default().order(&dials), &dials);
     assert_eq!(lines.iter().filter(|line| **line == EXPLAINED).count(), 1, "{lines:#?}");
-    assert_eq!(
-        plain.lines(0, &ByRate::default().order(&dials), LocationColumns::of(&dials)),
-        Vec::<String>::new()
-    );
+    assert_eq!(plain.lines(0, &ByRate::default().order(&dials), &dials), Vec::<String>::new());
 }
 
 #[test]
 fn a_file_gets_headings_once_and_then_changes() {
     let mut plain = PlainLines::default();
-    let lines = plain.lines(1500, &[], LocationColumns::default());
+    let lines = plain.lines(1500, &[], &DialledCopies::default());
     assert_eq!(lines.len(), 2);
     assert!(lines[0].ends_with("METHOD") && lines[1] == "    1.500 s  no method is dialled", "{lines:#?}");
-    assert!(plain.lines(2500, &[], LocationColumns::default()).is_empty());
+    assert!(plain.lines(2500, &[], &DialledCopies::default()).is_empty());
 
     let mut dials = dials(100);
     let (mut plain, mut order) = (PlainLines::default(), ByRate::default());
-    assert_eq!(plain.lines(0, &order.order(&dials), LocationColumns::of(&dials)).len(), 101);
-    assert!(
-        plain.lines(1_000, &order.order(&dials), LocationColumns::of(&dials)).is_empty(),
-        "nothing changed"
-    );
+    assert_eq!(plain.lines(0, &order.order(&dials), &dials).len(), 101);
+    assert!(plain.lines(1_000, &order.order(&dials), &dials).is_empty(), "nothing changed");
     dials.first_interval_covers(1_000);
     dials.apply(counters(1_000, &[(7, 2)]));
-    let lines = plain.lines(61_000, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(61_000, &order.order(&dials), &dials);
     assert_eq!(
         lines,
-        ["   61.000 s                9           2.0  asked          Shop!Shop.Cart.Method007()"]
+        ["   61.000 s                9           2.0  pending        Shop!Shop.Cart.Method007()"]
     );
     dials.apply(counters(2_000, &[]));
-    let lines = plain.lines(62_000, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(62_000, &order.order(&dials), &dials);
     assert_eq!(lines.len(), 1, "reports once that calls stopped: {lines:#?}");
     assert!(lines[0].contains(" 0.0 "), "{lines:#?}");
     dials.apply(counters(3_000, &[]));
-    assert!(plain.lines(63_000, &order.order(&dials), LocationColumns::of(&dials)).is_empty());
+    assert!(plain.lines(63_000, &order.order(&dials), &dials).is_empty());
 }
 
 #[test]
@@ -215,13 +209,13 @@ fn counts_methods_off_again_and_reports_new_ones() {
     assert_eq!((lines[0].as_str(), lines.len()), ("process 42: 2 dials, 1 off again (--all lists it)", 4));
     assert_eq!(drawn(&dials, 40, 24)[0], "process 42: 2 dials, 1 off again");
     let (mut plain, mut order) = (PlainLines::default(), ByRate::default());
-    let lines = plain.lines(0, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(0, &order.order(&dials), &dials);
     assert!(lines.len() == 4 && lines[1].ends_with("(2 calls); --all lists it"), "{lines:#?}");
     dials.rows(vec![off(1)]);
-    let lines = plain.lines(1_000, &order.order(&dials), LocationColumns::of(&dials));
+    let lines = plain.lines(1_000, &order.order(&dials), &dials);
     assert!(lines.len() == 1 && lines[0].contains(" off "), "{lines:#?}");
     let mut all = PlainLines { all: true, ..PlainLines::default() };
-    assert_eq!(all.lines(0, &order.order(&dials), LocationColumns::of(&dials)).len(), 4);
+    assert_eq!(all.lines(0, &order.order(&dials), &dials).len(), 4);
 }
 
 #[test]

@@ -108,21 +108,21 @@ fn unmatched(session: &mut Session, pattern: &str) -> Result<String, WatchEnd> {
     let Reply::Methods { matched, suggestions } = session.ask(command, &mut |_| {})? else {
         return Err(session.wrong_reply().into());
     };
-    let near = (matched == 0).then_some(suggestions.as_slice());
-    Ok(advice(session.pid(), pattern, &dialled, near))
+    let similar = (matched == 0).then_some(suggestions.as_slice());
+    Ok(advice(session.pid(), pattern, &dialled, similar))
 }
 
-/// `near` has suggestions for a pattern that matches no method at all.
-fn advice(pid: u32, pattern: &str, dialled: &DialledCopies, near: Option<&[String]>) -> String {
+/// `similar` has suggestions for a pattern that matches no method at all.
+fn advice(pid: u32, pattern: &str, dialled: &DialledCopies, similar: Option<&[String]>) -> String {
     let shown = printable(pattern);
-    match near {
+    match similar {
         None => {
             let why = status::unmatched(pattern, dialled);
             format!("{why}; `redial dial {pid} '{shown}' count` dials matching methods; {GOES_ON}")
         }
         Some([]) => format!("no method matches '{shown}', dialled or not; {GOES_ON}"),
-        Some(near) => {
-            let quoted: Vec<String> = near.iter().map(|one| format!("'{}'", printable(one))).collect();
+        Some(similar) => {
+            let quoted: Vec<String> = similar.iter().map(|one| format!("'{}'", printable(one))).collect();
             let suggestions = words::either(&quoted);
             format!("no method matches '{shown}', dialled or not; {GOES_ON}; did you mean {suggestions}?")
         }
@@ -207,9 +207,9 @@ mod tests {
             advice(9, "A.B", &dials(0), Some(&[])),
             "no method matches 'A.B', dialled or not; still watching for later dials"
         );
-        let near = ["A.C".to_owned(), "*.B".to_owned()];
+        let similar = ["A.C".to_owned(), "*.B".to_owned()];
         assert_eq!(
-            advice(9, "A.B", &dials(1), Some(&near)),
+            advice(9, "A.B", &dials(1), Some(&similar)),
             "no method matches 'A.B', dialled or not; still watching for later dials; did you mean 'A.C' or '*.B'?"
         );
     }

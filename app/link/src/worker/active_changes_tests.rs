@@ -22,13 +22,13 @@ impl CommandSink for FakeAgent {
 }
 
 struct Case {
-    turns: ActiveChanges,
+    changes: ActiveChanges,
     agent: FakeAgent,
 }
 
 impl Case {
     fn new() -> Case {
-        Case { turns: ActiveChanges::default(), agent: FakeAgent::default() }
+        Case { changes: ActiveChanges::default(), agent: FakeAgent::default() }
     }
 
     /// Begins a change of `parts` requests that alternate between on and off.
@@ -37,20 +37,20 @@ impl Case {
         let orders = (0..parts).map(|part| Order::new("A.B", level(part))).collect();
         let ticket = Ticket(ticket);
         let change = DialChange { connection: ConnectionId(1), ticket, orders, take: false, later: false };
-        self.turns.change(change, &mut self.agent).expect("sent");
+        self.changes.change(change, &mut self.agent).expect("sent");
     }
 
     /// Answers the last request.
     fn answer(&mut self, reply: Reply) -> Vec<ConnectionUpdate> {
         let id = self.agent.sent.len() as u32;
-        match self.turns.answered(id, reply, &mut self.agent) {
+        match self.changes.answered(id, reply, &mut self.agent) {
             Ok(Some((updates, _))) => updates,
             other => panic!("{other:?}"),
         }
     }
 
     fn take_back(&mut self, ticket: u64, of: u64) -> Option<ConnectionUpdate> {
-        self.turns.take_back(Ticket(ticket), Ticket(of), &mut self.agent).expect("sent")
+        self.changes.take_back(Ticket(ticket), Ticket(of), &mut self.agent).expect("sent")
     }
 
     /// Returns the changes that were taken back, in order.
@@ -104,7 +104,7 @@ fn a_cancelled_change_is_taken_back_completely() {
         let mut case = Case::new();
         case.change(1, 4);
         assert!(case.answer(done(11)).is_empty());
-        case.turns.cancel(Ticket(1), &mut case.agent).expect("sent");
+        case.changes.cancel(Ticket(1), &mut case.agent).expect("sent");
         assert_eq!(case.agent.sent.pop(), Some(WireCommand::Cancel { request: 2 }));
         assert!(case.answer(reply).is_empty());
         for _ in 1..back.len() {
@@ -113,7 +113,7 @@ fn a_cancelled_change_is_taken_back_completely() {
         let (ticket, why) = refused(&case.answer(undone()));
         assert_eq!((ticket, case.taken_back()), (1, back));
         assert!(why.contains("cancelled") && !why.contains("stay"), "{why}");
-        assert!(case.turns.is_empty());
+        assert!(case.changes.is_empty());
     }
 }
 
@@ -121,7 +121,7 @@ fn a_cancelled_change_is_taken_back_completely() {
 fn the_last_part_may_finish_before_it_is_cancelled() {
     let mut case = Case::new();
     case.change(1, 1);
-    case.turns.cancel(Ticket(1), &mut case.agent).expect("sent");
+    case.changes.cancel(Ticket(1), &mut case.agent).expect("sent");
     case.agent.sent.pop();
     assert_eq!(accepted(&case.answer(done(11))), (1, 1), "it is done, and can be undone");
 }
@@ -151,7 +151,7 @@ fn a_refused_change_is_taken_back_or_reports_the_rest() {
     assert!(case.answer(holder()).is_empty());
     let (_, why) = refused(&case.answer(holder()));
     assert!(why.contains("1 of its 3 parts was already done and stays: the dials"), "{why}");
-    assert!(case.turns.is_empty());
+    assert!(case.changes.is_empty());
 }
 
 #[test]
@@ -174,12 +174,12 @@ fn an_unanswered_change_is_taken_back_once_answered() {
 #[test]
 fn all_off_is_taken_back_by_its_change() {
     let mut case = Case::new();
-    case.turns.expect_off(Ticket(1));
+    case.changes.expect_off(Ticket(1));
     assert!(case.take_back(2, 1).is_none() && case.agent.sent.is_empty(), "it is not answered");
-    assert!(case.turns.off_is_done(Ticket(1), 9, &mut case.agent).expect("sent").is_empty());
+    assert!(case.changes.off_is_done(Ticket(1), 9, &mut case.agent).expect("sent").is_empty());
     assert_eq!(case.taken_back(), [9]);
-    case.turns.expect_off(Ticket(3));
-    assert!(case.turns.off_is_done(Ticket(3), 0, &mut case.agent).expect("sent").is_empty());
+    case.changes.expect_off(Ticket(3));
+    assert!(case.changes.off_is_done(Ticket(3), 0, &mut case.agent).expect("sent").is_empty());
     let nothing = case.take_back(4, 3).expect("no order stood");
     assert_eq!(accepted(&[nothing]), (4, 0));
 }
@@ -198,8 +198,8 @@ fn reports_a_change_that_the_agent_has_forgotten() {
 fn an_unfit_answer_is_an_error() {
     let mut case = Case::new();
     case.change(1, 1);
-    assert!(matches!(case.turns.answered(1, Reply::Done, &mut case.agent), Err(None)));
-    assert!(matches!(case.turns.answered(7, Reply::Done, &mut case.agent), Ok(None)), "not a turn's");
+    assert!(matches!(case.changes.answered(1, Reply::Done, &mut case.agent), Err(None)));
+    assert!(matches!(case.changes.answered(7, Reply::Done, &mut case.agent), Ok(None)), "not a change's");
 }
 
 #[test]
@@ -209,5 +209,5 @@ fn remembers_a_limited_number_of_changes() {
         case.change(ticket, 1);
         case.answer(done(ticket + 1));
     }
-    assert_eq!(case.turns.done.len(), REMEMBERED);
+    assert_eq!(case.changes.done.len(), REMEMBERED);
 }

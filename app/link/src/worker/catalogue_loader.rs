@@ -7,13 +7,13 @@ use crate::connect;
 use crate::error::LinkError;
 use crate::session::{ReplyPage, Session};
 use redial_model::catalogue::builder::Builder;
-use redial_model::connection::PROGRAM;
 use redial_model::ids::ConnectionId;
 use redial_model::update::{CataloguePart, ConnectionUpdate};
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::pattern::Pattern;
+use redial_text::programs;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -159,7 +159,7 @@ impl LoadingThread {
     }
 
     fn load(&self, loaded: &mut LoadedCatalogue) -> Result<(), LoadEnd> {
-        let mut session = connect::open(self.pid, PROGRAM)?;
+        let mut session = connect::open(self.pid, programs::WINDOW)?;
         let (interrupt, wake) = (session.interrupter(), session.waker());
         *lock(&self.interrupt) = Some(Box::new(move |end| if end { interrupt() } else { wake() }));
         let mut first = true;

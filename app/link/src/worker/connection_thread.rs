@@ -11,13 +11,13 @@ use crate::connect;
 use crate::error::LinkError;
 use crate::session::{PING_EVERY, Session};
 use redial_model::changes::DialChange;
-use redial_model::connection::PROGRAM;
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::{ConnectionUpdate, RefusedRequest, Retry};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::message::Event;
 use redial_protocol::process;
+use redial_text::programs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -218,7 +218,7 @@ impl AgentLink {
     fn open(&self) -> Result<Session, LinkError> {
         match self.is_another() {
             true => Err(LinkError::Ended(self.process.pid)),
-            false => connect::open(self.process.pid, PROGRAM),
+            false => connect::open(self.process.pid, programs::WINDOW),
         }
     }
 
@@ -307,7 +307,7 @@ impl AgentLink {
         let failed = sender.clone();
         let (done, waker) = (Arc::clone(&self.all_is_off), Arc::clone(&self.waker));
         let thread = std::thread::Builder::new().name("all off".into()).spawn(move || {
-            let result = connect::open(pid, PROGRAM).and_then(|mut session| session.all_off());
+            let result = connect::open(pid, programs::WINDOW).and_then(|mut session| session.all_off());
             let result = result.map_err(|error| error_text::sentence(&error));
             lock(&done).push((ticket, result.as_ref().map_or(0, |done| done.change)));
             if let Some(wake) = &*lock(&waker) {
@@ -425,7 +425,7 @@ impl AgentLink {
                 state.changes.expect_off(ticket);
                 self.all_off(ticket);
             }
-            ConnectionRequest::Change(turn) => state.turn(turn, session)?,
+            ConnectionRequest::Change(change) => state.change(change, session)?,
             ConnectionRequest::UndoChange(ticket, of) => {
                 updates.extend(state.take_back(ticket, of, session)?)
             }

@@ -7,14 +7,15 @@ use redial_model::update::RefusedRequest;
 use redial_protocol::message::{AgentStatus, Refusal};
 use redial_protocol::order::StandingOrder;
 use redial_text::diagnostics::Reader;
+use redial_text::programs;
 
 /// Describes why a change was refused.
 pub fn refused(error: &LinkError) -> RefusedRequest {
     match error {
         LinkError::Refused(Refusal::ControlHeld(holder)) => RefusedRequest {
             why: format!(
-                "the dials are controlled by {} (pid {}); take control to turn them",
-                holder.program, holder.pid
+                "the dials are controlled by {}; take control to turn them",
+                programs::controller(holder)
             ),
             holder: Some(holder.clone()),
         },

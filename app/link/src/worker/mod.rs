@@ -121,7 +121,9 @@ impl Worker {
             WorkerCommand::Disconnect(connection) => drop(self.agents.remove(&connection)),
             WorkerCommand::Attach(connection) => self.request(connection, ConnectionRequest::Attach),
             WorkerCommand::Retry(connection) => self.request(connection, ConnectionRequest::Retry),
-            WorkerCommand::Change(turn) => self.request(turn.connection, ConnectionRequest::Change(turn)),
+            WorkerCommand::Change(change) => {
+                self.request(change.connection, ConnectionRequest::Change(change))
+            }
             WorkerCommand::AllOff(connection, ticket) => {
                 self.request(connection, ConnectionRequest::AllOff(ticket))
             }

@@ -4,10 +4,10 @@
 use super::update_sender::UpdateSender;
 use crate::discover::{Census, Process};
 use crate::process_status;
-use redial_model::connection::PROGRAM;
 use redial_model::processes::{AgentState, ProcessChanges, ProcessRow};
 use redial_model::update::Update;
 use redial_protocol::ids::ProcessKey;
+use redial_text::programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl ScanState {
         }
         let now = Instant::now();
         let due = self.due(seen.changed, now);
-        for row in process_status::rows(due, PROGRAM) {
+        for row in process_status::rows(due, programs::WINDOW) {
             // A process can become a .NET process or stop being one.
             let before = self.rows.get(&row.key).is_some_and(|known| matters(&known.row));
             if self.record(&row, now) {

@@ -37,7 +37,7 @@ pub struct SessionState {
     /// Outstanding requests about a visible row, by id.
     row_requests: Vec<(u32, RowRequest)>,
     /// Whether this session may have control.
-    turned: bool,
+    changed: bool,
 }
 
 /// A request about a visible row.
@@ -154,9 +154,9 @@ impl SessionState {
     }
 
     /// Sends a change, or its first part.
-    pub fn turn(&mut self, turn: DialChange, session: &mut Session) -> Result<(), LinkError> {
-        self.turned = true;
-        self.changes.change(turn, session)
+    pub fn change(&mut self, change: DialChange, session: &mut Session) -> Result<(), LinkError> {
+        self.changed = true;
+        self.changes.change(change, session)
     }
 
     /// Takes back a change of this session; returns an update if one is due at once.
@@ -166,7 +166,7 @@ impl SessionState {
         of: Ticket,
         session: &mut Session,
     ) -> Result<Option<ConnectionUpdate>, LinkError> {
-        self.turned = true;
+        self.changed = true;
         self.changes.take_back(ticket, of, session)
     }
 
@@ -194,7 +194,7 @@ impl SessionState {
         let undo = WireCommand::Undo { take: false };
         let command = change.map_or(undo, |change| WireCommand::UndoChange { change, take: false });
         self.asked.push((session.send(command)?, PendingRequest::Undo(ticket)));
-        self.turned = true;
+        self.changed = true;
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl SessionState {
         let (orders, lifetime) = (Vec::new(), Lifetime::Kept);
         let take = WireCommand::RequestReJit { orders, later: true, take: true, lifetime };
         self.asked.push((session.send(take)?, PendingRequest::Control));
-        self.turned = true;
+        self.changed = true;
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl SessionState {
             }
             if let Reply::AgentStatus(status) = reply {
                 // Only a session with dials needs control.
-                if status.held == 0 && self.changes.is_empty() && std::mem::take(&mut self.turned) {
+                if status.held == 0 && self.changes.is_empty() && std::mem::take(&mut self.changed) {
                     session.send(WireCommand::ReleaseControl)?;
                 }
                 let update = self.filter.status(error_text::status_with_user_names(status));
@@ -353,9 +353,9 @@ mod tests {
         assert!(state.silent(7, at(16)).is_ok(), "a plan may take long");
         state.asked.clear();
         let orders = vec![Order::new("A.B", redial_protocol::level::Level::Count)];
-        let turn =
+        let change =
             DialChange { connection: ConnectionId(1), ticket: Ticket(1), orders, take: false, later: false };
-        state.changes.change(turn, &mut Nobody).expect("sent");
+        state.changes.change(change, &mut Nobody).expect("sent");
         assert!(state.silent(7, at(16)).is_ok(), "a change may take long");
         assert!(state.silent(7, at(46)).is_err(), "not for ever");
     }

@@ -120,7 +120,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn reports_once_that_a_process_stopped_and_resumed() {
         let why = |updates: Option<ConnectionUpdate>| match updates {
-            Some(ConnectionUpdate::Paused(why)) => why.unwrap_or("it goes on".to_owned()),
+            Some(ConnectionUpdate::Paused(why)) => why.unwrap_or("continues".to_owned()),
             other => format!("{other:?}"),
         };
         let child = discover::WaitingProgram::start();
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(why(silence.paused(child.pid(), Some(PAUSE / 2))), "None");
         assert!(why(silence.paused(child.pid(), Some(PAUSE))).contains("it is stopped by a signal"));
         assert_eq!(why(silence.paused(child.pid(), Some(2 * PAUSE))), "None", "once");
-        assert_eq!(why(silence.paused(child.pid(), None)), "it goes on");
+        assert_eq!(why(silence.paused(child.pid(), None)), "continues");
         assert_eq!(why(silence.paused(child.pid(), None)), "None");
     }
 

@@ -123,7 +123,7 @@ impl FakeWindow {
     fn until<T>(&mut self, event: &str, found: impl Fn(&Model) -> Option<T>) -> T {
         loop {
             let now = self.now();
-            self.model.settle(now);
+            self.model.refresh(now);
             if let Some(answer) = found(&self.model) {
                 return answer;
             }
@@ -142,14 +142,14 @@ impl FakeWindow {
         });
     }
 
-    fn turn(&mut self, set: &MethodSet, take: bool) {
+    fn set_level(&mut self, set: &MethodSet, take: bool) {
         let now = self.now();
         let Model { connections, log, .. } = &mut self.model;
         let connection = connections.values_mut().next().expect("one connection");
-        let turn = connection
-            .turn(&connection.table.targets_for(set), Level::Count, take, log, now)
+        let change = connection
+            .set_level(&connection.table.targets_for(set), Level::Count, take, log, now)
             .expect("possible");
-        self.request(ConnectionRequest::Change(turn));
+        self.request(ConnectionRequest::Change(change));
     }
 
     fn request(&self, request: ConnectionRequest) {
@@ -164,16 +164,16 @@ fn count(seen: &Mutex<Vec<Wire>>, which: impl Fn(&Wire) -> bool) -> usize {
 #[test]
 fn reconnects_without_loading_the_catalogue_again() {
     let seen = Mutex::default();
-    let turns = |command: &Wire| matches!(command, Wire::RequestReJit { .. });
+    let changes = |command: &Wire| matches!(command, Wire::RequestReJit { .. });
     serve_many(
         // Closes the connection at the first change.
-        |_, end| answer(end, &seen, |command| turns(command) && count(&seen, turns) == 1),
+        |_, end| answer(end, &seen, |command| changes(command) && count(&seen, changes) == 1),
         |pid| {
             let mut window = FakeWindow::open(pid);
             window.until_live();
             let loaded = |command: &Wire| matches!(command, Wire::Methods { .. });
             assert_eq!(count(&seen, loaded), 1);
-            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.set_level(&MethodSet::one(MethodIx(0)), true);
             let retry = window.until("the loss", |model| match &model.current_process()?.session.status {
                 Status::Lost { why, retry, .. } => Some((why.clone(), *retry)),
                 _ => None,
@@ -192,7 +192,7 @@ fn reconnects_without_loading_the_catalogue_again() {
             window.until("the reconnection", |model| {
                 (model.current_process()?.session.status == Status::Live).then_some(())
             });
-            window.turn(&MethodSet::one(MethodIx(1)), true);
+            window.set_level(&MethodSet::one(MethodIx(1)), true);
             window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
             assert_eq!(
                 window.model.current_process().map(|connection| connection.table.catalogue.len()),
@@ -211,11 +211,11 @@ fn a_turn_is_refused_until_control_is_taken() {
         |pid| {
             let mut window = FakeWindow::open(pid);
             window.until_live();
-            window.turn(&MethodSet::one(MethodIx(0)), false);
+            window.set_level(&MethodSet::one(MethodIx(0)), false);
             let holder =
                 window.until("a refusal", |model| model.current_process()?.last_refusal()?.1.holder.clone());
             assert_eq!((holder.pid, holder.program.as_str()), (9, "redial dial"));
-            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.set_level(&MethodSet::one(MethodIx(0)), true);
             window.until("the answer", |model| model.current_process()?.table.changes.undoable().map(drop));
             // At the end nothing is held, so the session releases control.
             let until = Instant::now() + PATIENCE;
@@ -255,7 +255,7 @@ fn all_off_works_while_the_session_hangs() {
         |pid| {
             let mut window = FakeWindow::open(pid);
             window.until_live();
-            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.set_level(&MethodSet::one(MethodIx(0)), true);
             let now = window.now();
             let Model { connections, log, .. } = &mut window.model;
             let ticket = connections.values_mut().next().expect("one connection").all_off(log, now);
@@ -297,7 +297,7 @@ fn releases_control_when_all_is_off() {
         |pid| {
             let mut window = FakeWindow::open(pid);
             window.until_live();
-            window.turn(&MethodSet::one(MethodIx(0)), true);
+            window.set_level(&MethodSet::one(MethodIx(0)), true);
             window.until("a status with one held dial", |model| {
                 model.current_process()?.agent.as_ref().filter(|agent| agent.held == 1).map(drop)
             });

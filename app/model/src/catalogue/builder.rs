@@ -7,7 +7,7 @@ use crate::query::fold;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::reason::Reason;
-use redial_text::words;
+use redial_text::{names, words};
 use std::collections::{HashMap, HashSet};
 
 /// The methods of one module, sorted by namespace, type, name and signature. Indices are relative to the
@@ -184,7 +184,7 @@ struct BatchType {
 
 impl BatchType {
     fn new(name: String, mut methods: Vec<BatchMethod>) -> BatchType {
-        let namespace = namespace_length(&name);
+        let namespace = names::namespace_length(&name);
         let key = fold(&name);
         let rest = key.get(namespace..).unwrap_or_default();
         let key = format!("{}\u{1}{rest}", key.get(..namespace).unwrap_or_default());
@@ -195,17 +195,6 @@ impl BatchType {
         methods.sort_by(order);
         BatchType { name, key, namespace, methods }
     }
-}
-
-/// Returns the length of the namespace in a type's full C# name. Ignores the dots in names of nested types
-/// and type arguments.
-pub fn namespace_length(name: &str) -> usize {
-    let end = name
-        .char_indices()
-        // A `<` at the start is part of the name, as in `<Module>`.
-        .find(|(at, c)| *c == '+' || (*c == '<' && *at > 0))
-        .map_or(name.len(), |(at, _)| at);
-    name.get(..end).and_then(|head| head.rfind('.')).unwrap_or(0)
 }
 
 fn batch(module: ModuleRow, types: Vec<BatchType>) -> Batch {

@@ -93,22 +93,6 @@ fn sorts_types_by_namespace_and_name() {
 }
 
 #[test]
-fn namespaces_end_before_nested_types_and_type_parameters() {
-    for (name, namespace) in [
-        ("Shop.Cart", "Shop"),
-        ("A.B.Box<T>", "A.B"),
-        ("A.Outer<X>+In.ner", "A"),
-        ("<Module>", ""),
-        ("Top", ""),
-        ("A.<>c", "A"),
-        ("Shop.Cart+<Add>d__1", "Shop"),
-        (".", ""),
-    ] {
-        assert_eq!(&name[..namespace_length(name)], namespace, "{name}");
-    }
-}
-
-#[test]
 fn rejects_torn_pages_and_ignores_unknown_modules() {
     let known = module(1, "Shop", "");
     let mut builder = Builder::default();

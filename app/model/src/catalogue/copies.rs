@@ -69,7 +69,7 @@ impl Catalogue {
     }
 
     /// Returns the method whose row represents a method's: itself unless copies are merged.
-    pub fn shown_for(&self, method: MethodIx) -> MethodIx {
+    pub fn row_method(&self, method: MethodIx) -> MethodIx {
         if !self.merged {
             return method;
         }
@@ -81,7 +81,7 @@ impl Catalogue {
         }
     }
 
-    /// Like [`Catalogue::shown_for`] for many methods; looks up each module once.
+    /// Like [`Catalogue::row_method`] for many methods; looks up each module once.
     pub fn leads(&self) -> LeadingCopies {
         let moved = self.merged_away();
         let shift =
@@ -287,9 +287,9 @@ impl ShownPlaces<'_> {
         }
         let shift = self.leads.0.get(self.copies).filter(|(copy, _)| copy.start <= method);
         let lead = method.wrapping_add(shift.map_or(0, |(_, shift)| *shift));
-        let near = (self.owner.0..).take(NEARBY_TYPES as usize).map(TypeIx);
-        let mut near = near.filter(|owner| self.catalogue.methods_of_type(*owner).contains(&lead));
-        self.owner = near.next().unwrap_or_else(|| self.catalogue.type_of(MethodIx(lead)));
+        let nearby = (self.owner.0..).take(NEARBY_TYPES as usize).map(TypeIx);
+        let mut nearby = nearby.filter(|owner| self.catalogue.methods_of_type(*owner).contains(&lead));
+        self.owner = nearby.next().unwrap_or_else(|| self.catalogue.type_of(MethodIx(lead)));
         (self.catalogue.places.get(self.owner.0 as usize).copied().unwrap_or(u32::MAX), lead)
     }
 }

@@ -114,7 +114,7 @@ fn merged_copies_have_one_row_and_one_root() {
     assert_eq!(catalogue.lead(third), work);
     let in_third = catalogue.module(third).expect("there").methods.clone();
     assert_eq!(
-        catalogue.shown_for(MethodIx(in_third.start + 1)),
+        catalogue.row_method(MethodIx(in_third.start + 1)),
         MethodIx(catalogue.modules()[1].methods.start + 1)
     );
     assert_eq!(catalogue.merged_away().len(), 2);

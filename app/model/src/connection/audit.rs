@@ -5,10 +5,7 @@ use crate::catalogue::Catalogue;
 use crate::orders::readable;
 use redial_protocol::message::AuditEntry;
 use redial_text::diagnostics::audit;
-use redial_text::words;
-
-/// The name under which this window introduces itself to agents.
-pub const PROGRAM: &str = "redial app";
+use redial_text::{programs, words};
 
 /// The agent's name for entries about the runtime, which are no changes.
 const RUNTIME: &str = "runtime";
@@ -26,19 +23,19 @@ pub(super) fn entries_by_others(
 ) -> Vec<String> {
     let seen = before.last().and_then(|last| now.iter().rposition(|entry| entry == last));
     let new = now.get(seen.map_or(0, |seen| seen + 1)..).unwrap_or_default();
-    let others: Vec<&AuditEntry> =
-        new.iter().filter(|entry| ![PROGRAM, RUNTIME, BUDGET].contains(&entry.program.as_str())).collect();
+    let others: Vec<&AuditEntry> = new
+        .iter()
+        .filter(|entry| ![programs::WINDOW, RUNTIME, BUDGET].contains(&entry.program.as_str()))
+        .collect();
     let (single, rest) = others.split_at(others.len().min(singly));
     let sentence = |entry: &&AuditEntry| {
-        let (program, user) = (words::one_line(&entry.program), words::one_line(&entry.user));
-        format!(
-            "{program} (by {user}): {}",
-            readable(catalogue, &words::one_line(&audit::action(&entry.action)))
-        )
+        let (program, user) = (programs::title(&entry.program), words::one_line(&entry.user));
+        let action = words::one_line(&audit::action(&entry.action));
+        format!("change by {program} ({user}): {}", readable(catalogue, &action))
     };
     let mut sentences: Vec<String> = single.iter().map(sentence).collect();
     if !rest.is_empty() {
-        sentences.push("… and more; the orders of the process tell who turned what".to_owned());
+        sentences.push("and more; the history of the process (Ctrl+I) has all changes".to_owned());
     }
     sentences
 }
@@ -58,7 +55,7 @@ mod tests {
     #[test]
     fn returns_only_new_entries_by_others() {
         let first = entry(1, "redial dial", "Shop!* = count");
-        let mine = entry(2, PROGRAM, "Shop!* = off");
+        let mine = entry(2, programs::WINDOW, "Shop!* = off");
         let undone = AuditAction::Undone(AuditedChange::order("Shop!0x06000002 = count"));
         let by_token = AuditEntry { action: undone, ..entry(3, "redial undo", "") };
         let sentences =
@@ -68,7 +65,7 @@ mod tests {
         let runtime = AuditEntry { action: error, ..entry(4, RUNTIME, "") };
         assert_eq!(
             sentences(&known, &[first.clone(), mine.clone(), by_token.clone(), runtime]),
-            ["redial undo (by www): undo of Shop!Shop.Cart.Add(int) = count"]
+            ["change by redial undo (www): undo of Shop!Shop.Cart.Add(int) = count"]
         );
         assert!(sentences(&[first.clone(), mine.clone()], &[first.clone(), mine.clone()]).is_empty());
         assert!(sentences(&[], &[]).is_empty());
@@ -76,6 +73,6 @@ mod tests {
         let many: Vec<AuditEntry> = (10..16).map(|t| entry(t, "redial apply", "A.B = count")).collect();
         let said = sentences(&known, &many);
         assert_eq!(said.len(), 4);
-        assert!(said[3].starts_with("… and more"));
+        assert!(said[3].starts_with("and more"));
     }
 }

@@ -31,7 +31,7 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence; it is in the log already.
-    pub fn turn(
+    pub fn set_level(
         &mut self,
         targets: &Targets,
         level: Level,

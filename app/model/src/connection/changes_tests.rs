@@ -36,20 +36,20 @@ fn undo_names_the_last_ticket_of_the_change() {
     let (mut connection, mut log) = connected();
     let add = method(&connection.table.catalogue, "Shop!Shop.Cart.Add(int)");
     let targets = connection.table.targets_for(&MethodSet::one(add));
-    let turn = connection.turn(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
+    let change = connection.set_level(&targets, Level::Count, false, &mut log, now(1)).expect("possible");
     let done = |connection: &mut Connection, ticket| {
         let updates = vec![ConnectionUpdate::Dialled(ticket, Ok(DialReport::default()))];
         connection.apply(updates, &mut Log::default(), now(2));
     };
-    done(&mut connection, turn.ticket);
+    done(&mut connection, change.ticket);
     let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(3)) else {
         panic!("a step")
     };
-    assert_eq!(of, turn.ticket);
+    assert_eq!(of, change.ticket);
     assert_eq!((connection.table.dial(add).wanted, connection.table.dial(add).pending), (Level::Off, true));
     done(&mut connection, ticket);
     let Ok(UndoStep::Change(again)) = connection.undo(true, &mut log, now(4)) else { panic!("a step") };
-    assert_eq!(again.orders, turn.orders);
+    assert_eq!(again.orders, change.orders);
     assert!(connection.table.dial(add).pending);
     done(&mut connection, again.ticket);
     let Ok(UndoStep::UndoChange { ticket, of }) = connection.undo(false, &mut log, now(5)) else {

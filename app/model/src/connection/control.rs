@@ -4,6 +4,7 @@ use super::{Connection, Status};
 use crate::log::{Log, LogKind};
 use crate::update::Now;
 use redial_protocol::message::Holder;
+use redial_text::programs::controller;
 
 /// The right to change dials.
 #[derive(Debug, Default)]
@@ -36,24 +37,23 @@ impl Connection {
         if before == self.control.holder {
             return;
         }
-        let named = |Holder { pid, program }: &Holder| format!("{program} (pid {pid})");
         let (kind, text) = match (&before, &self.control.holder) {
             (Some(mine), Some(other)) if is_this_window(mine) && !is_this_window(other) => {
                 let text = format!(
-                    "{} took control from this window; what was turned here stays on, and turning a dial here asks for \
-                     control again",
-                    named(other)
+                    "control went from this window to {}; dials set here stay on, and changing one asks for control \
+                     again",
+                    controller(other)
                 );
                 (LogKind::Control, text)
             }
             (Some(other), Some(mine)) if is_this_window(mine) && !is_this_window(other) => {
-                (LogKind::Connection, format!("this window has control, no longer {}", named(other)))
+                (LogKind::Connection, format!("control: this window, no longer {}", controller(other)))
             }
             (_, Some(other)) if !is_this_window(other) => {
-                (LogKind::Connection, format!("{} has control", named(other)))
+                (LogKind::Connection, format!("control: {}", controller(other)))
             }
             (Some(other), None) if !is_this_window(other) => {
-                (LogKind::Connection, format!("control is free: {} let it go", named(other)))
+                (LogKind::Connection, format!("control is free: {} released it", controller(other)))
             }
             _ => return,
         };

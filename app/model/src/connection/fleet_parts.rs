@@ -29,20 +29,20 @@ impl Connection {
     ///
     /// # Errors
     /// Why not, as a sentence.
-    pub fn turn_part(
+    pub fn set_part_level(
         &mut self,
         targets: &Targets,
         level: Level,
         take: bool,
         now: Now,
     ) -> Result<DialChange, String> {
-        let turn = self.turn(targets, level, take, &mut Log::default(), now)?;
-        self.requests.fleet_parts.insert(turn.ticket, PartOutcome::Waiting);
-        Ok(turn)
+        let change = self.set_level(targets, level, take, &mut Log::default(), now)?;
+        self.requests.fleet_parts.insert(change.ticket, PartOutcome::Waiting);
+        Ok(change)
     }
 
     /// Sets the orders of a fleet's change that was made before this process started.
-    pub fn turn_later(&mut self, orders: Vec<Order>, words: &str, now: Now) -> DialChange {
+    pub fn set_later(&mut self, orders: Vec<Order>, words: &str, now: Now) -> DialChange {
         let ticket = self.next_ticket();
         let table = &mut self.table;
         table.changes.begin(
@@ -72,7 +72,7 @@ impl Connection {
         Some(step.map(|step| {
             let ticket = match &step {
                 UndoStep::UndoChange { ticket, .. } | UndoStep::AllOff(ticket) => *ticket,
-                UndoStep::Change(turn) => turn.ticket,
+                UndoStep::Change(change) => change.ticket,
             };
             self.requests.fleet_parts.insert(ticket, PartOutcome::Waiting);
             (ticket, step)

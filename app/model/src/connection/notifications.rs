@@ -11,17 +11,17 @@ use redial_protocol::ids::RowId;
 use redial_protocol::message::{AgentStatus, Event};
 use redial_protocol::state::CopyState;
 use redial_text::diagnostics::audit;
-use redial_text::words;
+use redial_text::{programs, words};
 use std::collections::HashSet;
 use std::time::Duration;
 
 impl Connection {
     /// Takes in notifications of the worker.
-    pub fn apply(&mut self, told: Vec<ConnectionUpdate>, log: &mut Log, now: Now) {
-        let updates = self.table.live.updates();
+    pub fn apply(&mut self, updates: Vec<ConnectionUpdate>, log: &mut Log, now: Now) {
+        let before = self.table.live.updates();
         let mut transitions = Transitions::default();
-        for one in told {
-            self.take(one, &mut transitions, log, now);
+        for update in updates {
+            self.take(update, &mut transitions, log, now);
         }
         if self.in_fleet {
             self.transitions.defer(transitions.keep_bad());
@@ -30,7 +30,7 @@ impl Connection {
         let line =
             |text: String| log.add_of(now, about.clone(), LogKind::Transition, format!("{prefix}{text}"));
         self.transitions.log(transitions, &self.table.live, now.mono, line);
-        self.session.count_updates(self.table.live.updates() - updates, now);
+        self.session.count_updates(self.table.live.updates() - before, now);
     }
 
     /// Logs a summary of the transitions that were too many to log singly, once a second.
@@ -51,8 +51,8 @@ impl Connection {
         self.transitions.due()
     }
 
-    fn take(&mut self, told: ConnectionUpdate, transitions: &mut Transitions, log: &mut Log, now: Now) {
-        match told {
+    fn take(&mut self, update: ConnectionUpdate, transitions: &mut Transitions, log: &mut Log, now: Now) {
+        match update {
             ConnectionUpdate::Connecting => self.session.status = Status::Connecting,
             ConnectionUpdate::Attaching => {
                 self.session.not_attached = None;
@@ -80,7 +80,8 @@ impl Connection {
             ConnectionUpdate::Undone(_, Ok(undone)) => {
                 let UndoneChange { what, report } = *undone;
                 let by = if what.user.is_empty() { "the launcher".to_owned() } else { what.user };
-                let words = format!("undo of {} (by {by}, {})", audit::action(&what.action), what.program);
+                let action = audit::action(&what.action);
+                let words = format!("undo of {action} (by {by}, {})", programs::title(&what.program));
                 self.log_report(&words, &report, LogKind::Undone, log, now);
             }
             ConnectionUpdate::Undone(ticket, Err(refused)) => {
@@ -163,8 +164,8 @@ impl Connection {
 
     fn paused(&mut self, paused: Option<String>, log: &mut Log, now: Now) {
         let text = match &paused {
-            Some(why) => format!("{} (pid {}) says nothing now: {why}", self.name, self.process.pid),
-            None => format!("{} (pid {}) goes on", self.name, self.process.pid),
+            Some(why) => format!("paused: {why}"),
+            None => "continues".to_owned(),
         };
         self.log_line(log, now, LogKind::Connection, text);
         if paused.is_some() {

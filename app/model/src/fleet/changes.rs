@@ -30,7 +30,7 @@ impl Fleet {
     ///
     /// # Errors
     /// Why nothing can be turned anywhere, as a sentence; it is in the log already.
-    pub fn turn(
+    pub fn set_level(
         &mut self,
         connections: &mut Connections,
         (targets, level, take): (&Targets, Level, bool),
@@ -65,14 +65,19 @@ impl Fleet {
         let scope = if everywhere { ChangeScope::Everywhere } else { ChangeScope::Copies };
         let mut requests = Vec::new();
         let mut sent = SentChange::new(ticket, text.clone(), targets.methods.clone());
-        let mut send = |sent: &mut SentChange, turn: DialChange| {
-            sent.wait_for(turn.connection, turn.ticket);
-            requests.push(MemberRequest { connection: turn.connection, step: UndoStep::Change(turn) });
+        let mut send = |sent: &mut SentChange, change: DialChange| {
+            sent.wait_for(change.connection, change.ticket);
+            requests.push(MemberRequest { connection: change.connection, step: UndoStep::Change(change) });
         };
         for (id, methods) in parts {
             let Some(theirs) = connections.get_mut(&id) else { continue };
-            match theirs.turn_part(&Targets { methods, scope, options: targets.options }, level, take, now) {
-                Ok(turn) => send(&mut sent, turn),
+            match theirs.set_part_level(
+                &Targets { methods, scope, options: targets.options },
+                level,
+                take,
+                now,
+            ) {
+                Ok(change) => send(&mut sent, change),
                 Err(why) => sent.add_refusal(id, RefusedRequest { why, holder: None }),
             }
         }
@@ -80,7 +85,7 @@ impl Fleet {
             Some(Ok(orders)) => {
                 for id in unread {
                     let Some(theirs) = connections.get_mut(&id) else { continue };
-                    send(&mut sent, theirs.turn_later(orders.clone(), &change, now));
+                    send(&mut sent, theirs.set_later(orders.clone(), &change, now));
                 }
                 self.note_missed(connections, ticket);
                 self.auto_join.note(ticket, &change, orders);
@@ -235,7 +240,7 @@ impl Fleet {
 
     /// Names methods in a few words, each once however many processes have it.
     fn name_of(&self, methods: &MethodSet) -> String {
-        let rows: MethodSet = methods.iter().map(|method| self.table.catalogue.shown_for(method)).collect();
+        let rows: MethodSet = methods.iter().map(|method| self.table.catalogue.row_method(method)).collect();
         self.table.name_of(&rows)
     }
 }

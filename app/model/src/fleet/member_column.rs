@@ -45,7 +45,7 @@ impl Fleet {
             column.lists = lists(theirs);
         }
         theirs.list.set_sort(all.list.sort());
-        theirs.list.set_hold(all.list.hold());
+        theirs.list.set_frozen(all.list.is_frozen());
         let selections = |theirs: &MethodTable| (all.selection.edition(), theirs.selection.edition());
         if is_new || column.selections != selections(theirs) {
             theirs.selection.clone_from(&all.selection);

@@ -48,7 +48,7 @@ fn fleet(pids: &[u32], by: SortKey) -> Model {
         model.apply(Update::Connection(id, updates.chain([rows]).collect()), now(0));
     }
     model.change_list(|list| list.set_sort(Sort { key: by, descending: true }));
-    settle(&mut model);
+    refresh(&mut model);
     model
 }
 
@@ -71,17 +71,17 @@ fn row(number: u32, pid: u32, copy: CopyKey) -> StatusRow {
     }
 }
 
-/// Settles frames until nothing is left to do; returns what `look` sees after each.
+/// Refreshes frames until nothing is left to do; returns what `look` sees after each.
 fn frames<T>(model: &mut Model, look: impl Fn(&Model) -> T) -> Vec<T> {
     let mut seen = Vec::new();
-    while model.settle(now(1_000 + 200 * seen.len() as u64)).more {
+    while model.refresh(now(1_000 + 200 * seen.len() as u64)).more {
         seen.push(look(model));
         assert!(seen.len() < 100, "there is always more");
     }
     seen
 }
 
-fn settle(model: &mut Model) {
+fn refresh(model: &mut Model) {
     frames(model, |_| ());
 }
 
@@ -149,7 +149,7 @@ fn rows_of_the_others_are_as_if_it_had_never_joined() {
     for pid in PIDS {
         let mut model = fleet(&PIDS, SortKey::Calls);
         leave(&mut model, pid);
-        settle(&mut model);
+        refresh(&mut model);
         let others: Vec<u32> = PIDS.into_iter().filter(|other| *other != pid).collect();
         assert_eq!(contents(&model), contents(&fleet(&others, SortKey::Calls)), "without process {pid}");
         check(&model);
@@ -163,13 +163,13 @@ fn renumbered_rows_stay_in_order() {
         let mut model = fleet(&PIDS, by);
         leave(&mut model, 2);
         while list(&model).catalogue.len() == 3 * METHODS {
-            assert!(model.settle(now(2_000)).more, "there is more");
+            assert!(model.refresh(now(2_000)).more, "there is more");
         }
         let all = &mut model.fleet_mut().expect("several are merged").table;
         assert!(!all.list.is_behind(&all.live), "{by:?}");
         let edition = all.list.edition();
         all.complete();
-        let moved = all.list.settle(&all.catalogue, &all.live);
+        let moved = all.list.refresh(&all.catalogue, &all.live);
         assert_eq!(
             (moved, all.list.edition()),
             (false, edition),
@@ -186,7 +186,7 @@ fn row_counts_are_right_in_every_arrangement() {
                 let mut model = fleet(pids, SortKey::Name);
                 model.arrange(arrangement);
                 drop(model.look_at_chosen(|_, _| "shop".to_owned(), now(1_000)));
-                settle(&mut model);
+                refresh(&mut model);
                 model
             };
             let numbers = |model: &Model| {
@@ -195,7 +195,7 @@ fn row_counts_are_right_in_every_arrangement() {
             };
             let mut model = arranged(&PIDS);
             leave(&mut model, pid);
-            settle(&mut model);
+            refresh(&mut model);
             let others: Vec<u32> = PIDS.into_iter().filter(|other| *other != pid).collect();
             assert_eq!(numbers(&model), numbers(&arranged(&others)), "{arrangement:?}, without {pid}");
             check(&model);
@@ -223,7 +223,7 @@ fn selected_row_stays_selected_and_can_be_turned() {
         for pid in leaving {
             leave(&mut model, *pid);
             assert_eq!(selected(&model), before, "{leaving:?}");
-            drop(model.settle(now(2_000)));
+            drop(model.refresh(now(2_000)));
             assert_eq!(selected(&model), before, "{leaving:?}");
         }
         let later = frames(&mut model, |model| selected(model));
@@ -246,14 +246,14 @@ fn answers_a_gesture_while_a_process_leaves() {
     };
     let mut still = fleet(&PIDS, SortKey::Calls);
     by_name(&mut still);
-    settle(&mut still);
+    refresh(&mut still);
     let mut model = fleet(&PIDS, SortKey::Calls);
     leave(&mut model, 1);
-    drop(model.settle(now(2_000)));
+    drop(model.refresh(now(2_000)));
     by_name(&mut model);
-    drop(model.settle_gesture(now(2_001)));
+    drop(model.refresh_after_gesture(now(2_001)));
     assert_eq!(names(&model), names(&still));
-    settle(&mut model);
+    refresh(&mut model);
     check(&model);
 }
 
@@ -262,9 +262,9 @@ fn process_chosen_again_while_it_leaves_is_back() {
     let mut model = fleet(&PIDS, SortKey::Calls);
     let before = contents(&model);
     leave(&mut model, 1);
-    drop(model.settle(now(2_000)));
+    drop(model.refresh(now(2_000)));
     leave(&mut model, 1);
-    settle(&mut model);
+    refresh(&mut model);
     assert_eq!(contents(&model), before);
     assert_eq!(list(&model).catalogue.len(), 3 * METHODS);
     check(&model);

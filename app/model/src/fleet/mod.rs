@@ -201,14 +201,19 @@ impl Fleet {
         self.members.iter().for_each(|member| member.release(connections));
     }
 
-    /// Suspends the import, so that the next [`Fleet::settle`] answers a gesture fast; or resumes it.
+    /// Suspends the import, so that the next [`Fleet::refresh`] answers a gesture fast; or resumes it.
     pub(super) fn suspend_import(&mut self, suspend: bool) {
         self.import.is_suspended = suspend;
     }
 
     /// Imports new modules and rows as far as a frame has time for them, and takes in the processes' answers. Call it
     /// once a frame.
-    pub(super) fn settle(&mut self, connections: &mut Connections, log: &mut Log, now: Now) -> RemainingWork {
+    pub(super) fn refresh(
+        &mut self,
+        connections: &mut Connections,
+        log: &mut Log,
+        now: Now,
+    ) -> RemainingWork {
         self.update_status(connections);
         let (more, arrivals) = if self.import.is_suspended {
             (true, Arrivals::None)
@@ -229,7 +234,7 @@ impl Fleet {
         self.import.arrivals = arrivals;
         for member in &self.members {
             if let Some(connection) = connections.get_mut(&member.connection) {
-                connection.settle_dials(now);
+                connection.refresh_dials(now);
             }
         }
         self.take_replies(connections, log, now);
@@ -240,9 +245,9 @@ impl Fleet {
         RemainingWork { more, due, changes }
     }
 
-    /// Brings the table up to date. Call it once a frame, after [`Fleet::settle`].
-    pub(super) fn settle_table(&mut self, now: Now) {
-        self.table.settle(self.import.arrivals, now);
+    /// Brings the table up to date. Call it once a frame, after [`Fleet::refresh`].
+    pub(super) fn refresh_table(&mut self, now: Now) {
+        self.table.refresh(self.import.arrivals, now);
     }
 
     fn update_status(&mut self, connections: &Connections) {

@@ -38,7 +38,7 @@ impl Fleet {
                 Fleet::log_line(log, now, LogKind::Connection, text);
             }
             for (ticket, words, orders) in standing {
-                let change = theirs.turn_later(orders, words, now);
+                let change = theirs.set_later(orders, words, now);
                 let requests = &mut self.requests;
                 requests.made.entry(ticket).or_default().push((member.connection, change.ticket));
                 let text = format!("{words} in {}", member.title);

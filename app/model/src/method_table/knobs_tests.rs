@@ -41,12 +41,12 @@ impl Case {
             &mut self.log,
             now(1),
         );
-        self.connection.settle(now(1));
+        self.connection.refresh(now(1));
     }
 
-    fn turn(&mut self, targets: &Targets, level: Level) -> Result<Vec<String>, String> {
-        let turn = self.connection.turn(targets, level, false, &mut self.log, now(2))?;
-        Ok(turn.orders.into_iter().map(|order| order.pattern).collect())
+    fn set_level(&mut self, targets: &Targets, level: Level) -> Result<Vec<String>, String> {
+        let change = self.connection.set_level(targets, level, false, &mut self.log, now(2))?;
+        Ok(change.orders.into_iter().map(|order| order.pattern).collect())
     }
 
     fn copies(&self, methods: &[MethodIx]) -> Targets {
@@ -81,11 +81,11 @@ fn requests_nothing_for_bodyless_methods() {
     let reason = reasons::sentence(Reason::PInvoke, Reader::Window);
     assert_eq!(case.connection.table.dial(case.clear).bodyless, Some(Reason::PInvoke));
     let (one, both) = (case.copies(&[case.clear]), case.copies(&[case.add, case.clear]));
-    assert_eq!(case.turn(&one, Level::Count), Err(reason.to_owned()));
-    assert_eq!(case.turn(&one, Level::Off), Err(reason.to_owned()));
+    assert_eq!(case.set_level(&one, Level::Count), Err(reason.to_owned()));
+    assert_eq!(case.set_level(&one, Level::Off), Err(reason.to_owned()));
     assert!(case.log.entries().iter().any(|entry| entry.text.ends_with(reason)), "it is said");
     assert_eq!(
-        case.turn(&both, Level::Count),
+        case.set_level(&both, Level::Count),
         Ok(vec!["Shop!Shop.Cart.*".to_owned()]),
         "one order is shorter"
     );
@@ -95,9 +95,9 @@ fn requests_nothing_for_bodyless_methods() {
     // By name, only methods with a body are requested.
     let main = method(&case.connection.table.catalogue, "Shop!Program.<Main>$(string[])");
     let mut far = case.copies(&[case.clear, main]);
-    assert_eq!(case.turn(&far, Level::Count), Ok(vec!["Shop!0x06000006".to_owned()]));
+    assert_eq!(case.set_level(&far, Level::Count), Ok(vec!["Shop!0x06000006".to_owned()]));
     far.methods = MethodSet::one(case.clear);
-    assert!(case.turn(&far, Level::Count).is_err());
+    assert!(case.set_level(&far, Level::Count).is_err());
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn group_without_bodies_says_so() {
     let mut case = case(&[(CLEAR, Reason::NoBody), (ADD, Reason::NoBody)]);
     let targets = case.connection.table.turned_by(case.cart);
     assert!(case.connection.table.group(case.cart).is_bodyless());
-    assert_eq!(case.turn(&targets, Level::Count), Err(NO_BODIES.to_owned()));
+    assert_eq!(case.set_level(&targets, Level::Count), Err(NO_BODIES.to_owned()));
     assert!(case.connection.table.changes.pending().is_empty());
 }
 
@@ -119,7 +119,7 @@ fn refused_bodyless_method_can_be_turned_off() {
     assert_eq!((dial.wanted, dial.bodyless), (Level::Count, None));
     assert!(!case.connection.table.is_unavailable(case.clear), "it is wanted on");
     let one = case.copies(&[case.clear]);
-    assert_eq!(case.turn(&one, Level::Off), Ok(vec!["Shop!0x06000001".to_owned()]));
+    assert_eq!(case.set_level(&one, Level::Off), Ok(vec!["Shop!0x06000001".to_owned()]));
     case.take_rows(vec![StatusRow { wanted: Level::Off, state: CopyState::Off, ..refused }]);
     let dial = case.connection.table.dial(case.clear);
     assert_eq!(

@@ -18,7 +18,7 @@ pub(super) struct Unavailable {
 
 impl Unavailable {
     /// Computes the sets again if something changed.
-    pub fn settle(&mut self, catalogue: &Catalogue, live: &Live) {
+    pub fn refresh(&mut self, catalogue: &Catalogue, live: &Live) {
         let now = (catalogue.edition(), live.rows_edition(), live.states_edition());
         if self.computed_from == now {
             return;

@@ -47,9 +47,8 @@ pub fn sentence(warning: &ChangeWarning, reader: Reader) -> String {
                 "“Time completions” in their details does",
             );
             format!(
-                "{} async, and timed up to the first await: to see completions, dial the methods that do the work, \
-                 too ({list})",
-                count(*copies, "copy is", "copies are")
+                "{}: times end at the first await; to see completions, dial the methods that do the work, too ({list})",
+                count(*copies, "async method", "async methods")
             )
         }
         ChangeWarning::BudgetSpares { methods } => format!(
@@ -93,7 +92,7 @@ mod tests {
     #[test]
     fn words_numbers_of_copies() {
         let words = |warning: ChangeWarning| sentence(&warning, Reader::CommandLine);
-        assert!(words(ChangeWarning::OnlyStarts { copies: 1 }).starts_with("1 copy is async"));
+        assert!(words(ChangeWarning::OnlyStarts { copies: 1 }).starts_with("1 async method: times end"));
         assert!(
             words(ChangeWarning::OnlyCounted { copies: 4866 }).starts_with("4,866 copies are only counted")
         );

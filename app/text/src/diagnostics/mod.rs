@@ -23,7 +23,7 @@ pub enum Reader {
 
 impl Reader {
     /// Returns the text for this reader.
-    fn choose<'a>(self, command_line: &'a str, window: &'a str) -> &'a str {
+    pub fn choose<'a>(self, command_line: &'a str, window: &'a str) -> &'a str {
         match self {
             Reader::CommandLine => command_line,
             Reader::Window => window,

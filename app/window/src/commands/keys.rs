@@ -32,7 +32,7 @@ impl UiCommand {
             UiCommand::Tree => ctrl(Key::T),
             UiCommand::MergeCopies => ctrl(Key::M),
             UiCommand::Agent => ctrl(Key::I),
-            UiCommand::HoldOrder => ctrl(Key::O),
+            UiCommand::FreezeOrder => ctrl(Key::O),
             UiCommand::SortAgain => ctrl(Key::R),
             UiCommand::SelectAll => ctrl(Key::A),
             UiCommand::Copy(CopyFormat::Text) => ctrl(Key::C),

@@ -71,7 +71,7 @@ impl UiCommand {
             UiCommand::OffAgain => "Also show methods now off",
             UiCommand::HideFramework => "Hide framework methods",
             UiCommand::Tree => "Show as tree",
-            UiCommand::HoldOrder => "Hold the order",
+            UiCommand::FreezeOrder => "Freeze the order",
             UiCommand::SortAgain => "Sort again",
             UiCommand::MarkHistogram(_) => "Mark the latency histogram",
             UiCommand::ClearMark(_) => "Clear the mark",
@@ -128,12 +128,12 @@ impl UiCommand {
             UiCommand::OffAgain => {
                 Some("Also shows dialled methods that are off again, with their last numbers.")
             }
-            UiCommand::HoldOrder => {
+            UiCommand::FreezeOrder => {
                 Some("Rows keep their places while numbers change, until you switch this off.")
             }
             UiCommand::SortAgain => Some(
                 "Rows keep their places while the pointer is among them, shortly after a click or key \
-                there, and while the order is held. This sorts them by the current numbers.",
+                there, and while the order is frozen. This sorts them by the current numbers.",
             ),
             UiCommand::Stop | UiCommand::StopLaunched(_) => Some(STOP),
             UiCommand::AllOff => {

@@ -33,9 +33,20 @@ fn unavailable_commands_give_a_reason() {
         }
     }
     assert_eq!(UiCommand::ToggleSelected.enabled(&nothing), Err("no agent is connected"));
-    let connected = CommandContext { connected: true, process: true, ..nothing };
+    let live = SubjectFacts {
+        kind: SubjectKind::Process(ProcessFacts::default()),
+        reach: Reach::Live,
+        attachable: false,
+        selected: 0,
+        offered: [false; Level::ALL.len()],
+        undo: false,
+        redo: false,
+        refused_for_control: false,
+    };
+    let connected = CommandContext { subject: Some(live), ..nothing };
     assert_eq!(UiCommand::TurnUp.enabled(&connected), Err(NONE));
-    let selected = CommandContext { selected: 1, offered: [true, true, false, false], ..connected };
+    let subject = SubjectFacts { selected: 1, offered: [true, true, false, false], ..live };
+    let selected = CommandContext { subject: Some(subject), ..nothing };
     assert_eq!(UiCommand::TurnUp.enabled(&selected), Ok(()));
     assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&connected), Err(NONE));
     assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&selected), Ok(()));

@@ -11,7 +11,9 @@ use super::pending_focus::PendingFocus;
 use super::pending_start::PendingStart;
 use super::toast::Toast;
 use super::workers::Workers;
-use crate::commands::{CommandContext, Switches};
+use crate::commands::{
+    CommandContext, ListFacts, ProcessCounts, ProcessFacts, Reach, SubjectFacts, SubjectKind, Switches,
+};
 use crate::settings::{Settings, ThemeChoice};
 use crate::ui::glyph_warmup::GlyphWarmup;
 use crate::ui::theme;
@@ -23,6 +25,7 @@ use redial_model::fleet::AutoJoin;
 use redial_model::ids::{Node, Ticket};
 use redial_model::log::LogKind;
 use redial_model::method_table::{MethodTable, Shape, Targets};
+use redial_model::process_choice::Arrangement;
 use redial_model::subject::Subject;
 use redial_model::suggestions::Suggestions;
 use redial_model::update::{Now, Retry, Update};
@@ -52,7 +55,7 @@ pub struct App {
     /// Filter and order of the rows; `None` until a process is shown.
     pub(super) looks: Option<ListOptions>,
     /// Suggestions for a filter without a match.
-    pub(super) near: Suggestions,
+    pub(super) suggestions: Suggestions,
     pub(super) log: views::log::LogState,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
@@ -61,7 +64,7 @@ pub struct App {
     /// The demo program, if it is installed.
     pub(super) demo: Option<views::launch_dialog::LaunchPlan>,
     /// The last change, to repeat after control is taken.
-    pub(super) last_turn: Option<(Ticket, Targets, Level)>,
+    pub(super) last_change: Option<(Ticket, Targets, Level)>,
     /// The last notification.
     pub(super) toast: Toast,
     /// Height of the last notification, points.
@@ -107,13 +110,13 @@ impl App {
             methods: views::methods::MethodsState::default(),
             columns: ProcessColumns::default(),
             looks: None,
-            near: Suggestions::default(),
+            suggestions: Suggestions::default(),
             log: views::log::LogState::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
             demo: if options.scan { demo::find() } else { None },
-            last_turn: None,
+            last_change: None,
             toast: Toast::default(),
             notification_height: 0.0,
             opening: PendingFocus::default(),
@@ -142,34 +145,23 @@ impl App {
 
     /// Returns the facts that decide which commands are available.
     pub(super) fn command_context(&self) -> CommandContext {
-        let (subject, process) = (self.model.current(), self.model.current_process());
-        let table = self.model.current_table();
-        let refused = subject.and_then(Subject::last_refusal);
-        let mine = self.last_turn.as_ref().map(|(ticket, ..)| *ticket);
         let list = self.model.list();
-        let all_ended = self.affected(|one| one.session.status.retry() != Some(Retry::Never)).is_empty();
-        let is_lost =
-            |one: &Connection| one.session.status.retry().is_some_and(|retry| retry != Retry::Never);
-        let mut situation = CommandContext {
-            process: subject.is_some(),
-            attachable: !self.affected(|one| self.is_attachable(one)).is_empty(),
-            connected: subject.is_some_and(Subject::is_live),
-            ended: subject.is_some() && all_ended,
-            lost: !self.affected(is_lost).is_empty(),
-            selected: table.map_or(0, |table| table.selection.len()),
-            offered: Level::ALL
-                .map(|level| subject.is_some_and(|one| one.offered_to_selection().contains(&level))),
-            shown: list.map_or(0, MethodTable::row_count),
-            filtered: list.is_some_and(|table| !table.list.filter().text.is_empty()),
-            control_elsewhere: refused
-                .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
-            others: process.is_some_and(Connection::is_controlled_elsewhere),
-            undo: table.is_some_and(|table| table.changes.undoable().is_some()),
-            redo: table.is_some_and(|table| table.changes.redoable().is_some()),
-            undo_of_anyone: process
-                .and_then(|connection| connection.orders.as_ref())
-                .is_some_and(|orders| orders.undoable > 0),
-            undo_of_budget: process.is_some_and(Connection::has_budget_step),
+        let auto_join = self.model.fleet().map(|fleet| &fleet.auto_join);
+        let members = || self.model.members();
+        CommandContext {
+            subject: self.model.current().map(|subject| self.subject_facts(subject)),
+            list: ListFacts {
+                shown: list.map_or(0, MethodTable::row_count),
+                filtered: list.is_some_and(|table| !table.list.filter().text.is_empty()),
+            },
+            processes: ProcessCounts {
+                selected: self.model.chosen().len(),
+                ended: self.model.ended().len(),
+                held_elsewhere: self.model.held_elsewhere().count(),
+                namesakes: members()
+                    .next()
+                    .is_some_and(|first| self.model.named(&first.name).nth(1).is_some()),
+            },
             demo: self.demo.is_some(),
             stoppable: !self.model.launched_to_stop().is_empty(),
             switches: Switches {
@@ -177,16 +169,51 @@ impl App {
                 off_again: list.is_some_and(|table| table.list.filter().off_again),
                 hide_framework: self.settings.hide_framework,
                 tree: self.settings.tree,
-                merge_copies: self.settings.merge_copies,
-                hold_order: list.is_some_and(|table| table.list.hold()),
+                merge_copies: match self.model.fleet() {
+                    Some(_) => self.model.arrangement() == Arrangement::Merged,
+                    None => self.settings.merge_copies,
+                },
+                freeze_order: list.is_some_and(|table| table.list.is_frozen()),
+                arrangement: self.model.arrangement(),
+                follow: auto_join.is_some_and(AutoJoin::is_on),
+                follow_attach: auto_join.is_some_and(|auto_join| auto_join.attach),
                 log: self.settings.log_open,
                 theme: self.settings.theme,
-                ..Switches::default()
             },
-            ..CommandContext::default()
-        };
-        self.add_fleet_context(&mut situation);
-        situation
+        }
+    }
+
+    fn subject_facts(&self, subject: Subject<'_>) -> SubjectFacts {
+        let retry = |one: &Connection| one.session.status.retry();
+        let is_lost = |one: &Connection| retry(one).is_some_and(|retry| retry != Retry::Never);
+        let all_ended = self.affected(|one| retry(one) != Some(Retry::Never)).is_empty();
+        let some_are_lost = !self.affected(is_lost).is_empty();
+        let mine = self.last_change.as_ref().map(|(ticket, ..)| *ticket);
+        let changes = &subject.table().changes;
+        SubjectFacts {
+            kind: match subject {
+                Subject::Fleet(_) => SubjectKind::Merged,
+                Subject::Process(connection) => SubjectKind::Process(ProcessFacts {
+                    controlled_elsewhere: connection.is_controlled_elsewhere(),
+                    undo_of_anyone: connection.orders.as_ref().is_some_and(|orders| orders.undoable > 0),
+                    undo_of_budget: connection.has_budget_step(),
+                }),
+            },
+            reach: match (subject.is_live(), some_are_lost) {
+                (true, false) => Reach::Live,
+                (true, true) => Reach::Partly,
+                (false, _) if all_ended => Reach::Ended,
+                (false, _) => Reach::Unreachable,
+            },
+            attachable: !self.affected(|one| self.is_attachable(one)).is_empty(),
+            selected: subject.table().selection.len(),
+            offered: Level::ALL.map(|level| subject.offered_to_selection().contains(&level)),
+            undo: changes.undoable().is_some(),
+            redo: changes.redoable().is_some(),
+            refused_for_control: subject
+                .last_refusal()
+                .is_some_and(|(ticket, refused)| refused.holder.is_some() && Some(*ticket) == mine),
+        }
     }
 
     /// Applies the workers' updates as far as the time budget lasts; the rest follows in the next frames.
@@ -213,7 +240,7 @@ impl App {
         let still =
             self.methods.is_still(context) || self.columns.tables.values().any(|pane| pane.is_still(context));
         self.model.change_list(|table| {
-            table.list.set_frozen(still);
+            table.list.set_still(still);
             table.list.set_busy(busy);
             table.list.set_selected(match table.selection.focus() {
                 Some(Node::Method(method)) => Some(method),
@@ -221,7 +248,7 @@ impl App {
             });
         });
         let (now, began) = (self.now(), Instant::now());
-        let more = self.settle(context, now);
+        let more = self.refresh(context, now);
         self.pace.settled(began.elapsed());
         more
     }
@@ -266,7 +293,7 @@ impl eframe::App for App {
         if before != numbering(self) {
             // Their method numbers no longer refer to the same methods.
             self.dialogs.close_questions();
-            self.last_turn = None;
+            self.last_change = None;
         }
         self.await_processes();
         self.await_newcomers();
@@ -318,13 +345,13 @@ impl eframe::App for App {
         if !commands.is_empty() {
             for command in commands {
                 // An earlier command may have selected the methods only now.
-                if !command.turns_selected() || self.may(&command, &self.command_context()) {
+                if !command.changes_selected() || self.may(&command, &self.command_context()) {
                     self.execute(ui.ctx(), command);
                 }
             }
             // The next frame shows the answer to a gesture.
             let now = self.now();
-            self.settle_gesture(ui.ctx(), now);
+            self.refresh_after_gesture(ui.ctx(), now);
             ui.ctx().request_repaint();
         }
         self.pace.drawn(began.elapsed());

@@ -26,7 +26,7 @@ pub enum TurnDirection {
 }
 
 impl App {
-    pub(super) fn turn_selected(&mut self, how: TurnDirection) {
+    pub(super) fn change_selected(&mut self, how: TurnDirection) {
         // In the tree, Left and Right collapse and expand groups.
         let focus = self.model.list().filter(|list| list.shape == Shape::Tree);
         let focus = focus.and_then(|list| list.selection.focus());
@@ -60,7 +60,7 @@ impl App {
             TurnDirection::To(level) => Some(level).filter(|level| (lowest, highest) != (*level, *level)),
         };
         match level {
-            Some(level) => self.turn_or_ask(targets, level),
+            Some(level) => self.set_or_ask(targets, level),
             None if how == TurnDirection::Toggle => {
                 self.refuse(&UiCommand::ToggleSelected, "this agent offers no level above off");
             }
@@ -85,20 +85,20 @@ impl App {
 
     /// Asks before changes that affect other AppDomains and before large changes; makes other changes at
     /// once. An impossible change is made, too, so that its refusal is logged.
-    pub(super) fn turn_or_ask(&mut self, targets: Targets, level: Level) {
+    pub(super) fn set_or_ask(&mut self, targets: Targets, level: Level) {
         let table = self.changeable_table(&targets, level);
         let sharing = table.and_then(|table| table.sharing(&targets, level));
         match sharing {
             Some(sharing) => self.dialogs.sharing = Some(SharingQuestion::new(sharing, level)),
-            None => self.turn_or_ask_large(targets, level),
+            None => self.set_or_ask_large(targets, level),
         }
     }
 
-    pub(super) fn turn_or_ask_large(&mut self, targets: Targets, level: Level) {
+    pub(super) fn set_or_ask_large(&mut self, targets: Targets, level: Level) {
         let table = self.changeable_table(&targets, level);
         self.dialogs.confirm = table.and_then(|table| LargeChange::of(table, &targets, level));
         if self.dialogs.confirm.is_none() {
-            self.turn(targets, level, false);
+            self.set_level(targets, level, false);
             return;
         }
         // The agents' plans arrive while the user reads the question.
@@ -127,12 +127,12 @@ impl App {
         subject.map(Subject::table)
     }
 
-    pub(super) fn turn(&mut self, targets: Targets, level: Level, take: bool) {
+    pub(super) fn set_level(&mut self, targets: Targets, level: Level, take: bool) {
         let now = self.now();
         let Some(subject) = self.model.current else { return };
         // The log has the reason already.
-        if let Ok((ticket, requests)) = self.model.turn(subject, (&targets, level, take), now) {
-            self.last_turn = Some((ticket, targets, level));
+        if let Ok((ticket, requests)) = self.model.set_level(subject, (&targets, level, take), now) {
+            self.last_change = Some((ticket, targets, level));
             self.send(requests);
         }
     }

@@ -23,26 +23,26 @@ impl App {
         self.keep_still(context, &command);
         match command {
             UiCommand::AllOff => self.all_off(),
-            UiCommand::ToggleSelected => self.turn_selected(TurnDirection::Toggle),
-            UiCommand::TurnUp => self.turn_selected(TurnDirection::Up),
-            UiCommand::TurnDown => self.turn_selected(TurnDirection::Down),
-            UiCommand::TurnTo(level) => self.turn_selected(TurnDirection::To(level)),
-            UiCommand::Turn { targets, level } => self.turn_or_ask(targets, level),
+            UiCommand::ToggleSelected => self.change_selected(TurnDirection::Toggle),
+            UiCommand::TurnUp => self.change_selected(TurnDirection::Up),
+            UiCommand::TurnDown => self.change_selected(TurnDirection::Down),
+            UiCommand::TurnTo(level) => self.change_selected(TurnDirection::To(level)),
+            UiCommand::Turn { targets, level } => self.set_or_ask(targets, level),
             UiCommand::ConfirmChange => {
                 if let Some(bulk) = self.dialogs.confirm.take() {
-                    self.turn(bulk.targets, bulk.level, false);
+                    self.set_level(bulk.targets, bulk.level, false);
                 }
             }
             UiCommand::ConfirmSharing => {
                 if let Some(asked) = self.dialogs.sharing.take() {
-                    self.turn_or_ask_large(asked.sharing.with, asked.level);
+                    self.set_or_ask_large(asked.sharing.with, asked.level);
                 }
             }
             UiCommand::ExcludeShared => {
                 if let Some((level, Some(without))) =
                     self.dialogs.sharing.take().map(|asked| (asked.level, asked.sharing.without))
                 {
-                    self.turn_or_ask_large(without, level);
+                    self.set_or_ask_large(without, level);
                 }
             }
             UiCommand::CancelChange(ticket) => {
@@ -91,8 +91,8 @@ impl App {
             UiCommand::Undo => self.undo(false),
             UiCommand::Redo => self.undo(true),
             UiCommand::TakeControl => {
-                match self.last_turn.clone().filter(|_| self.command_context().control_elsewhere) {
-                    Some((_, targets, level)) => self.turn(targets, level, true),
+                match self.last_change.clone().filter(|_| self.command_context().is_refused_for_control()) {
+                    Some((_, targets, level)) => self.set_level(targets, level, true),
                     None => {
                         let id = self.model.current.and_then(SubjectId::process);
                         id.into_iter().for_each(|id| self.workers.take_control(id));
@@ -138,7 +138,7 @@ impl App {
             UiCommand::Expand(node) => self.model.change_list(|list| list.tree.toggle(node)),
             UiCommand::Sort(sort) => {
                 self.model.change_list(|table| table.set_sort(sort));
-                self.methods.let_go();
+                self.methods.release_rows();
                 // Sorting shows the top of the list, unless a single row is selected.
                 self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
             }
@@ -155,13 +155,13 @@ impl App {
                 self.settings.tree = !self.settings.tree;
                 self.follow_settings();
             }
-            UiCommand::HoldOrder => self.model.change_list(|table| {
-                let hold = table.list.hold();
-                table.list.set_hold(!hold);
+            UiCommand::FreezeOrder => self.model.change_list(|table| {
+                let frozen = table.list.is_frozen();
+                table.list.set_frozen(!frozen);
             }),
             UiCommand::SortAgain => {
                 self.model.change_list(MethodTable::sort_again);
-                self.methods.let_go();
+                self.methods.release_rows();
             }
             UiCommand::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
             UiCommand::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
@@ -191,7 +191,7 @@ impl App {
     /// A method turned by a key stays in place; after a change of many methods the list sorts, to show which
     /// are called most.
     fn keep_still(&mut self, context: &egui::Context, command: &UiCommand) {
-        let by_key = command.turns_selected();
+        let by_key = command.changes_selected();
         let one = match command {
             UiCommand::Turn { targets, .. } => targets.methods.len() == 1,
             _ => self.model.current_table().is_some_and(|table| table.selection.len() == 1),
@@ -199,7 +199,7 @@ impl App {
         if one && (by_key || matches!(command, UiCommand::Turn { .. })) {
             self.methods.keep_still(context);
         } else if by_key {
-            self.methods.let_go();
+            self.methods.release_rows();
         }
     }
 

@@ -18,7 +18,7 @@ pub fn show(
     ui: &mut Ui,
     model: &Model,
     subject: Subject<'_>,
-    situation: &CommandContext,
+    now: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
     let process = subject.title();
@@ -53,24 +53,24 @@ pub fn show(
         }
         (Status::Live, _) => EmptyReason::NoMethods,
     };
-    empty_views::show(ui, &why, situation, commands);
+    empty_views::show(ui, &why, now, commands);
 }
 
 /// Explains why no method is visible, and suggests similar names.
 pub fn show_none(
     ui: &mut Ui,
     subject: Subject<'_>,
-    near: &mut Suggestions,
-    situation: &CommandContext,
+    suggestions: &mut Suggestions,
+    now: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
-    if let Some(seconds) = near.settle(subject, ui.input(|input| input.time)) {
+    if let Some(seconds) = suggestions.refresh(subject, ui.input(|input| input.time)) {
         ui.ctx().request_repaint_after(Duration::from_secs_f64(seconds));
     }
-    empty_views::show(ui, &left_out(subject.table(), near), situation, commands);
+    empty_views::show(ui, &left_out(subject.table(), suggestions), now, commands);
 }
 
-fn left_out<'a>(table: &'a MethodTable, near: &'a Suggestions) -> EmptyReason<'a> {
+fn left_out<'a>(table: &'a MethodTable, suggestions: &'a Suggestions) -> EmptyReason<'a> {
     let filter = table.list.filter();
     let text = filter.text.trim();
     if !filter.is_active() {
@@ -84,5 +84,5 @@ fn left_out<'a>(table: &'a MethodTable, near: &'a Suggestions) -> EmptyReason<'a
     if text.is_empty() && table.catalogue.modules().iter().all(|module| module.framework) {
         return EmptyReason::OnlyFramework;
     }
-    EmptyReason::NoMatch { filter: text, beyond: HiddenMatches::of(table), near: near.names() }
+    EmptyReason::NoMatch { filter: text, beyond: HiddenMatches::of(table), suggestions: suggestions.names() }
 }

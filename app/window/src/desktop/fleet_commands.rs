@@ -3,13 +3,13 @@
 
 use super::App;
 use super::list_options::ListOptions;
-use crate::commands::{CommandContext, UiCommand};
+use crate::commands::UiCommand;
 use crate::views;
 use crate::views::menu_bar::DialsOn;
 use eframe::egui;
 use redial_model::Model;
 use redial_model::connection::{Connection, Status, UndoStep};
-use redial_model::fleet::{AutoJoin, Join, MOST_PROCESSES, MemberRequest, RemainingWork};
+use redial_model::fleet::{Join, MOST_PROCESSES, MemberRequest, RemainingWork};
 use redial_model::ids::ConnectionId;
 use redial_model::ids::SubjectId;
 use redial_model::log::LogKind;
@@ -81,12 +81,12 @@ impl App {
         self.note_looks();
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
-        if let Some(ListOptions { mut filter, sort, hold }) = self.looks.clone() {
+        if let Some(ListOptions { mut filter, sort, frozen }) = self.looks.clone() {
             // This one is a setting, which can change while nothing is shown.
             filter.hide_framework = self.settings.hide_framework;
             self.model.change_list(|table| {
                 table.set_sort(sort);
-                table.list.set_hold(hold);
+                table.list.set_frozen(frozen);
                 table.set_filter(filter);
             });
         }
@@ -102,7 +102,7 @@ impl App {
     pub(super) fn note_looks(&mut self) {
         if let Some(list) = self.model.list().map(|table| &table.list) {
             let filter = list.filter().clone();
-            self.looks = Some(ListOptions { filter, sort: list.sort(), hold: list.hold() });
+            self.looks = Some(ListOptions { filter, sort: list.sort(), frozen: list.is_frozen() });
         }
     }
 
@@ -125,7 +125,7 @@ impl App {
             self.methods.text.clone_from(&table.list.filter().text);
         }
         self.dialogs.close_questions();
-        self.last_turn = None;
+        self.last_change = None;
         self.follow_settings();
     }
 
@@ -207,21 +207,21 @@ impl App {
         for MemberRequest { connection, step } in requests {
             match step {
                 UndoStep::UndoChange { ticket, of } => self.workers.take_back(connection, ticket, of),
-                UndoStep::Change(turn) => self.workers.turn(turn),
+                UndoStep::Change(change) => self.workers.change(change),
                 UndoStep::AllOff(ticket) => self.workers.all_off(connection, ticket),
             }
         }
     }
 
     /// Brings the model up to date and sends the resulting requests; returns whether there is more to do.
-    pub(super) fn settle(&mut self, context: &egui::Context, now: Now) -> bool {
-        let settled = self.model.settle(now);
+    pub(super) fn refresh(&mut self, context: &egui::Context, now: Now) -> bool {
+        let settled = self.model.refresh(now);
         self.carry_out(context, settled, now)
     }
 
     /// Does the same in the frame of a gesture.
-    pub(super) fn settle_gesture(&mut self, context: &egui::Context, now: Now) {
-        let settled = self.model.settle_gesture(now);
+    pub(super) fn refresh_after_gesture(&mut self, context: &egui::Context, now: Now) {
+        let settled = self.model.refresh_after_gesture(now);
         self.carry_out(context, settled, now);
     }
 
@@ -230,7 +230,7 @@ impl App {
         if let Some(due) = due {
             context.request_repaint_after(due.saturating_sub(now.mono));
         }
-        changes.into_iter().for_each(|turn| self.workers.turn(turn));
+        changes.into_iter().for_each(|change| self.workers.change(change));
         more
     }
 
@@ -289,23 +289,6 @@ impl App {
                 .sum(),
             more: all().any(Connection::is_reading_dials),
         }
-    }
-
-    /// Adds the facts about several processes.
-    pub(super) fn add_fleet_context(&self, situation: &mut CommandContext) {
-        situation.several = self.model.chosen().len();
-        situation.several_ended = self.model.ended().len();
-        situation.held_elsewhere = self.model.held_elsewhere().count();
-        situation.merged = self.model.is_merged();
-        if self.model.fleet().is_some() {
-            situation.switches.merge_copies = self.model.arrangement() == Arrangement::Merged;
-        }
-        situation.namesakes =
-            self.model.members().next().is_some_and(|first| self.model.named(&first.name).nth(1).is_some());
-        situation.switches.arrangement = self.model.arrangement();
-        let auto_join = self.model.fleet().map(|fleet| &fleet.auto_join);
-        situation.switches.follow = auto_join.is_some_and(AutoJoin::is_on);
-        situation.switches.follow_attach = auto_join.is_some_and(|auto_join| auto_join.attach);
     }
 
     /// Shows a single process.

@@ -24,7 +24,7 @@ impl App {
         let given = |command: &UiCommand| {
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A focused button or knob takes Space, arrows and digits itself.
-                || command.turns_selected() && focused.is_some()
+                || command.changes_selected() && focused.is_some()
                 // An open menu takes Escape itself; a knob's menu also takes digits.
                 || matches!(command, UiCommand::Escape | UiCommand::TurnTo(_)) && menu;
             !not_now
@@ -77,15 +77,15 @@ impl App {
             self.walk(context, typing);
         }
         // The rows moved to are selected by now.
-        let situation = self.command_context();
+        let now = self.command_context();
         let mut selects = false;
         commands.retain(|command| {
             // A command of this frame may select methods first, so the availability of later ones is checked
             // afterwards.
-            if selects && command.turns_selected() {
+            if selects && command.changes_selected() {
                 return true;
             }
-            let may = self.may(command, &situation);
+            let may = self.may(command, &now);
             selects |= may && *command == UiCommand::SelectAll;
             may
         });
@@ -95,7 +95,7 @@ impl App {
     pub(super) fn may(&mut self, command: &UiCommand, now: &CommandContext) -> bool {
         let Err(why) = command.enabled(now) else { return true };
         // A level that is not offered is a refusal; any other reason is a hint.
-        match (command, now.connected && now.selected > 0) {
+        match (command, now.selection().is_ok()) {
             (UiCommand::TurnTo(_), true) => self.refuse(command, why),
             _ => self.hint(command, why),
         }

@@ -29,19 +29,17 @@ const BOTH: f32 = 700.0;
 impl App {
     /// Draws the window.
     pub(super) fn layout(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
-        let situation = self.command_context();
+        let now = self.command_context();
         let colours = Palette::of(ui);
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
-        Panel::top("bar")
-            .frame(frame(colours.raised))
-            .show(ui, |ui| menu_bar::show(ui, &situation, on, commands));
+        Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| menu_bar::show(ui, &now, on, commands));
         let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| status_bar::show(ui, &self.model, mono, commands));
         let room = ui.ctx().content_rect().size();
-        let notifications = self.current_notifications(ui, &situation);
+        let notifications = self.current_notifications(ui, &now);
         if self.settings.log_open {
             // Notifications take room from the log, as long as one of its lines stays visible.
             let notification_height = self.notification_height;
@@ -66,7 +64,8 @@ impl App {
             let dragged = dragged.filter(|_| self.notification_height == notification_height);
             self.settings.log_height = dragged.or(self.settings.log_height);
         } else if let Some(notifications) = &notifications {
-            let panel = Panel::bottom("told").frame(Frame::NONE).show_separator_line(false).resizable(false);
+            let panel =
+                Panel::bottom("notifications").frame(Frame::NONE).show_separator_line(false).resizable(false);
             panel.show(ui, |ui| self.show_notifications(ui, notifications, commands));
         }
         let processes = SizedPanel {
@@ -118,27 +117,22 @@ impl App {
         }
         CentralPanel::no_frame()
             .frame(Frame::new().fill(colours.base))
-            .show(ui, |ui| self.middle(ui, &situation, commands));
-        self.overlays(ui, &situation, commands);
+            .show(ui, |ui| self.middle(ui, &now, commands));
+        self.overlays(ui, &now, commands);
     }
 
-    fn middle(
-        &mut self,
-        ui: &mut Ui,
-        situation: &crate::commands::CommandContext,
-        commands: &mut Vec<UiCommand>,
-    ) {
+    fn middle(&mut self, ui: &mut Ui, now: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
         ui.spacing_mut().item_spacing.y = 0.0;
-        fleet_header::bar(ui, &self.model, self.now(), situation, commands);
+        fleet_header::bar(ui, &self.model, self.now(), now, commands);
         if self.model.is_beside() {
-            return self.beside(ui, situation, commands);
+            return self.beside(ui, now, commands);
         }
         let mono = self.now().mono;
-        let App { model, methods: state, near, .. } = self;
+        let App { model, methods: state, suggestions, .. } = self;
         let ended = ended_process::of(model);
         let unread = model.current_table().is_none_or(|table| table.catalogue.is_empty());
         if let Some(launched) = ended.filter(|_| unread) {
-            ended_process::show(ui, launched, model, situation, commands);
+            ended_process::show(ui, launched, model, now, commands);
             return;
         }
         let Some(subject) = model.current() else {
@@ -146,18 +140,18 @@ impl App {
                 .processes
                 .shown()
                 .any(|row| row.agent.can_connect() || row.agent == AgentState::Attachable);
-            empty_views::show(ui, &EmptyReason::NoProcess { any }, situation, commands);
+            empty_views::show(ui, &EmptyReason::NoProcess { any }, now, commands);
             return;
         };
         if subject.table().catalogue.is_empty() {
-            empty_state::show(ui, model, subject, situation, commands);
+            empty_state::show(ui, model, subject, now, commands);
             return;
         }
         let colours = Palette::of(ui);
         ui.spacing_mut().item_spacing.y = 0.0;
         Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            methods::toolbar(ui, state, subject, situation, commands);
+            methods::toolbar(ui, state, subject, now, commands);
         });
         if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
             let how = (ended.map(LaunchedProgram::ending), model.was_stopped(connection.process));
@@ -168,7 +162,7 @@ impl App {
         }
         change_progress::show(ui, subject, mono, commands);
         if subject.table().row_count() == 0 {
-            empty_state::show_none(ui, subject, near, situation, commands);
+            empty_state::show_none(ui, subject, suggestions, now, commands);
             return;
         }
         methods::table(ui, state, VisibleRows::of(subject), methods::Needs::of([subject]), commands);
@@ -177,7 +171,7 @@ impl App {
     fn overlays(
         &mut self,
         ui: &mut Ui,
-        situation: &crate::commands::CommandContext,
+        now: &crate::commands::CommandContext,
         commands: &mut Vec<UiCommand>,
     ) {
         let context = ui.ctx().clone();
@@ -194,9 +188,10 @@ impl App {
             self.dialogs.sharing = None;
         }
         if self.dialogs.agent {
-            self.dialogs.agent = self.model.current_process().is_some_and(|connection| {
-                !agent::show(&context, connection, self.now(), situation, commands)
-            });
+            self.dialogs.agent = self
+                .model
+                .current_process()
+                .is_some_and(|connection| !agent::show(&context, connection, self.now(), now, commands));
         }
         if let Some(state) = &mut self.dialogs.last_numbers
             && last_numbers::show(&context, state, &self.model, commands)
@@ -218,7 +213,7 @@ impl App {
         let stopped = words::all(&stopped.collect::<Vec<_>>());
         let stopped = Some(stopped).filter(|names| !names.is_empty());
         if let Some(state) = &mut self.dialogs.palette
-            && palette::show(&context, state, (situation, stopped.as_deref()), commands)
+            && palette::show(&context, state, (now, stopped.as_deref()), commands)
         {
             self.dialogs.palette = None;
         }

@@ -8,5 +8,5 @@ use redial_model::list::{Filter, Sort};
 pub(super) struct ListOptions {
     pub(super) filter: Filter,
     pub(super) sort: Sort,
-    pub(super) hold: bool,
+    pub(super) frozen: bool,
 }

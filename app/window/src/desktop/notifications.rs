@@ -95,7 +95,7 @@ impl App {
             (LogKind::AllOff, _) if now.switches.only_dialled => {
                 vec![(UiCommand::OnlyDialled, "Show all methods")]
             }
-            (LogKind::Refusal, _) if now.control_elsewhere => vec![(UiCommand::TakeControl, take)],
+            (LogKind::Refusal, _) if now.is_refused_for_control() => vec![(UiCommand::TakeControl, take)],
             (LogKind::Control, Some(of))
                 if self.model.connections.get(&of).is_some_and(Connection::is_controlled_elsewhere) =>
             {

@@ -17,12 +17,12 @@ const GAP: f32 = 4.0;
 
 impl App {
     /// Draws the tables in the rest of `ui`.
-    pub(super) fn beside(&mut self, ui: &mut Ui, situation: &CommandContext, commands: &mut Vec<UiCommand>) {
+    pub(super) fn beside(&mut self, ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
         let colours = Palette::of(ui);
         if let Some(list) = self.model.list_owner() {
             Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 6.0;
-                methods::toolbar(ui, &mut self.methods, list, situation, commands);
+                methods::toolbar(ui, &mut self.methods, list, now, commands);
             });
         }
         let ids = self.in_order();
@@ -48,7 +48,7 @@ impl App {
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
             let before = self.columns.scroll;
-            self.pane(&mut pane, *id, (situation, needs), commands);
+            self.pane(&mut pane, *id, (now, needs), commands);
             if before != self.columns.scroll && place > 0 {
                 // The tables before it follow in the next frame.
                 ui.ctx().request_repaint();
@@ -76,11 +76,11 @@ impl App {
         &mut self,
         ui: &mut Ui,
         id: ConnectionId,
-        (situation, needs): (&CommandContext, methods::Needs),
+        (now, needs): (&CommandContext, methods::Needs),
         commands: &mut Vec<UiCommand>,
     ) {
         let mono = self.now().mono;
-        let App { model, methods: of_current, columns, near, .. } = self;
+        let App { model, methods: of_current, columns, suggestions, .. } = self;
         let is_current = model.current == Some(SubjectId::Process(id));
         let Some(connection) = model.connections.get(&id) else { return };
         let Some(lines) = model.lines(SubjectId::Process(id)) else { return };
@@ -96,9 +96,9 @@ impl App {
             });
         }
         if own.table().catalogue.is_empty() {
-            empty_state::show(ui, model, own, situation, &mut of_pane);
+            empty_state::show(ui, model, own, now, &mut of_pane);
         } else if lines.is_empty() {
-            empty_state::show_none(ui, list, near, situation, &mut of_pane);
+            empty_state::show_none(ui, list, suggestions, now, &mut of_pane);
         } else {
             state.share_scroll(columns.scroll);
             if !is_current {

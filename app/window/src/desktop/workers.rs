@@ -106,9 +106,9 @@ impl Workers {
         self.send(WorkerCommand::Disconnect(connection));
     }
 
-    /// Turns dials.
-    pub fn turn(&mut self, turn: DialChange) {
-        self.send(WorkerCommand::Change(turn));
+    /// Sends a change of dials.
+    pub fn change(&mut self, change: DialChange) {
+        self.send(WorkerCommand::Change(change));
     }
 
     /// Turns every dial of a process off.

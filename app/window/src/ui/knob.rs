@@ -4,7 +4,7 @@
 
 pub use super::knob_face::{KnobFace, digit, meaning, why_not};
 use super::theme::Palette;
-use super::{hint, knob_levels, knob_paint};
+use super::{capitalized, hint, knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2};
 use redial_protocol::level::Level;
 
@@ -166,7 +166,7 @@ impl<'a> Knob<'a> {
         }
         if !egui::Popup::is_any_open(ui.ctx()) {
             response = match self.enabled {
-                Err(why) => response.on_hover_text(why),
+                Err(why) => response.on_hover_text(capitalized(why)),
                 Ok(()) => {
                     self.hint(&response);
                     response

@@ -12,7 +12,7 @@ use redial_protocol::dialset::print_order;
 use redial_protocol::message::{AgentStatus, AuditEntry, Holder};
 use redial_protocol::order::{Lifetime, StandingOrder};
 use redial_text::diagnostics::audit;
-use redial_text::words;
+use redial_text::{programs, words};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub fn show(
     context: &egui::Context,
     connection: &Connection,
     now: Now,
-    situation: &CommandContext,
+    facts: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
     let mut open = true;
@@ -43,7 +43,7 @@ pub fn show(
             let width = ui.available_width() - SCROLL;
             let scrolled = ScrollArea::both().max_width(room.x - 80.0).max_height(room.y - 140.0);
             scrolled.show(ui, |ui| {
-                inside(ui, (connection, width), now, situation, commands);
+                inside(ui, (connection, width), now, facts, commands);
             });
         });
     !open
@@ -53,7 +53,7 @@ fn inside(
     ui: &mut Ui,
     (connection, width): (&Connection, f32),
     now: Now,
-    situation: &CommandContext,
+    facts: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
     ui.horizontal_wrapped(|ui| {
@@ -82,7 +82,7 @@ fn inside(
     ui.add_space(6.0);
     ui.horizontal_wrapped(|ui| {
         let undo = UiCommand::UndoOfAnyone;
-        let enabled = undo.enabled(situation);
+        let enabled = undo.enabled(facts);
         let button = ui.add_enabled(enabled.is_ok(), egui::Button::new(undo.name()));
         let button = button.on_hover_text(undo.explained().unwrap_or_default());
         if button.on_disabled_hover_text(capitalized(enabled.err().unwrap_or_default())).clicked() {
@@ -106,9 +106,7 @@ fn control(holder: Option<&Holder>) -> String {
     match holder {
         None => "Nobody has control. Turning a dial takes it.".to_owned(),
         Some(holder) if holder.pid == std::process::id() => "This window has control.".to_owned(),
-        Some(Holder { pid, program }) => {
-            format!("{} (pid {pid}) has control.", words::one_line(program))
-        }
+        Some(holder) => format!("Controlled by {}.", programs::controller(holder)),
     }
 }
 
@@ -191,7 +189,7 @@ fn wide(ui: &Ui, text: &str, style: TextStyle) -> f32 {
 }
 
 fn origin(one: &StandingOrder) -> String {
-    let program = words::one_line(&one.by.program);
+    let program = programs::title(&one.by.program);
     match one.user.as_str() {
         "" => format!("{program} at startup"),
         user => format!("{program} (pid {}, {})", one.by.pid, words::one_line(user)),
@@ -203,7 +201,7 @@ fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)
     let shown: Vec<_> = agent.audit.iter().rev().take(SHOWN).collect();
     let by = |entry: &AuditEntry| {
         let user = if entry.user.is_empty() { "the launcher" } else { &entry.user };
-        format!("{}, {}", words::one_line(user), words::one_line(&entry.program))
+        format!("{}, {}", words::one_line(user), programs::title(&entry.program))
     };
     let by: Vec<String> = shown.iter().map(|entry| by(entry)).collect();
     let when = wide(ui, &words::utc(0), TextStyle::Monospace);

@@ -1,10 +1,12 @@
 //! The dialog of the overhead budget.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
 use redial_protocol::cost::{CostBudget, Share};
 use redial_text::budget;
+use redial_text::diagnostics::Reader;
 
 /// The dialog's state while it is open.
 #[derive(Debug, Default)]
@@ -82,12 +84,12 @@ fn inside(ui: &mut Ui, state: &mut BudgetState, current: &CostBudget, commands: 
         }
     });
     if let Some(Err(why)) = state.typed() {
-        ui.label(RichText::new(why).color(palette.bad));
+        ui.label(RichText::new(capitalized(&why)).color(palette.bad));
     }
     ui.add_space(6.0);
-    ui.weak(budget::summary(current));
-    for line in budget::effects(current) {
-        ui.weak(line);
+    ui.weak(capitalized(&budget::summary(current)));
+    for line in budget::effects(current, Reader::Window) {
+        ui.weak(capitalized(&line));
     }
     done
 }

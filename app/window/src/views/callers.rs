@@ -3,6 +3,7 @@
 use super::cells::PaintedName;
 use super::latency::row_looked_at;
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use redial_model::callers::CallersVersion;
@@ -48,8 +49,8 @@ pub fn show(
         return;
     };
     match connection.callers.of(row.id) {
-        Some(Ok(told)) if told.calls() > 0 => {
-            drawn(ui, connection, told, row.options.callers)
+        Some(Ok(counted)) if counted.calls() > 0 => {
+            drawn(ui, connection, counted, row.options.callers)
                 .into_iter()
                 .for_each(|who| look_at(connection, who, commands));
         }
@@ -84,7 +85,7 @@ fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiComma
     commands.push(UiCommand::Filter(callers::name(who)));
     if let Some(method) = listed(connection, who).filter(|_| !connection.in_fleet) {
         commands.push(UiCommand::Pick(
-            Node::Method(connection.table.catalogue.shown_for(method)),
+            Node::Method(connection.table.catalogue.row_method(method)),
             SelectionMode::Replace,
         ));
     }
@@ -102,16 +103,16 @@ fn listed(connection: &Connection, who: &CallOrigin) -> Option<MethodIx> {
 fn drawn<'a>(
     ui: &mut Ui,
     connection: &Connection,
-    told: &'a RowCallers,
+    counted: &'a RowCallers,
     now: bool,
 ) -> Option<&'a CallOrigin> {
-    let all = told.calls();
+    let all = counted.calls();
     ui.add_space(4.0);
     let heading = if now { "Called by" } else { "Called by (no longer counted)" };
     line(ui, heading, &words::count(all, "call", "calls"));
     let part =
         |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
-    let (first, rest) = told.callers.split_at(told.callers.len().min(SHOWN));
+    let (first, rest) = counted.callers.split_at(counted.callers.len().min(SHOWN));
     let mut clicked = None;
     for caller in first {
         // Names are long, so the numbers go below.
@@ -123,9 +124,9 @@ fn drawn<'a>(
         let calls = rest.iter().map(|caller| caller.calls).sum();
         line(ui, &format!("{} more", words::grouped(rest.len() as u64)), &part(calls));
     }
-    if told.others > 0 {
-        let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(told.others)));
-        others.response.on_hover_text(callers::others_note());
+    if counted.others > 0 {
+        let others = ui.scope(|ui| line(ui, callers::OTHERS, &part(counted.others)));
+        others.response.on_hover_text(capitalized(&callers::others_note()));
     }
     clicked
 }

@@ -8,11 +8,11 @@ use crate::ui::{numbers, sparkline};
 use eframe::egui::text::{LayoutJob, TextWrapping};
 use eframe::egui::{Align2, Color32, FontId, Galley, Painter, Rangef, Rect, TextFormat, pos2, vec2};
 use redial_model::catalogue::FullName;
-use redial_model::catalogue::builder::namespace_length;
 use redial_model::live::LiveRow;
 use redial_model::method_table::{MethodTable, Shape};
 use redial_model::query::within;
 use redial_model::series::LENGTH;
+use redial_text::names::{explicit_length, method_start, namespace_length};
 use redial_text::times::TimeColumn;
 use redial_text::words;
 use std::ops::Range;
@@ -314,31 +314,6 @@ fn beginning(name: &str, excess: f32, mut width: impl FnMut(&str) -> f32) -> usi
         }
     }
     least.unwrap_or(name.len())
-}
-
-/// Returns the length of the interface's name in an explicit implementation, including the dot:
-/// `System.Collections.Generic.IEnumerator<int>.get_Current`.
-fn explicit_length(method: &str) -> usize {
-    let mut depth = 0;
-    let mut length = 0;
-    for (at, letter) in method.char_indices() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            // The dot of `.ctor` separates nothing.
-            '.' if depth == 0 && at > 0 => length = at + 1,
-            _ => {}
-        }
-    }
-    length
-}
-
-/// Returns the offset of the method in a name with its type: `Touch` in `Shop.Cart.Touch`, `.ctor` in
-/// `Shop.Cart..ctor`.
-fn method_start(name: &str) -> usize {
-    let start = explicit_length(name);
-    let special = name.get(..start).is_some_and(|before| before.ends_with(".."));
-    start - usize::from(special)
 }
 
 impl Paint<'_> {

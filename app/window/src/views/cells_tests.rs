@@ -26,36 +26,13 @@ fn less(head: &str, excess: f32, tail: f32) -> String {
 }
 
 #[test]
-fn interface_prefix_is_not_part_of_the_method() {
-    for (name, own) in [
-        ("Add", "Add"),
-        (".ctor", ".ctor"),
-        ("Shop.ICart.Touch", "Touch"),
-        ("System.Collections.Generic.IEnumerator<System.String>.get_Current", "get_Current"),
-        ("Map<A.B, C.D>", "Map<A.B, C.D>"),
-        ("", ""),
-    ] {
-        assert_eq!(name.get(explicit_length(name)..), Some(own), "{name}");
-    }
+fn tree_cuts_the_namespace_of_an_explicit_interface() {
     // The tree drops the interface's namespace first, the table the part before it.
     let head = "System.Collections.Generic.IEnumerator<System.String>.";
     assert_eq!(less(head, 20.0, 3.0), "IEnumerator<System.String>.Dispose");
     let head = format!("Shop.Catalog+<Items>d__9.{head}");
     assert_eq!(less(&head, 20.0, 3.0), ">d__9.System.Collections.Generic.IEnumerator<System.String>.Dispose");
     assert_eq!(less(&head, 48.0, 3.0), "eric.IEnumerator<System.String>.Dispose");
-}
-
-#[test]
-fn finds_the_method_after_its_type() {
-    for (name, own) in [
-        ("Shop.Till.Ring", "Ring"),
-        ("Shop.Till..ctor", ".ctor"),
-        ("Shop.Box<T>+Lid<A.B>.Open<U.V>", "Open<U.V>"),
-        ("Program.<Main>$", "<Main>$"),
-        ("Main", "Main"),
-    ] {
-        assert_eq!(name.get(method_start(name)..), Some(own), "{name}");
-    }
 }
 
 /// Returns the text shown for a method in a room of `room` characters of equal width.

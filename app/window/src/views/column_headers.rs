@@ -1,4 +1,4 @@
-//! The column headers: they sort, list the hidden columns, and show whether the order is held.
+//! The column headers: they sort, list the hidden columns, and show whether the order is frozen.
 
 use super::columns::{Columns, SPARK};
 use crate::commands::UiCommand;
@@ -44,12 +44,12 @@ pub fn show(
     let mut name = columns.name;
     let mut at_sign = false;
     if table.is_order_behind() {
-        let by = match (table.list.hold(), by_pointer) {
-            (true, _) => HoldReason::Wish,
-            (false, true) => HoldReason::Pointer,
-            (false, false) => HoldReason::Moment,
+        let by = match (table.list.is_frozen(), by_pointer) {
+            (true, _) => FreezeReason::Wish,
+            (false, true) => FreezeReason::Pointer,
+            (false, false) => FreezeReason::Moment,
         };
-        (name.max, at_sign) = sort_again(ui, head, name, held(name, !gone.is_empty(), by), commands);
+        (name.max, at_sign) = sort_again(ui, head, name, frozen(name, !gone.is_empty(), by), commands);
     }
     if !gone.is_empty() {
         name.max = left_out(ui, head, name, gone, commands);
@@ -190,9 +190,9 @@ fn left_out(
     place.left() - 4.0
 }
 
-/// The cause that holds the order.
+/// The cause that freezes the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HoldReason {
+enum FreezeReason {
     /// The user asked for it.
     Wish,
     /// The pointer is over a row.
@@ -202,26 +202,26 @@ enum HoldReason {
 }
 
 /// Returns the note before *Sort again* that fits beside the header and the button of hidden columns
-/// (`gone`). It says why the order is held, because the user may not have asked for it.
-fn held(name: Rangef, gone: bool, by: HoldReason) -> &'static str {
+/// (`gone`). It says why the order is frozen, because the user may not have asked for it.
+fn frozen(name: Rangef, gone: bool, by: FreezeReason) -> &'static str {
     match (name.span(), gone, by) {
         (width, true, _) if width < NARROW => "",
-        (width, _, HoldReason::Pointer) if width >= POINTED => "Held while you point at a row · ",
-        (width, true, _) if width < WHOLE => "Held · ",
-        (_, _, HoldReason::Pointer) => "Held at the pointer · ",
-        (_, _, HoldReason::Moment) => "Held for a moment · ",
-        (_, _, HoldReason::Wish) => "Order held · ",
+        (width, _, FreezeReason::Pointer) if width >= POINTED => "Frozen while you point at a row · ",
+        (width, true, _) if width < WHOLE => "Frozen · ",
+        (_, _, FreezeReason::Pointer) => "Frozen at the pointer · ",
+        (_, _, FreezeReason::Moment) => "Frozen for a moment · ",
+        (_, _, FreezeReason::Wish) => "Order frozen · ",
     }
 }
 
-/// Shows the button that sorts rows by the current numbers, with the note `held` before it. The header always
+/// Shows the button that sorts rows by the current numbers, with the note `frozen` before it. The header always
 /// has room for it and for the button of hidden columns, so nothing below moves when it appears. Returns its
 /// left end and whether the pointer is over it.
 fn sort_again(
     ui: &mut Ui,
     head: Rect,
     name: Rangef,
-    held: &str,
+    frozen: &str,
     commands: &mut Vec<UiCommand>,
 ) -> (f32, bool) {
     let palette = Palette::of(ui);
@@ -231,7 +231,7 @@ fn sort_again(
     let again = painter.layout_no_wrap("Sort again".to_owned(), font.clone(), palette.accent);
     let button = Align2::RIGHT_CENTER.anchor_size(right, again.size());
     painter.galley(button.min, again, palette.accent);
-    let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, held, font, palette.weak);
+    let words = painter.text(button.left_center(), Align2::RIGHT_CENTER, frozen, font, palette.weak);
     let place = button.expand2(vec2(4.0, 6.0)).intersect(head);
     let response = ui.interact(place, ui.scope_id().with("Sort again"), Sense::click());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Sort again"));

@@ -123,9 +123,9 @@ impl LargeChange {
         self.plan.asked.iter().filter_map(answer).collect()
     }
 
-    /// Returns the number of dials the change turns: as planned by the agents, or an estimate until all have
+    /// Returns the number of dials that the change affects: as planned by the agents, or an estimate until all have
     /// answered.
-    fn turns(&self, connections: &Connections) -> u64 {
+    fn affected(&self, connections: &Connections) -> u64 {
         let answers = self.answered(connections);
         let plans: Vec<_> =
             answers.iter().filter_map(|(_, answer)| Some(answer.as_ref().ok()?.as_ref())).collect();
@@ -298,7 +298,7 @@ fn inside(ui: &mut Ui, bulk: &mut LargeChange, connections: &Connections) -> Opt
     let palette = Palette::of(ui);
     ui.set_width(ui.ctx().content_rect().width().min(560.0) - 40.0);
     // The sentences below list the methods that cannot be turned; the number excludes them.
-    let methods = words::grouped(bulk.turns(connections));
+    let methods = words::grouped(bulk.affected(connections));
     let title =
         ui.label(RichText::new(format!("Turn {methods} dials to {}?", bulk.level)).size(TITLE).strong());
     ui.label(RichText::new(capitalized(meaning(bulk.level))).color(palette.weak));

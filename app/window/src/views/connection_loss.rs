@@ -6,6 +6,7 @@ use crate::ui::theme::Palette;
 use eframe::egui::{Frame, Margin, RichText, Ui};
 use redial_model::connection::{Connection, Status};
 use redial_model::update::Retry;
+use redial_text::words;
 use std::time::Duration;
 
 /// Shows the notice while there is no session. `ended` says how the program ended, if known, and whether the
@@ -18,7 +19,7 @@ pub fn show(
     commands: &mut Vec<UiCommand>,
 ) {
     let Some(loss) = connection.session.loss.as_deref() else { return };
-    let why = ended.unwrap_or_else(|| loss.to_owned());
+    let why = ended.unwrap_or_else(|| words::sentence_case(loss).into_owned());
     let palette = Palette::of(ui);
     let colour = if is_wanted { palette.text } else { palette.bad };
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {

@@ -214,11 +214,11 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
                 palette.asked
             };
             ui.add_space(4.0);
-            ui.colored_label(colour, row_notes::note(note, Reader::Window));
+            ui.colored_label(colour, capitalized(&row_notes::note(note, Reader::Window)));
         }
         if let Some(note) = row.times_note.as_ref().filter(|_| stepped.is_none()) {
             ui.add_space(4.0);
-            ui.colored_label(palette.asked, row_notes::times_note(note, Reader::Window));
+            ui.colored_label(palette.asked, capitalized(&row_notes::times_note(note, Reader::Window)));
         }
         // Instances of earlier versions do not matter.
         let live = row.instances.iter().filter(|instance| instance.state == CopyState::Live).count();
@@ -386,7 +386,9 @@ fn knob(
             _ => &face.state_text,
         };
         ui.label(RichText::new(capitalized(state_text)).color(face.colour(palette)));
-        stepped.into_iter().for_each(|why| drop(ui.label(RichText::new(why).small().color(palette.asked))));
+        stepped
+            .into_iter()
+            .for_each(|why| drop(ui.label(RichText::new(capitalized(why)).small().color(palette.asked))));
     });
     ui.add_space(4.0);
     ui.separator();

@@ -50,7 +50,7 @@ pub enum EmptyReason<'a> {
         /// The matches that other settings hide.
         beyond: HiddenMatches,
         /// Suggested names.
-        near: &'a [String],
+        suggestions: &'a [String],
     },
     /// Only dialled methods are shown, and there are none.
     NoDials {
@@ -184,7 +184,7 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
                 if *ended { &[UiCommand::Launch] } else { &[UiCommand::Launch, UiCommand::Reconnect] };
             buttons(ui, now, offered, commands);
         }
-        EmptyReason::NoMatch { filter, beyond, near } => {
+        EmptyReason::NoMatch { filter, beyond, suggestions } => {
             if filter.is_empty() {
                 title(ui, "All methods are hidden");
             } else {
@@ -197,10 +197,10 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
                 }
                 None => text(ui, "The filter matches any part of type and method names."),
             }
-            if !near.is_empty() {
+            if !suggestions.is_empty() {
                 ui.add_space(8.0);
                 ui.label("Did you mean");
-                for name in *near {
+                for name in *suggestions {
                     if ui.link(name).clicked() {
                         commands.push(UiCommand::Filter(name.clone()));
                     }

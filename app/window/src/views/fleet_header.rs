@@ -48,15 +48,15 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &CommandContext, commands
         let status = |ui: &mut Ui, commands: &mut Vec<UiCommand>| {
             // Changing items have fixed room at the line's end, so that nothing below moves.
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                if now.several_ended > 0 {
-                    ended(ui, now.several_ended, commands);
+                if now.processes.ended > 0 {
+                    ended(ui, now.processes.ended, commands);
                 }
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| counts(ui, model, palette));
             });
         };
         let is_narrow = ui.available_width() < ONE_LINE;
         ui.horizontal(|ui| {
-            ui.strong(words::count(now.running() as u64, "process", "processes"));
+            ui.strong(words::count(now.processes.running() as u64, "process", "processes"));
             for (arrangement, text) in [
                 (Arrangement::Merged, "Merged"),
                 (Arrangement::Separate, "Per process"),
@@ -101,7 +101,9 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &CommandContext, commands
                     commands.push(UiCommand::FollowAttach);
                 }
             }
-            if now.attachable && ui.button("Load the agent into the others").clicked() {
+            if now.subject.is_some_and(|subject| subject.attachable)
+                && ui.button("Load the agent into the others").clicked()
+            {
                 commands.push(UiCommand::Attach);
             }
             show_troubles(ui, &troubles(model, time), palette);

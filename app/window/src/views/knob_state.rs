@@ -43,10 +43,7 @@ fn is_stepped(dial: &Dial<'_>) -> bool {
 
 /// Returns a sentence that explains a state.
 pub fn state_hint(state: CopyState, level: Option<Level>) -> String {
-    match state {
-        CopyState::Asked => "Armed: takes effect at the method's next call.".to_owned(),
-        other => words::sentence(words::state_means(other, level)),
-    }
+    words::sentence(words::state_means(state, level))
 }
 
 impl KnobState {
@@ -104,14 +101,14 @@ impl KnobState {
         let state = match group.wanted {
             None => None,
             Some(Level::Off) => {
-                let told = [
+                let by_importance = [
                     CopyState::Reverting,
                     CopyState::Off,
                     CopyState::Failed,
                     CopyState::Refused,
                     CopyState::Lost,
                 ];
-                Some(told.into_iter().find(|state| count(*state) > 0).unwrap_or(CopyState::Off))
+                Some(by_importance.into_iter().find(|state| count(*state) > 0).unwrap_or(CopyState::Off))
             }
             Some(_) if count(CopyState::Asked) > 0 => Some(CopyState::Asked),
             Some(_) if count(CopyState::Live) > 0 => Some(CopyState::Live),

@@ -2,6 +2,7 @@
 
 use crate::commands::UiCommand;
 use crate::settings::SavedLaunch;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, Id, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
@@ -132,13 +133,13 @@ fn inside(ui: &mut Ui, launch: &mut SavedLaunch, progress: &LaunchProgress, comm
         let button = egui::Button::new("Launch").shortcut_text(ui.ctx().format_shortcut(&LAUNCH));
         let ready = plan.is_ok() && *progress != LaunchProgress::Starting;
         let missing = plan.as_ref().err().map_or("The program is starting", String::as_str);
-        let response = ui.add_enabled(ready, button).on_disabled_hover_text(missing);
+        let response = ui.add_enabled(ready, button).on_disabled_hover_text(capitalized(missing));
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, ready, "Launch"));
         let chosen = response.clicked() || entered && ready;
         match (&plan, progress) {
             (Ok(_), LaunchProgress::Starting) => drop(ui.weak("Starting…")),
             (Ok(_), LaunchProgress::Failed(why)) => {
-                ui.add(egui::Label::new(RichText::new(why).color(palette.bad)).wrap());
+                ui.add(egui::Label::new(RichText::new(capitalized(why)).color(palette.bad)).wrap());
             }
             (Ok(_), LaunchProgress::None) => {
                 let text = "Its output appears below. It keeps running when this window closes, unless \
@@ -146,7 +147,7 @@ fn inside(ui: &mut Ui, launch: &mut SavedLaunch, progress: &LaunchProgress, comm
                 ui.add(egui::Label::new(RichText::new(text).color(palette.weak)).wrap());
             }
             (Err(why), _) if launch.program.trim().is_empty() => drop(ui.weak(why)),
-            (Err(why), _) => drop(ui.label(RichText::new(why).color(palette.bad))),
+            (Err(why), _) => drop(ui.label(RichText::new(capitalized(why)).color(palette.bad))),
         }
         if chosen {
             commands.push(UiCommand::StartLaunch);

@@ -50,7 +50,7 @@ fn menus(ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
 
 fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<UiCommand>) {
     let palette = Palette::of(ui);
-    let several = now.running() + now.held_elsewhere;
+    let several = now.processes.running() + now.processes.held_elsewhere;
     let scope = if several > 1 { format!(" in {several} processes") } else { String::new() };
     let text = match on.known {
         0 => format!("{}{scope}", UiCommand::AllOff.name()),

@@ -39,7 +39,7 @@ pub struct MethodsState {
     scroll: Scroll,
     focus: Option<(Node, usize)>,
     /// The pointer moved, clicked or scrolled among the rows and has not left since. Rows that scroll under a
-    /// resting pointer are not held.
+    /// resting pointer are not kept still.
     pointed_at: bool,
     /// Time until which the rows keep their places anyway, seconds on the toolkit's clock.
     still_until: f64,
@@ -80,7 +80,7 @@ impl MethodsState {
     }
 
     /// Lets the rows move again until the pointer next moves.
-    pub fn let_go(&mut self) {
+    pub fn release_rows(&mut self) {
         (self.pointed_at, self.still_until) = (false, 0.0);
     }
 
@@ -157,7 +157,7 @@ pub fn toolbar(
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add(Label::new(text).truncate()).on_hover_text(hint);
-            if !table.catalogue.is_complete() && now.connected {
+            if !table.catalogue.is_complete() && now.is_live() {
                 ui.spinner();
             }
         });
@@ -171,7 +171,7 @@ pub fn toolbar(
             (true, filter.hide_framework, "Hide framework", UiCommand::HideFramework),
             (true, table.shape == Shape::Tree, "Tree", UiCommand::Tree),
             (copies, table.catalogue.is_merged(), "Merge copies", UiCommand::MergeCopies),
-            (true, table.list.hold(), "Hold order", UiCommand::HoldOrder),
+            (true, table.list.is_frozen(), "Freeze", UiCommand::FreezeOrder),
         ] {
             if !there {
                 continue;
@@ -310,7 +310,7 @@ pub fn table(
     state.note_pointer(ui, window.rect);
     let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;
-    // Side by side, the pointer over any table holds the order of all.
+    // Side by side, the pointer over any table freezes the order of all.
     let by_pointer = pointed_at || lines.is_beside();
     let at_sign = column_headers::show(ui, head, (&columns, &gone), (lines.list, by_pointer), commands);
     let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;

@@ -78,7 +78,7 @@ fn inside(
         .id(field_id())
         .hint_text("Type a command")
         .desired_width(f32::INFINITY);
-    let field = ui.add(edit).accessible_name("find a command");
+    let field = ui.add(edit).accessible_name("Find a command");
     if !state.focused {
         field.request_focus();
     }

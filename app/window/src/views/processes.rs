@@ -4,6 +4,7 @@ pub use redial_model::processes::{program, title};
 
 use super::status_bar::stop_word;
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
@@ -16,7 +17,7 @@ use redial_model::ids::Ticket;
 use redial_model::processes::{AgentState, ProcessRow, Processes, VisibleProcess};
 use redial_model::selection::SelectionMode;
 use redial_model::state::LaunchedProgram;
-use redial_text::words;
+use redial_text::{programs, words};
 use std::time::Duration;
 
 const ROW: f32 = 46.0;
@@ -125,7 +126,7 @@ fn head(ui: &mut Ui, state: &mut ProcessListState, model: &Model, commands: &mut
     }
     if let Some(trouble) = processes.trouble() {
         let colour = Palette::of(ui).bad;
-        ui.colored_label(colour, trouble);
+        ui.colored_label(colour, capitalized(trouble));
     }
     ui.add_space(2.0);
 }
@@ -320,7 +321,8 @@ fn explain(ui: &mut Ui, row: &ProcessRow, launched: bool) {
         let name = words::runtime(&runtime.kind);
         ui.weak(format!("Redial is not tested on {name} {version}"));
     }
-    ui.label(format!("{}: {}", row.agent.word(), row.agent.reason().unwrap_or(row.agent.meaning())));
+    let reason = row.agent.reason().unwrap_or(row.agent.meaning());
+    ui.label(capitalized(&format!("{}: {reason}", row.agent.word())));
     match row.agent {
         AgentState::Attachable => drop(ui.weak("Select it, then load the agent.")),
         AgentState::LaunchOnly(_) => drop(ui.weak("Use “Launch…” to start it again with the agent.")),
@@ -333,7 +335,7 @@ fn explain(ui: &mut Ui, row: &ProcessRow, launched: bool) {
         let live = words::methods(facts.live);
         ui.weak(format!("Agent {}, {live} live", facts.agent_version));
         if let Some(holder) = &facts.holder {
-            ui.weak(format!("Controlled by {} (pid {})", holder.program, holder.pid));
+            ui.weak(format!("Controlled by {}", programs::controller(holder)));
         }
     }
 }

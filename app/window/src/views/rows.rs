@@ -6,7 +6,7 @@ use super::cells::{NumberAge, Paint, PaintedName};
 use super::columns::Columns;
 use super::cost;
 use super::fleet_header;
-use super::knob_state::{KnobState, state_hint};
+use super::knob_state::KnobState;
 use super::missing_row;
 use super::row_notes::{last_of_row, misses_calls, remarks, shared_by};
 use crate::commands::UiCommand;
@@ -192,8 +192,8 @@ impl RowView<'_> {
             self.hint(|ui| {
                 ui.label(&accessible_name);
                 if let Some(state) = dial.row.map(|row| row.state).filter(|_| connected) {
-                    let hint = state_hint(state, dial.row.map(|row| row.wanted));
-                    ui.weak(format!("{}: {hint}", capitalized(words::state_word(state))));
+                    let means = words::state_means(state, dial.row.map(|row| row.wanted));
+                    ui.weak(words::sentence(&format!("{}: {means}", words::state_word(state))));
                 }
                 let version = dial.row.and_then(|row| row.version).filter(|_| connected);
                 if let Some(version) = version.filter(|version| *version > 1) {
@@ -206,7 +206,7 @@ impl RowView<'_> {
                     ui.weak(capitalized(why));
                 }
                 if let Some(note) = &note {
-                    ui.colored_label(palette.asked, note);
+                    ui.colored_label(palette.asked, capitalized(note));
                 }
             });
         }
@@ -420,7 +420,7 @@ pub fn dial_id(ui: &Ui, node: Node) -> egui::Id {
     ui.scope_id().with(("dial", node))
 }
 
-/// Returns times as text to append; marked as last values unless timing goes on.
+/// Returns times as text to append; marked as last values unless timing continues.
 fn times_text(times: Option<&Times>, go_on: bool) -> String {
     let last = if go_on { "" } else { "last times: " };
     times.map_or_else(String::new, |times| format!(", {last}{}", times::in_words(times)))

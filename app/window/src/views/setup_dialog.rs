@@ -1,6 +1,7 @@
 //! The setup dialog: the output of `redial env`, to copy, for programs started by other means.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Frame, Label, RichText, ScrollArea, TextEdit, Ui, vec2};
 use redial_link::setup::{StartMethod, recipe};
@@ -97,7 +98,7 @@ fn inside(ui: &mut Ui, state: &mut SetupState, height: f32, commands: &mut Vec<U
             ScrollArea::both().id_salt(("lines", chosen)).max_height(height).min_scrolled_height(height);
         area.auto_shrink(false).show(ui, |ui| match lines {
             Ok(lines) => lines.lines().for_each(|line| show_line(ui, line, width)),
-            Err(why) => drop(ui.colored_label(palette.bad, why)),
+            Err(why) => drop(ui.colored_label(palette.bad, capitalized(why))),
         });
     });
 }

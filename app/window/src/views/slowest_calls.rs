@@ -1,16 +1,17 @@
 //! The slowest calls of the selected method, and the condition under which they are kept.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::{self, Palette};
 use eframe::egui::{self, Label, RichText, TextStyle, Ui};
-use redial_model::catalogue::builder::namespace_length;
 use redial_model::live::LiveRow;
 use redial_model::method_table::Targets;
 use redial_model::subject::Subject;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::slowest_calls::SlowCall;
+use redial_text::names::namespace_length;
 use redial_text::slowest_calls;
 use redial_text::words;
 
@@ -44,7 +45,7 @@ pub fn show(
     };
     match connection.histograms.calls(row.id) {
         Some(kept) if kept.met > 0 => {
-            small(ui, slowest_calls::summary(&row.options, kept));
+            small(ui, capitalized(&slowest_calls::summary(&row.options, kept)));
             let all = ui.scope_id().with(("all slowest calls", connection.id.0, row.id.0));
             let is_open = ui.data(|data| data.get_temp::<bool>(all)).unwrap_or_default();
             let shown = if is_open { kept.calls.len() } else { SHOWN };
@@ -59,7 +60,7 @@ pub fn show(
                 }
             }
         }
-        _ => small(ui, format!("{}: none so far", slowest_calls::condition(&row.options))),
+        _ => small(ui, capitalized(&slowest_calls::none_yet(&row.options))),
     }
 }
 
@@ -126,9 +127,8 @@ pub fn menu(
     }
     let current = now.unwrap_or_default();
     let label = match now {
-        Some(options) if options.keeps_calls() => "Slowest calls: kept",
-        Some(_) => "Slowest calls: none kept",
-        None => "Slowest calls",
+        Some(options) if options.keeps_calls() => "Slowest calls…",
+        _ => "Keep slowest calls…",
     };
     ui.add_space(4.0);
     let mut chosen = None;

@@ -2,6 +2,7 @@
 //! the last button.
 
 use crate::commands::UiCommand;
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Button, Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
 use redial_model::Model;
@@ -13,7 +14,7 @@ use redial_model::state::LaunchedProgram;
 use redial_model::subject::Subject;
 use redial_model::update::Retry;
 use redial_protocol::cost::CostBudget;
-use redial_text::words;
+use redial_text::{programs, words};
 use std::time::Duration;
 
 /// Width of that button, points.
@@ -69,7 +70,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             }
             Status::Connecting | Status::Attaching => {}
             Status::Live => {
-                paused.iter().for_each(|why| drop(ui.colored_label(palette.asked, why)));
+                paused.iter().for_each(|why| drop(ui.colored_label(palette.asked, capitalized(why))));
                 show_items(ui, items(connection));
             }
         }
@@ -137,7 +138,7 @@ fn of_fleet(ui: &mut Ui, model: &Model, fleet: &Fleet, mono: Duration, commands:
     stop_several(ui, &model.launched_looked_at(), mono, commands);
     ui.separator();
     let sums = if model.arrangement() == Arrangement::Merged { "Numbers are sums. " } else { "" };
-    ui.weak(format!("{sums}Select one process to see control, latency and memory."));
+    ui.weak(format!("{sums}Select one process to see its control and memory."));
 }
 
 /// Shows the process, elided if its name is long.
@@ -172,7 +173,7 @@ fn lost(
         ui.weak(format!("Retrying in {seconds:.0} s"));
         ui.ctx().request_repaint_after(Duration::from_secs(1));
     }
-    ui.add(Label::new(why).truncate());
+    ui.add(Label::new(words::sentence_case(why)).truncate());
 }
 
 /// Returns the facts, most important first.
@@ -184,7 +185,7 @@ fn items(connection: &Connection) -> Vec<StatusItem> {
             item("Control: this window".to_owned(), "This window may turn dials.");
         }
         Some(holder) => item(
-            format!("Control: {} (pid {})", holder.program, holder.pid),
+            format!("Control: {}", programs::controller(holder)),
             "Another program has control. Turning a dial here offers to take it.",
         ),
         None => item("Control: free".to_owned(), "Turning a dial takes control."),
@@ -214,8 +215,9 @@ fn items(connection: &Connection) -> Vec<StatusItem> {
             "This window is slow, so the agent sends less often. Nothing is lost; counts are exact.",
         );
     }
-    if let Some(latency) = connection.session.latency {
-        item(format!("Latency {:.1} ms", latency.as_secs_f64() * 1000.0), "Round trip to the agent");
+    if let Some(latency) = connection.session.latency.filter(|_| connection.session.paused.is_none()) {
+        let ms = latency.as_secs_f64() * 1000.0;
+        item(format!("Agent answers in {ms:.1} ms"), "Time from a message to the agent to its answer");
     }
     item(
         format!("{:.0} updates/s", connection.update_rate()),
@@ -313,7 +315,7 @@ mod tests {
     fn explains_a_cost_above_the_budget() {
         use redial_protocol::cost::Share;
         let budget = CostBudget { limit: Some(Share(100)), cost: Some(Share(120)), ..CostBudget::default() };
-        let first_item = |budget: &CostBudget| of_budget(budget).into_iter().next().expect("it is told");
+        let first_item = |budget: &CostBudget| of_budget(budget).into_iter().next().expect("it is shown");
         assert_eq!(first_item(&budget).0, "Dials cost 1.2 %, budget 1 %");
         assert!(!first_item(&budget).1.contains("Not counted"));
         let spared = CostBudget { spared: 2, spared_cost: Share(70), ..budget };

@@ -3,6 +3,7 @@
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::Holder;
 use redial_protocol::order::TimeOptions;
+use redial_text::programs;
 use serde::{Serialize, Serializer};
 
 /// Formats an opaque id as `0x…`.
@@ -35,7 +36,7 @@ pub struct ControlJson {
 impl ControlJson {
     /// Formats it for text output: `redial dial (pid 7)`.
     pub fn words(&self) -> String {
-        format!("{} (pid {})", self.program, self.pid)
+        format!("{} (pid {})", programs::title(&self.program), self.pid)
     }
 }
 

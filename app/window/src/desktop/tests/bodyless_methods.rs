@@ -28,7 +28,7 @@ fn undialable_methods_do_not_block_toggling_off() {
     };
     assert!(turned(&mut harness).starts_with("count on 10 methods"));
     let answer = |harness: &mut Harness<'static, App>, rows: Vec<StatusRow>| {
-        let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a change");
+        let ticket = harness.state().last_change.as_ref().map(|(ticket, ..)| *ticket).expect("a change");
         deliver(
             harness,
             vec![
@@ -38,7 +38,7 @@ fn undialable_methods_do_not_block_toggling_off() {
         );
         // Time after which only the agent's state counts.
         let now = Now { mono: Duration::from_secs(600), unix_ms: 0 };
-        harness.state_mut().model.settle(now);
+        harness.state_mut().model.refresh(now);
         harness.run_steps(3);
     };
     let mut rows: Vec<_> = (0..7).map(|index| row(index, CopyState::Live, Level::Count, 1, None)).collect();
@@ -59,7 +59,7 @@ fn bodyless_methods_are_named_when_turned_on() {
     for _ in 0..2 {
         harness.key_press(Key::Space);
         harness.run_steps(3);
-        let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a change");
+        let ticket = harness.state().last_change.as_ref().map(|(ticket, ..)| *ticket).expect("a change");
         let report = DialReport { matched: 10, accepted: 8, bodyless: 2, ..DialReport::default() };
         let rows = (0..8).map(|index| row(index, CopyState::Live, Level::Count, 1, None)).collect();
         let rows = ConnectionUpdate::Event(Event::Rows { id: None, rows });

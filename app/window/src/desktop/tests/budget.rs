@@ -67,7 +67,9 @@ fn undone_step_is_no_longer_notified() {
     deliver(&mut harness, vec![add(Level::Time)]);
     assert!(harness.query_by_label("Undo").is_none(), "the dial is back at its level");
     assert_eq!(logged(&harness, LogKind::Budget).len(), 1, "the log keeps the entry");
-    let can_undo = |harness: &Harness<'static, App>| harness.state().command_context().undo_of_budget;
+    let can_undo = |harness: &Harness<'static, App>| {
+        harness.state().command_context().single_process().is_ok_and(|facts| facts.undo_of_budget)
+    };
     assert!(can_undo(&harness), "the agent has not yet reported that no step stands");
     deliver(
         &mut harness,
@@ -95,18 +97,18 @@ fn earlier_budget_step_can_be_undone() {
 fn budget_dialog_sets_it_and_reports_refusal() {
     let mut harness = with_budget(CostBudget::default());
     execute(&mut harness, UiCommand::Budget);
-    assert!(shows(&harness, "no budget is set"));
+    assert!(shows(&harness, "No budget is set"));
     harness.event(Typed::Text("much".into()));
     harness.run_steps(3);
-    assert!(shows(&harness, "a budget is off or a percentage of one processor"));
+    assert!(shows(&harness, "A budget is off or a percentage of one processor"));
     execute(&mut harness, UiCommand::Escape);
-    assert!(!shows(&harness, "no budget is set"));
+    assert!(!shows(&harness, "No budget is set"));
     execute(&mut harness, UiCommand::Budget);
     harness.event(Typed::Text("2.5".into()));
     harness.run_steps(3);
     harness.get_by_label("Set").click();
     harness.run_steps(3);
-    assert!(!shows(&harness, "no budget is set"), "the dialog is closed");
+    assert!(!shows(&harness, "No budget is set"), "the dialog is closed");
     deliver(
         &mut harness,
         vec![ConnectionUpdate::BudgetRefused(RefusedRequest {
@@ -120,7 +122,7 @@ fn budget_dialog_sets_it_and_reports_refusal() {
     );
     let set = CostBudget { limit: Some(Share(250)), ..CostBudget::default() };
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Budget(set))]);
-    let shown_text = logged(&harness, LogKind::Notice).pop().expect("it is told");
+    let shown_text = logged(&harness, LogKind::Notice).pop().expect("it is logged");
     assert!(
         shown_text.starts_with("budget: all dials together may cost 2.5 % of a processor"),
         "{shown_text}"
@@ -149,7 +151,7 @@ fn undoable_notification_stays_until_closed() {
 #[test]
 fn stepped_down_method_mentions_the_budget() {
     let mut harness = with_budget(stepped(7));
-    let why = "stepped down to count by the budget: it cost 7 % of a processor, and all dials may cost 5 %";
+    let why = "Stepped down to count by the budget: it cost 7 % of a processor, and all dials may cost 5 %";
     let step = |state, wanted| {
         let mut row = row(0, state, wanted, 3, None);
         let stepped_down = SteppedDown { to: Level::Count, cost: Share(700), limit: Share(500) };

@@ -196,7 +196,7 @@ fn slowest_call_thresholds_are_round() {
     let mut harness = with_shop(Theme::Dark);
     timed(&mut harness, false, 1_000);
     look_at(&mut harness);
-    harness.get_by_label("Slowest calls: none kept").click_accesskit();
+    harness.get_by_label("Keep slowest calls…").click_accesskit();
     harness.run_steps(3);
     for threshold in ["100 µs", "1 ms", "10 ms", "100 ms", "1 s"] {
         assert!(shows(&harness, &format!("Longer than {threshold}")), "{threshold}");

@@ -282,7 +282,7 @@ fn shows_orders_and_history() {
         let rects = harness.query_all_by_label_contains(part).map(|node| node.rect());
         rects.filter(|rect| rect.left() > left).map(|rect| rect.right()).collect()
     };
-    assert!(right("redial app (pid 77, www)").into_iter().all(|right| right < dialog));
+    assert!(right("the Redial window (pid 77, www)").into_iter().all(|right| right < dialog));
     let orders = right(" = time");
     assert!(orders.len() == 2 && orders.iter().all(|right| *right < dialog), "{orders:?}");
     click(&mut harness, UiCommand::UndoOfAnyone.name());
@@ -296,7 +296,7 @@ fn shows_orders_and_history() {
     let report = DialReport { matched: 9, accepted: 9, ..DialReport::default() };
     let undone = UndoneChange { what, report };
     deliver(&mut harness, vec![ConnectionUpdate::Undone(redial_model::ids::Ticket(1), Ok(Box::new(undone)))]);
-    assert!(shows(&harness, "undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
+    assert!(shows(&harness, "Undo of Shop!* = count (by www, redial dial): 9 of 9 accepted"));
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert!(!shows(&harness, "Newest first."));

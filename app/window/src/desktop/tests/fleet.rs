@@ -109,7 +109,7 @@ fn predicts_a_frame_that_draws_new_rows() {
         let asked = Filter { text: text.to_owned(), ..Filter::default() };
         app.model.change_list(|list| list.set_filter(asked));
         let now = app.now();
-        app.model.settle(now);
+        app.model.refresh(now);
     };
     filter(&mut harness, "nothing is called so");
     harness.run_steps(2);
@@ -385,7 +385,7 @@ fn later_processes_join_and_get_the_dials() {
     deliver_to(&mut harness, joined.0, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
     let pending = harness.state().model.connections[&joined].table.changes.pending();
     assert_eq!(
-        pending.iter().map(|turn| turn.words.as_str()).collect::<Vec<_>>(),
+        pending.iter().map(|change| change.words.as_str()).collect::<Vec<_>>(),
         [format!("count on {ADD}")]
     );
     let text = format!("Shop.dll (5000) has started and joins; set there as in the others: count on {ADD}");
@@ -462,5 +462,5 @@ fn equal_module_names_keep_their_order() {
     let targets = Targets::new(Default::default(), Default::default());
     let fleet = harness.state().model.fleet().expect("several");
     assert!(fleet.check(&targets.methods, Level::Count).is_err());
-    assert_eq!(all.catalogue.shown_for(MethodIx(13)), MethodIx(0));
+    assert_eq!(all.catalogue.row_method(MethodIx(13)), MethodIx(0));
 }

@@ -206,7 +206,7 @@ fn log_lines_name_their_process() {
     assert_eq!(
         lines[lines.len() - 3..],
         [
-            "Shop.dll (4243): redial dial (pid 977) has control",
+            "Shop.dll (4243): control: redial dial (pid 977)",
             "Shop.dll (4244): the process is ending; these are its last numbers",
             "Shop.dll (4244) has ended",
         ]

@@ -38,7 +38,7 @@ fn change_is_pending_at_once_until_the_agent_answers() {
     assert_eq!(value(&harness, ADD_DIAL), "count, requesting…");
     assert_eq!(last_logged(&harness, LogKind::Request), format!("count on {ADD}"));
     let rows = vec![row(0, CopyState::Live, Level::Count, 3, None)];
-    let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+    let ticket = harness.state().last_change.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
     deliver(
         &mut harness,
         vec![
@@ -132,7 +132,7 @@ fn takes_control_from_another_controller() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD_DIAL).click();
     harness.run_steps(2);
-    let ticket = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
+    let ticket = harness.state().last_change.as_ref().map(|(ticket, ..)| *ticket).expect("a turn");
     let refused = RefusedRequest {
         why: "the dials are controlled by redial watch (pid 9)".into(),
         holder: Some(Holder { pid: 9, program: "redial watch".into() }),
@@ -141,7 +141,7 @@ fn takes_control_from_another_controller() {
     assert_eq!(value(&harness, ADD_DIAL), "off", "the request is withdrawn");
     harness.get_by_label("Take control").click();
     harness.run_steps(3);
-    let again = harness.state().last_turn.as_ref().map(|(ticket, ..)| *ticket);
+    let again = harness.state().last_change.as_ref().map(|(ticket, ..)| *ticket);
     assert!(again.is_some_and(|again| again != ticket));
     assert_eq!(value(&harness, ADD_DIAL), "count, requesting…");
 }

@@ -120,7 +120,7 @@ fn text_typed_while_a_field_opens_goes_there() {
             assert_eq!(requests(&harness), [""; 0], "{text} {split}: no dial turned");
             let field = match text {
                 "/" => "Method filter",
-                "P" => "find a command",
+                "P" => "Find a command",
                 _ => "Program",
             };
             let value = harness.get_by_label(field).value();
@@ -149,20 +149,20 @@ fn opening_field_takes_keys_from_the_focused_widget() {
     harness.run_steps(2);
     assert_eq!(requests(&harness), [""; 0], "the focused knob stays as it was");
     let value = |harness: &Harness<'static, App>, field: &str| harness.get_by_label(field).value();
-    assert_eq!(value(&harness, "find a command").as_deref(), Some("10"));
+    assert_eq!(value(&harness, "Find a command").as_deref(), Some("10"));
     // The cursor was after the first letter, and the field opens again.
     press(&mut harness, [key(Key::Home, Modifiers::NONE), key(Key::Escape, Modifiers::NONE)]);
     step(&mut harness, [vec![palette()], letter("L").to_vec()].concat());
     step(&mut harness, letter("O").to_vec());
     step(&mut harness, letter("G").to_vec());
     harness.run_steps(2);
-    assert_eq!(value(&harness, "find a command").as_deref(), Some("LOG"));
+    assert_eq!(value(&harness, "Find a command").as_deref(), Some("LOG"));
     // After it is closed, the next key belongs to the list again.
     press(&mut harness, [key(Key::Escape, Modifiers::NONE)]);
     let close = key(Key::Escape, Modifiers::NONE);
     step(&mut harness, vec![palette(), close, key(Key::Num1, Modifiers::NONE)]);
     harness.run_steps(2);
-    assert!(harness.query_by_label("find a command").is_none());
+    assert!(harness.query_by_label("Find a command").is_none());
     assert_eq!(requests(&harness), [format!("count on {ADD}")]);
     // A blank selects nothing; Enter would otherwise turn everything off.
     step(&mut harness, vec![palette(), Event::Text(" ".into())]);
@@ -178,10 +178,10 @@ fn long_reason_is_below_its_command() {
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     press(&mut harness, [key(Key::P, Modifiers::COMMAND | Modifiers::SHIFT)]);
-    harness.get_by_label("find a command").type_text("to time");
+    harness.get_by_label("Find a command").type_text("to time");
     harness.run_steps(3);
     let entry = harness.get_by_label_contains("Set selected dials to time").rect();
-    let field = harness.get_by_label("find a command").rect();
+    let field = harness.get_by_label("Find a command").rect();
     assert!(entry.width() <= field.width() + 1.0 && entry.height() < 70.0, "{entry:?} below {field:?}");
 }
 

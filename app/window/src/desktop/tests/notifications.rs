@@ -10,7 +10,6 @@ use crate::ui::theme::DARK;
 use eframe::egui::{Color32, Key, Modifiers, Shape, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
-use redial_model::connection::PROGRAM;
 use redial_model::fixtures::facts;
 use redial_model::ids::Ticket;
 use redial_model::log::LogKind;
@@ -44,11 +43,11 @@ fn lost_control_is_reported_despite_older_status() {
     control(&mut harness, other());
     control(&mut harness, None);
     let notices = logged(&harness, LogKind::Control);
-    let text = "redial dial (pid 977) took control from this window; what was turned here stays on, and turning a dial \
-                here asks for control again";
+    let text = "control went from this window to redial dial (pid 977); dials set here stay on, and changing one asks for \
+                control again";
     assert_eq!(notices, [text]);
     let last = logged(&harness, LogKind::Connection).pop();
-    assert_eq!(last.as_deref(), Some("control is free: redial dial (pid 977) let it go"));
+    assert_eq!(last.as_deref(), Some("control is free: redial dial (pid 977) released it"));
     assert!(shows(&harness, "Control: free"));
 }
 
@@ -63,14 +62,14 @@ fn others_changes_are_logged_with_their_user() {
         action: AuditAction::Changed(AuditedChange::order(order)),
     };
     let before = entry(1, "redial dial", "Shop!* = count");
-    let after = [before.clone(), entry(2, PROGRAM, "Shop!* = off"), entry(3, "redial off", "all off")];
+    let after = [before.clone(), entry(2, "redial app", "Shop!* = off"), entry(3, "redial off", "all off")];
     for audit in [vec![before], after.to_vec(), after.to_vec()] {
         let account = AgentStatus { audit, ..status() };
         deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(account))]);
     }
     assert_eq!(
         logged(&harness, LogKind::Notice),
-        ["redial dial (by www): Shop!* = count", "redial off (by www): all off"]
+        ["change by redial dial (www): Shop!* = count", "change by redial off (www): all off"]
     );
 }
 
@@ -113,7 +112,8 @@ fn undo_results_are_notified() {
     let bar = |harness: &Harness<'static, App>| harness.query_by_label("Close").is_some();
     let answer = |harness: &mut Harness<'static, App>| {
         let pending = harness.state().model.current().map(|shop| shop.table().changes.pending().to_vec());
-        let ticket = pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a change");
+        let ticket =
+            pending.and_then(|changes| changes.last().map(|change| change.ticket)).expect("a change");
         let report = DialReport { matched: 1, accepted: 1, ..DialReport::default() };
         deliver(harness, vec![ConnectionUpdate::Dialled(ticket, Ok(report))]);
     };
@@ -168,7 +168,8 @@ fn all_methods_are_one_click_away_after_all_off() {
         }
         execute(&mut harness, UiCommand::AllOff);
         let pending = harness.state().model.current().map(|shop| shop.table().changes.pending().to_vec());
-        let ticket = pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a change");
+        let ticket =
+            pending.and_then(|changes| changes.last().map(|change| change.ticket)).expect("a change");
         let rows = [0, 1, 2, 7].map(|method| row(method, CopyState::Off, Level::Off, 9, None)).to_vec();
         let rows = ConnectionUpdate::Event(Event::Rows { id: None, rows });
         deliver(&mut harness, vec![ConnectionUpdate::AllOff(ticket, Ok((3, 0))), rows]);
@@ -218,14 +219,20 @@ fn stopping_a_launched_program_is_no_failure() {
         let gone = "process 4242 has ended";
         deliver(&mut harness, vec![ConnectionUpdate::Lost { why: gone.into(), retry: Retry::Never }]);
         let colour = if wanted { DARK.text } else { DARK.bad };
-        assert_eq!(colours(&harness, "process 4242 has ended; showing its last numbers"), [colour]);
+        assert_eq!(colours(&harness, "Process 4242 has ended; showing its last numbers"), [colour]);
         feed(&mut harness, vec![launch(LaunchUpdate::Ended { how: "with code 143 (SIGTERM)".into() })]);
-        let how = match wanted {
-            true => "dotnet Shop.dll was stopped and ended with code 143 (SIGTERM)",
-            false => "dotnet Shop.dll ended with code 143 (SIGTERM)",
+        let (how, line) = match wanted {
+            true => (
+                "dotnet Shop.dll was stopped and ended with code 143 (SIGTERM)",
+                "stopped, ended with code 143 (SIGTERM): dotnet Shop.dll",
+            ),
+            false => (
+                "dotnet Shop.dll ended with code 143 (SIGTERM)",
+                "ended with code 143 (SIGTERM): dotnet Shop.dll",
+            ),
         };
         assert_eq!(colours(&harness, &format!("{how}; showing its last numbers")), [colour]);
-        assert_eq!(logged(&harness, LogKind::Connection).last().map(String::as_str), Some(how));
+        assert_eq!(logged(&harness, LogKind::Connection).last().map(String::as_str), Some(line));
         assert_eq!(logged(&harness, LogKind::Failure), [] as [String; 0]);
     }
 }
@@ -298,7 +305,7 @@ fn lost_control_can_be_taken_back() {
     };
     assert!(UiCommand::TakeControl.enabled(&harness.state().command_context()).is_err());
     taken(&mut harness);
-    assert!(button(&harness) && shows(&harness, "took control from this window"), "it stays");
+    assert!(button(&harness) && shows(&harness, "Control went from this window"), "it stays");
     assert_eq!(UiCommand::TakeControl.enabled(&harness.state().command_context()), Ok(()));
     harness.get_by_label("Take control").click();
     harness.run_steps(3);
@@ -319,7 +326,7 @@ fn undoing_all_off_counts_dials_on_again() {
     let mut harness = with_shop(Theme::Dark);
     let ticket = |harness: &Harness<'static, App>| {
         let pending = harness.state().model.current().map(|shop| shop.table().changes.pending().to_vec());
-        pending.and_then(|turns| turns.last().map(|turn| turn.ticket)).expect("a change")
+        pending.and_then(|changes| changes.last().map(|change| change.ticket)).expect("a change")
     };
     deliver(&mut harness, vec![rows()]);
     execute(&mut harness, UiCommand::AllOff);

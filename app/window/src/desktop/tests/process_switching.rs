@@ -155,8 +155,8 @@ fn all_off_names_its_processes_before_and_after() {
     assert!(shows(&harness, "All dials off in 2 processes (3)"), "including processes not shown");
     execute(&mut harness, UiCommand::AllOff);
     let asked = |harness: &Harness<'static, App>, id| {
-        let turns = &harness.state().model.connections[&ConnectionId(id)].table.changes;
-        turns.pending().last().expect("all off").ticket
+        let changes = &harness.state().model.connections[&ConnectionId(id)].table.changes;
+        changes.pending().last().expect("all off").ticket
     };
     let tickets = [1, 2].map(|id| asked(&harness, id));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::AllOff(tickets[0], Ok((3, 0)))]);
@@ -241,12 +241,12 @@ fn order_and_filter_survive_process_switches() {
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine, "cart"));
     execute(&mut harness, UiCommand::ClearFilter);
     execute(&mut harness, UiCommand::OnlyDialled);
-    execute(&mut harness, UiCommand::HoldOrder);
+    execute(&mut harness, UiCommand::FreezeOrder);
     execute(&mut harness, UiCommand::Sort(Sort::default()));
     let mine = look(&harness);
     execute(&mut harness, UiCommand::Select(shop(4243)));
     assert_eq!((look(&harness), harness.state().methods.text.as_str()), (mine.clone(), ""));
-    assert!(mine.0.only_dialled && harness.state().command_context().switches.hold_order);
+    assert!(mine.0.only_dialled && harness.state().command_context().switches.freeze_order);
     // The filter outlives a connection.
     execute(&mut harness, UiCommand::OnlyDialled);
     execute(&mut harness, UiCommand::Filter("cart".into()));

@@ -161,7 +161,7 @@ fn rows_under_the_pointer_keep_their_places_until_sorted_again() {
         harness.hover_at(row_of_add(&harness) + vec2(3.0, 1.0));
         harness.run_steps(3);
         deliver(&mut harness, vec![second(63, [1, 90_000])]);
-        assert_eq!(top(&harness, ADD), first, "and is held again when it moves");
+        assert_eq!(top(&harness, ADD), first, "and is frozen again when it moves");
     }
 }
 
@@ -172,12 +172,12 @@ fn sort_again_button_waits_for_the_pointer() {
     harness.hover_at(row_of_add(&harness));
     harness.run_steps(3);
     deliver(&mut harness, vec![second(61, [1, 90_000])]);
-    assert!(painted(&harness, "Held at the pointer · ").is_some());
+    assert!(painted(&harness, "Frozen at the pointer · ").is_some());
     let sign = harness.get_by_label("Sort again").rect().center();
     harness.hover_at(sign);
     harness.run_steps(40);
     assert_eq!(top(&harness, ADD), first, "the button would be gone");
-    assert!(painted(&harness, "Held for a moment · ").is_some());
+    assert!(painted(&harness, "Frozen for a moment · ").is_some());
     leave(&mut harness);
     assert!(harness.query_by_label("Sort again").is_none());
     assert_eq!(top(&harness, TOTAL), first);
@@ -222,13 +222,13 @@ fn row_turned_by_key_keeps_its_place() {
 fn held_order_sorts_once_on_request() {
     let mut harness = by_rate();
     let first = top(&harness, ADD);
-    execute(&mut harness, UiCommand::HoldOrder);
+    execute(&mut harness, UiCommand::FreezeOrder);
     deliver(&mut harness, add_is_off());
     assert_eq!(top(&harness, ADD), first);
     execute(&mut harness, UiCommand::SortAgain);
     assert_eq!(top(&harness, TOTAL), first);
     deliver(&mut harness, vec![second(63, [1, 90_000]), second(64, [90_000, 1])]);
-    assert_eq!(top(&harness, TOTAL), first, "it is still held");
+    assert_eq!(top(&harness, TOTAL), first, "it is still frozen");
 }
 
 #[test]

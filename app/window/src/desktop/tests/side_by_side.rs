@@ -90,7 +90,7 @@ fn side_by_side_names_hidden_processes() {
     assert!(!shows(&wide, "Not visible"));
 }
 
-/// All tables share one order, and the pointer over any of them holds it.
+/// All tables share one order, and the pointer over any of them freezes it.
 #[test]
 fn side_by_side_tables_share_one_held_order() {
     let mut harness = look_at_shops(window(Theme::Dark));
@@ -114,7 +114,7 @@ fn side_by_side_tables_share_one_held_order() {
     harness.hover_at(pane.center());
     harness.run_steps(3);
     calls(&mut harness, 1, 10, 500);
-    assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (first.clone(), second.clone()), "it is held");
+    assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (first.clone(), second.clone()), "it is frozen");
     assert!(shows(&harness, "Sort again"));
     execute(&mut harness, UiCommand::SortAgain);
     assert_eq!((tops(&harness, ADD), tops(&harness, clear)), (second, first), "by the sums of both");

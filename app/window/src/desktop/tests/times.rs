@@ -149,13 +149,13 @@ fn held_order_is_shown_beside_times() {
         harness.run_steps(3);
         harness.remove_cursor();
         harness.run_steps(12);
-        let held = |harness: &Harness<'static, App>| harness.query_by_label("Sort again").is_some();
-        assert!(!held(&harness), "nothing is held");
-        execute(&mut harness, UiCommand::HoldOrder);
+        let frozen = |harness: &Harness<'static, App>| harness.query_by_label("Sort again").is_some();
+        assert!(!frozen(&harness), "nothing is frozen");
+        execute(&mut harness, UiCommand::FreezeOrder);
         let longer = Times { total_ns: u64::MAX / 2, ..times_of(&histogram(2, &[(210, 9_000)])) };
         deliver(&mut harness, vec![times(&[longer]), second(61, [41_000, 310])]);
-        assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is held");
-        let head = painted(&harness, "Order held · ").or_else(|| painted(&harness, "Held · "));
+        assert!(top(&harness, ADD) < top(&harness, TOTAL), "it is frozen");
+        let head = painted(&harness, "Order frozen · ").or_else(|| painted(&harness, "Frozen · "));
         let (method, head) = (painted(&harness, "Method").expect("its header"), head.expect("the button"));
         let gone = painted_by(&harness, |text| text.starts_with('+')).expect("the button of hidden columns");
         let calls = painted(&harness, "Calls").expect("its header");
@@ -165,7 +165,7 @@ fn held_order_is_shown_beside_times() {
         assert!(sign.right() < calls.left() && sign.width() > 40.0, "{sign} {calls} at {size:?}");
         harness.get_by_label("Sort again").click();
         harness.run_steps(3);
-        assert!(top(&harness, ADD) > top(&harness, TOTAL) && !held(&harness), "at {size:?}");
+        assert!(top(&harness, ADD) > top(&harness, TOTAL) && !frozen(&harness), "at {size:?}");
     }
 }
 

@@ -3,6 +3,7 @@
 use super::fixture::{deliver, execute, feed, processes, row, rows, second, window, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
+use crate::ui::capitalized;
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
@@ -44,7 +45,7 @@ fn ended_process_offers_no_reconnection() {
         &mut harness,
         vec![ConnectionUpdate::Lost { why: "process 4242 has ended".into(), retry: Retry::Never }],
     );
-    assert!(shows(&harness, "process 4242 has ended") && !shows(&harness, "Reconnect"));
+    assert!(shows(&harness, "Process 4242 has ended") && !shows(&harness, "Reconnect"));
 }
 
 #[test]
@@ -59,12 +60,14 @@ fn stopped_process_is_shown_as_paused() {
     assert_eq!(rate(&harness), Some(7.0));
     deliver(&mut harness, vec![ConnectionUpdate::Paused(Some(why.to_owned()))]);
     assert_eq!(rate(&harness), Some(0.0), "a paused process calls nothing");
-    assert!(shows(&harness, "Paused") && harness.query_by_label(why).is_some());
-    assert!(shows(&harness, &format!("(pid 4242) says nothing now: {why}")), "the log has it, too");
+    assert!(shows(&harness, "Paused") && harness.query_by_label(&capitalized(why)).is_some());
+    assert!(shows(&harness, &format!("Paused: {why}")), "the log has it, too");
     deliver(&mut harness, vec![ConnectionUpdate::Paused(None), second(6, [8, 5])]);
     assert_eq!(rate(&harness), Some(2.0), "over all four seconds");
     assert!(
-        !shows(&harness, "Paused") && shows(&harness, "Connected") && shows(&harness, "(pid 4242) goes on")
+        harness.query_by_label("Paused").is_none()
+            && shows(&harness, "Connected")
+            && shows(&harness, ": Continues")
     );
     // The pause cost the connection, which was then made again.
     for again in [
