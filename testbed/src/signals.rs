@@ -19,13 +19,35 @@ pub fn send(pid: u32, signal: i32) -> Result<()> {
 pub struct Stopped(u32);
 
 impl Stopped {
-    /// Stops the process.
+    /// Stops the process and waits until all its threads are stopped.
     ///
     /// # Errors
-    /// Fails like [`send`].
+    /// Fails like [`send`], and when the process ends meanwhile.
     pub fn stop(pid: u32) -> Result<Stopped> {
-        send(pid, libc::SIGSTOP).map(|()| Stopped(pid))
+        send(pid, libc::SIGSTOP)?;
+        let stopped = Stopped(pid);
+        // The signal takes effect thread by thread.
+        while !is_stopped(pid)? {
+            std::thread::yield_now();
+        }
+        Ok(stopped)
     }
+}
+
+/// Returns whether every thread is stopped (state `T` in `/proc/PID/task/TID/stat`, see proc(5)).
+fn is_stopped(pid: u32) -> Result<bool> {
+    let mut threads = 0;
+    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end while they are listed.
+        let Ok(stat) = std::fs::read_to_string(thread?.path().join("stat")) else { continue };
+        let state = stat.rsplit_once(") ").map(|(_, fields)| fields.as_bytes().first().copied());
+        if state != Some(Some(b'T')) {
+            return Ok(false);
+        }
+        threads += 1;
+    }
+    ensure!(threads > 0, "process {pid} has ended");
+    Ok(true)
 }
 
 impl Drop for Stopped {

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Ledger {
-    /// Handles the unload of a module: marks its rows as lost, and returns them for [`Ledger::settle`]. Until then they
+    /// Handles the unload of a module: marks its rows as lost, and returns them for [`Ledger::finish_unload`]. Until then they
     /// keep their slots, so their numbers are still there.
     pub fn unload(&self, key: ModuleKey) -> Vec<RowId> {
         self.change(|locked, _| locked.unload(key))
@@ -28,7 +28,7 @@ impl Ledger {
 
     /// Freezes the last numbers of lost rows, and frees their slots. Sums over all threads, so not for threads of the
     /// host.
-    pub fn settle(&self, lost: Vec<RowId>) {
+    pub fn finish_unload(&self, lost: Vec<RowId>) {
         let (counted, accounts) = {
             let locked = self.lock();
             (locked.counted_of(&lost), locked.accounts_of(&lost))
@@ -36,7 +36,7 @@ impl Ledger {
         accounts.iter().for_each(|account| account.finish());
         // Their code no longer runs.
         let last = last_numbers(&counted);
-        self.change(|locked, now| locked.settle(lost, last, now));
+        self.change(|locked, now| locked.finish_unload(lost, last, now));
         for CountedRow { slot, timed, .. } in &counted {
             condition_setter::set(*slot, TimeOptions::default());
             if *timed {
@@ -85,7 +85,7 @@ impl LedgerState {
     }
 
     /// Gives lost rows their last numbers and takes their slots.
-    fn settle(&mut self, lost: Vec<RowId>, mut last: HashMap<RowId, FinalNumbers>, now: u64) {
+    fn finish_unload(&mut self, lost: Vec<RowId>, mut last: HashMap<RowId, FinalNumbers>, now: u64) {
         for id in lost.iter().copied() {
             let Some(row) = self.row_mut(id) else { continue };
             row.counters.retire(last.remove(&id).unwrap_or_default());
@@ -187,7 +187,7 @@ pub mod tests {
             Some(slot),
             "its numbers are there"
         );
-        ledger.settle(lost);
+        ledger.finish_unload(lost);
 
         let (status, final_calls) = status_of(row);
         assert_eq!((status.state, final_calls), (CopyState::Lost, 3));
@@ -207,7 +207,7 @@ pub mod tests {
         calls(again, 2);
         assert_eq!(timers::sum(again).exits, 2);
         assert_eq!(status_of(other).0.times_note, None);
-        ledger.settle(ledger.unload(other_key));
+        ledger.finish_unload(ledger.unload(other_key));
         assert_eq!((status_of(other).1, status_of(row).1), (2, 3));
     }
 
@@ -215,7 +215,7 @@ pub mod tests {
     fn lost_rows_get_no_slot() {
         let ledger = ledger(190);
         let (key, row, _) = timed(&ledger, 1);
-        ledger.settle(ledger.unload(key));
+        ledger.finish_unload(ledger.unload(key));
         let mut locked = ledger.lock();
         assert!(!locked.assign_slot(row));
         assert_eq!(locked.row(row).map(|row| row.counters.slot()), Some(None));

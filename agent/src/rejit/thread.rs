@@ -174,7 +174,7 @@ impl Worker {
                 batch.matched.extend(found.matched());
                 batch.affected.extend(found.rows);
             }
-            Job::Unloaded(lost) => self.context.ledger.settle(lost),
+            Job::Unloaded(lost) => self.context.ledger.finish_unload(lost),
             Job::SessionEnded(session) => {
                 self.refuse_queued(Some(session), &Refusal::Cancelled);
                 batch.affected.extend(self.end_held(session, OrderEnd::SessionEnded));

@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(looked_up, [(row, slot)]);
         assert_eq!(reader.of_slots(&ledger, &looked_up).first().map(|times| times.exits), Some(4));
         // Between the look-up and the reading, its module goes and another row gets the slot.
-        ledger.settle(ledger.unload(key));
+        ledger.finish_unload(ledger.unload(key));
         let (_, other, again) = timed(&ledger, 2);
         assert_eq!(again, slot);
         calls(slot, 1);

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
-use redial_testbed::signals;
+use redial_testbed::signals::Stopped;
 use redial_testbed::{artefacts, cache, programs, skip};
 
 use super::{NOW, attach, dial, ensure_attaches, ensure_failed, ensure_untouched, listed_state, plain};
@@ -25,11 +25,11 @@ on_attachable_runtimes!(
 /// A stopped process cannot answer. When it continues, the abandoned request has no effect.
 fn leaves_a_stopped_process_alone(runtime: Runtime) -> Result<()> {
     let mut shop = plain(runtime, 1, &[])?;
-    signals::send(shop.pid, libc::SIGSTOP)?;
+    let stopped = Stopped::stop(shop.pid)?;
     for _ in 0..3 {
         ensure_failed(&attach(shop.pid, &["--timeout", "1"])?, 1, &["did not answer within 1 s", "stopped"])?;
     }
-    signals::send(shop.pid, libc::SIGCONT)?;
+    drop(stopped);
     ensure_untouched(&mut shop)?;
     // The runtime answers requests in order, so an earlier attach request would already have loaded the agent.
     ensure_attaches(shop.pid)?;
