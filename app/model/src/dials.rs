@@ -6,6 +6,7 @@ use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
@@ -94,13 +95,15 @@ impl DialledCopies {
         }
     }
 
-    /// Applies a page of rows; known rows keep their rates.
+    /// Applies a page of rows; known rows keep their rates. Ignores new rows beyond `MAX_STATUS_ROWS`.
     pub fn rows(&mut self, rows: Vec<StatusRow>) {
         for row in rows {
+            let is_full = self.rows.len() >= MAX_STATUS_ROWS;
             match self.rows.entry(row.row) {
-                std::collections::btree_map::Entry::Vacant(vacant) => {
+                std::collections::btree_map::Entry::Vacant(vacant) if !is_full => {
                     vacant.insert(DialledCopy { row, rate: None, times: None, calls: None });
                 }
+                std::collections::btree_map::Entry::Vacant(_) => {}
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
             }
         }
