@@ -338,6 +338,17 @@ mod tests {
     }
 
     #[test]
+    fn keeps_a_limited_number_of_rows() {
+        let mut dials = DialledCopies::default();
+        for page in 0..=(MAX_STATUS_ROWS / 1024) as u32 {
+            dials.rows((page * 1024..(page + 1) * 1024).map(|id| row(id, "A.B", 0)).collect());
+        }
+        assert_eq!(dials.len(), MAX_STATUS_ROWS);
+        dials.rows(vec![row(7, "A.B", 5)]);
+        assert_eq!(dials.get(RowId(7)).map(|dial| dial.row.calls), Some(5), "known rows still change");
+    }
+
+    #[test]
     fn goodbye_ends_it() {
         let mut dials = DialledCopies::default();
         assert!(!dials.ended());

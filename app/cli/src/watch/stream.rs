@@ -148,7 +148,10 @@ fn next_snapshot(
                     return Ok(());
                 }
                 DialsUpdate::Ended => return Err(LinkError::Ended(session.pid())),
-                DialsUpdate::Rows | DialsUpdate::None if pace.is_overdue() => return Ok(()),
+                DialsUpdate::Rows | DialsUpdate::None if pace.is_overdue() => {
+                    pace.received();
+                    return Ok(());
+                }
                 DialsUpdate::Rows | DialsUpdate::None => {}
             },
             None => {
