@@ -11,6 +11,15 @@ pub const METHODS_PER_PAGE: usize = 4096;
 /// Status rows per page (each with names and instances, about 300 bytes).
 pub const ROWS_PER_PAGE: usize = 1024;
 
+/// Methods in one answer. The largest programs have about a million.
+pub const MAX_CATALOGUE_METHODS: usize = 2_000_000;
+
+/// Dialled copies in one answer. An agent keeps at most 400,000.
+pub const MAX_STATUS_ROWS: usize = 512 << 10;
+
+/// Bytes of one answer, pages and all. A million methods take about 80 MiB.
+pub const MAX_ANSWER: usize = 128 << 20;
+
 /// Lines per page of IL.
 pub const IL_LINES_PER_PAGE: usize = 4096;
 

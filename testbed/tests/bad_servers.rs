@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::catalogue::MethodPage;
+use redial_protocol::counters::CounterDelta;
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_FRAME;
@@ -21,6 +23,9 @@ use redial_testbed::under_agent::ensure_messages;
 
 /// The answers of a server to one connection. It sends each piece after receiving some bytes.
 type Script = Vec<Vec<u8>>;
+
+/// Starts the last piece of a script that a server repeats until the client has gone.
+const ENDLESS: &[u8] = b"endless";
 
 /// A server on this process's endpoint that follows the latest script for every connection.
 struct Server {
@@ -61,7 +66,18 @@ fn serve(connection: Connection, script: Script) {
     let mut buffer = [0; 4096];
     for piece in script {
         // A client that has gone ends it. The test checks the client's reaction to each piece.
-        if !matches!(read.read(&mut buffer), Ok(1..)) || write.write_all(&piece).is_err() {
+        if !matches!(read.read(&mut buffer), Ok(1..)) {
+            break;
+        }
+        let sent = match piece.strip_prefix(ENDLESS) {
+            Some(part) => loop {
+                if let Err(error) = write.write_all(part) {
+                    break Err(error);
+                }
+            },
+            None => write.write_all(&piece),
+        };
+        if sent.is_err() {
             break;
         }
     }
@@ -99,6 +115,7 @@ const COMMANDS: [&[&str]; 6] =
 fn reports_every_bad_answer_in_a_sentence() -> Result<()> {
     let server = Server::start()?;
     check_nonsense(&server)?;
+    check_floods(&server)?;
     check_other_protocol_version(&server)
 }
 
@@ -152,6 +169,34 @@ fn check_nonsense(server: &Server) -> Result<()> {
         let outcome = server.run_against(&vec![hello.clone(), stray_reply.clone()], words)?;
         ensure_messages(&outcome, 1, &["the reply belongs to another command"])
             .with_context(|| format!("{words:?}"))?;
+    }
+    Ok(())
+}
+
+/// Pages of an answer, and events nobody asked for, without end.
+fn check_floods(server: &Server) -> Result<()> {
+    let hello = hello(PROTOCOL_VERSION)?;
+    let flood = |event: Event| -> Result<Vec<u8>> {
+        let frame = AgentPacket::Event(event).to_frame()?;
+        Ok([ENDLESS, frame.repeat(1000).as_slice()].concat())
+    };
+    let floods = [
+        ("pages of methods", flood(Event::Methods { id: 1, page: MethodPage::default() })?),
+        ("pages of rows", flood(Event::Rows { id: Some(1), rows: vec![] })?),
+        ("counters", flood(Event::Counters { delta: CounterDelta::default(), dropped: 0 })?),
+        ("progress", flood(Event::Progress { id: 1, done: 1, total: 2 })?),
+    ];
+    for (name, flood) in floods {
+        for words in COMMANDS {
+            // Unit tests with a shorter patience cover these two: they wait 40 s for progress.
+            if matches!(words[0], "dial" | "off") {
+                continue;
+            }
+            let outcome = server.run_against(&vec![hello.clone(), flood.clone()], words)?;
+            ensure_messages(&outcome, 1, &["sends more than 128 MiB", "it may be faulty"])
+                .with_context(|| format!("{name}: redial {words:?}"))?;
+            ensure!(outcome.stdout.is_empty(), "{name}: {}", outcome.output());
+        }
     }
     Ok(())
 }

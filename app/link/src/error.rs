@@ -95,6 +95,22 @@ pub enum LinkError {
         /// How it is halted: stopped, or paused in a debugger.
         why: String,
     },
+    /// The agent was still answering when the time for the whole answer was over.
+    #[error("the agent in process {pid} did not finish its answer within {seconds} s; it may be faulty")]
+    Unfinished {
+        /// Process id.
+        pid: u32,
+        /// Seconds waited.
+        seconds: u64,
+    },
+    /// The agent sends more than any command needs.
+    #[error("the agent in process {pid} sends more than {limit} in answer to one command; it may be faulty")]
+    TooMuch {
+        /// Process id.
+        pid: u32,
+        /// The exceeded limit: "5 methods".
+        limit: String,
+    },
     /// The peer sent invalid data.
     #[error("the peer in process {pid} does not speak Redial's protocol: {why}")]
     Garbled {
@@ -169,6 +185,8 @@ impl LinkError {
             | LinkError::Version { .. }
             | LinkError::Closed { .. }
             | LinkError::Silent { .. }
+            | LinkError::Unfinished { .. }
+            | LinkError::TooMuch { .. }
             | LinkError::Halted { .. }
             | LinkError::Garbled { .. } => Exit::Failed,
         }

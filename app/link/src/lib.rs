@@ -16,6 +16,8 @@ pub mod library;
 pub mod parallel;
 pub mod process_status;
 mod reader;
+mod reply_limits;
+pub mod reply_timer;
 pub mod session;
 pub mod setup;
 pub mod signals;

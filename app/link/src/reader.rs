@@ -7,15 +7,24 @@ use redial_protocol::packet::AgentPacket;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Packets waiting in the channel. A packet is at most `MAX_FRAME`, usually some hundred bytes.
-const WAITING: usize = 64;
+/// Packets waiting in the channel. A packet is usually some hundred bytes, but may take `MAX_FRAME`.
+const WAITING: usize = 8;
 const READ_AT_ONCE: usize = 64 << 10;
+
+/// A packet with its size.
+#[derive(Debug)]
+pub struct ReceivedPacket {
+    /// The packet.
+    pub packet: Box<AgentPacket>,
+    /// Length of its frame's body, bytes.
+    pub bytes: usize,
+}
 
 /// A message in the channel.
 #[derive(Debug)]
 pub enum Incoming {
     /// A packet.
-    Packet(Box<AgentPacket>),
+    Packet(ReceivedPacket),
     /// The connection ended; nothing follows.
     Closed {
         /// The operating system's reason, if any.
@@ -63,7 +72,7 @@ fn read(from: &mut impl Read, to: &SyncSender<Incoming>) -> Incoming {
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
             let packet = match AgentPacket::from_body(&body) {
-                Ok(packet) => Box::new(packet),
+                Ok(packet) => ReceivedPacket { packet: Box::new(packet), bytes: body.len() },
                 Err(error) => return Incoming::Garbled(error.to_string()),
             };
             if to.send(Incoming::Packet(packet)).is_err() {

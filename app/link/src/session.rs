@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::error::LinkError;
+use super::reader::ReceivedPacket;
+use super::reply_limits::{ReplyLimits, ReplyMeter, memory, too_many_bytes};
+use super::reply_timer::ReplyTimer;
 use super::silent::silent;
 use super::wire::{PING_ID, Wire, WireEvent};
 use redial_protocol::PROTOCOL_VERSION;
@@ -18,9 +21,6 @@ use std::time::{Duration, Instant};
 
 /// An agent answers a hello from a thread that never blocks, unless a debugger stopped the process.
 const HELLO_PATIENCE: Duration = Duration::from_secs(5);
-/// Dialling a whole large program may wait for the runtime to suspend. An agent gives up after 30 s and says
-/// so; longer than this is a hang.
-const REPLY_PATIENCE: Duration = Duration::from_secs(40);
 /// How often a session that holds dials pings the agent.
 pub const PING_EVERY: Duration = Duration::from_millis(SESSION_PING_MS);
 
@@ -52,19 +52,23 @@ pub struct AllOffResult {
 pub struct Session {
     wire: Wire,
     facts: AgentFacts,
-    /// Events that arrived while waiting for a reply.
-    queued: VecDeque<Event>,
+    limits: ReplyLimits,
+    /// Events that arrived while waiting for a reply, each with its memory.
+    queued: VecDeque<(Event, usize)>,
+    /// Memory of all of them.
+    queued_bytes: usize,
     last_id: u32,
 }
 
 impl Session {
     /// Sends a hello as `program` ("redial dial") over a new connection to process `pid`.
     pub fn open(pid: u32, connection: Connection, program: &str) -> Result<Session, LinkError> {
-        Session::open_within(HELLO_PATIENCE, pid, connection, program)
+        Session::open_within(HELLO_PATIENCE, ReplyLimits::default(), pid, connection, program)
     }
 
     fn open_within(
         patience: Duration,
+        limits: ReplyLimits,
         pid: u32,
         connection: Connection,
         program: &str,
@@ -76,10 +80,15 @@ impl Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
         }))?;
-        match wire.packet(Some(Instant::now() + patience))? {
-            Some(AgentPacket::Hello(facts)) => {
-                Ok(Session { wire, facts, queued: VecDeque::new(), last_id: PING_ID })
-            }
+        match wire.packet(Some(Instant::now() + patience))?.map(|received| *received.packet) {
+            Some(AgentPacket::Hello(facts)) => Ok(Session {
+                wire,
+                facts,
+                limits,
+                queued: VecDeque::new(),
+                queued_bytes: 0,
+                last_id: PING_ID,
+            }),
             Some(_) => Err(wire.garbled("its first message is not a hello")),
             None => Err(silent(pid, patience)),
         }
@@ -96,38 +105,51 @@ impl Session {
     }
 
     /// Sends a command and waits for its reply. Passes the reply's pages to `page` and queues all other
-    /// events for `next`. A refusal is an error.
+    /// events for `next`. A refusal is an error, and so is an answer or a queue beyond the limits.
     pub fn ask(&mut self, command: WireCommand, page: &mut dyn FnMut(ReplyPage)) -> Result<Reply, LinkError> {
+        let mut meter = ReplyMeter::new(self.pid(), self.limits.bytes, &command);
         let id = self.send(command)?;
+        let mut timer = ReplyTimer::start(self.limits.page, self.limits.total);
         loop {
-            // Every page restarts the time limit.
-            match self.wire.packet(Some(Instant::now() + REPLY_PATIENCE))? {
-                Some(AgentPacket::Event(Event::Reply { id: of, reply })) if of == id => {
+            let ReceivedPacket { packet, bytes } = self.packet_within(&timer)?;
+            let event = match *packet {
+                AgentPacket::Event(event) => event,
+                AgentPacket::VersionRefused { agent_protocol, agent_version, .. } => {
+                    return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
+                }
+                _ => return Err(self.unexpected_reply()),
+            };
+            let is_page = belongs_to(&event, id);
+            if is_page {
+                meter.count(&event, bytes)?;
+            }
+            match event {
+                Event::Reply { id: of, reply } if of == id => {
                     return match reply {
                         Reply::Refused(refusal) => Err(LinkError::Refused(refusal)),
                         reply => Ok(reply),
                     };
                 }
-                Some(AgentPacket::Event(Event::Methods { id: of, page: methods })) if of == id => {
+                Event::Methods { id: of, page: methods } if of == id => {
                     page(ReplyPage::Methods(Box::new(methods)));
                 }
-                Some(AgentPacket::Event(Event::Rows { id: Some(of), rows })) if of == id => {
-                    page(ReplyPage::Rows(rows))
-                }
-                Some(AgentPacket::Event(Event::Times { id: Some(of), times })) if of == id => {
-                    page(ReplyPage::Times(times))
-                }
-                Some(AgentPacket::Event(Event::Il { id: of, page: lines })) if of == id => {
-                    page(ReplyPage::Il(lines))
-                }
-                Some(AgentPacket::Event(event)) => self.queue(event),
-                Some(AgentPacket::VersionRefused { agent_protocol, agent_version, .. }) => {
-                    return Err(LinkError::Version { pid: self.pid(), agent_version, agent_protocol });
-                }
-                Some(_) => return Err(self.unexpected_reply()),
-                None => return Err(self.silent()),
+                Event::Rows { id: Some(of), rows } if of == id => page(ReplyPage::Rows(rows)),
+                Event::Times { id: Some(of), times } if of == id => page(ReplyPage::Times(times)),
+                Event::Il { id: of, page: lines } if of == id => page(ReplyPage::Il(lines)),
+                event => self.queue(event, bytes)?,
+            }
+            if is_page {
+                // Here, not before `page`: the time that our own work takes is not the agent's.
+                timer.progress();
             }
         }
+    }
+
+    /// Returns the next packet of an answer.
+    fn packet_within(&mut self, timer: &ReplyTimer) -> Result<ReceivedPacket, LinkError> {
+        let packet = self.wire.packet(Some(timer.deadline()))?;
+        timer.check(self.pid())?;
+        packet.ok_or_else(|| timer.expired(self.pid()))
     }
 
     /// Sends a command without waiting and returns its id. Its pages and reply carry that id and arrive
@@ -153,48 +175,48 @@ impl Session {
         }
     }
 
-    /// Turns every dial off. Works with an agent of any version.
+    /// Turns every dial off. Works with an agent of any version. Drops the events that arrive meanwhile.
     pub fn all_off(&mut self) -> Result<AllOffResult, LinkError> {
         self.wire.send(&ControllerPacket::AllOff)?;
-        let deadline = Instant::now() + REPLY_PATIENCE;
+        let timer = ReplyTimer::start(self.limits.page, self.limits.total);
         loop {
-            match self.wire.packet(Some(deadline))? {
-                Some(AgentPacket::AllOffDone { reverted, remaining, change }) => {
+            match *self.packet_within(&timer)?.packet {
+                AgentPacket::AllOffDone { reverted, remaining, change } => {
                     return Ok(AllOffResult { reverted, remaining, change });
                 }
-                Some(AgentPacket::Event(event)) => self.queue(event),
-                Some(_) => return Err(self.unexpected_reply()),
-                None => return Err(self.silent()),
+                AgentPacket::Event(_) => {}
+                _ => return Err(self.unexpected_reply()),
             }
         }
     }
 
-    /// Returns the next event, or `None` at `deadline`.
+    /// Returns the next event, or `None` at `deadline`. Returns an event that is there even after `deadline`, so
+    /// a caller that loops until `None` must look at the time itself.
     pub fn next(&mut self, deadline: Option<Instant>) -> Result<Option<Event>, LinkError> {
         loop {
-            if let Some(event) = self.queued.pop_front() {
+            if let Some(event) = self.dequeue() {
                 return Ok(Some(event));
             }
-            match self.wire.packet(deadline)? {
-                Some(AgentPacket::Event(event)) => self.queue(event),
-                Some(_) => return Err(self.unexpected_reply()),
-                None => return Ok(None),
+            let Some(received) = self.wire.packet(deadline)? else { return Ok(None) };
+            let event = self.event(received)?;
+            if event.is_some() || is_past(deadline) {
+                return Ok(event);
             }
         }
     }
 
-    /// Returns the next event, or `None` at `deadline` or after a `waker` was called.
+    /// As `next`, but also returns `None` after a `waker` was called.
     pub fn next_or_wake(&mut self, deadline: Option<Instant>) -> Result<Option<Event>, LinkError> {
         loop {
-            if let Some(event) = self.queued.pop_front() {
+            if let Some(event) = self.dequeue() {
                 return Ok(Some(event));
             }
-            match self.wire.next_or_wake(deadline)? {
-                WireEvent::Packet(packet) => match *packet {
-                    AgentPacket::Event(event) => self.queue(event),
-                    _ => return Err(self.unexpected_reply()),
-                },
+            let event = match self.wire.next_or_wake(deadline)? {
+                WireEvent::Packet(received) => self.event(received)?,
                 WireEvent::Nothing | WireEvent::Woken => return Ok(None),
+            };
+            if event.is_some() || is_past(deadline) {
+                return Ok(event);
             }
         }
     }
@@ -219,18 +241,52 @@ impl Session {
         self.wire.garbled("the reply belongs to another command")
     }
 
-    fn queue(&mut self, event: Event) {
-        if !matches!(event, Event::Reply { id: PING_ID, .. }) {
-            self.queued.push_back(event);
+    /// Returns the event of a packet, or `None` for the reply to a ping.
+    fn event(&self, received: ReceivedPacket) -> Result<Option<Event>, LinkError> {
+        match *received.packet {
+            AgentPacket::Event(event) => Ok(Some(event).filter(|event| !answers_ping(event))),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    fn silent(&self) -> LinkError {
-        silent(self.pid(), REPLY_PATIENCE)
+    fn queue(&mut self, event: Event, bytes: usize) -> Result<(), LinkError> {
+        if answers_ping(&event) {
+            return Ok(());
+        }
+        let memory = memory(&event, bytes);
+        self.queued_bytes = self.queued_bytes.saturating_add(memory);
+        self.queued.push_back((event, memory));
+        match self.queued_bytes > self.limits.bytes {
+            true => Err(too_many_bytes(self.pid(), self.limits.bytes)),
+            false => Ok(()),
+        }
+    }
+
+    fn dequeue(&mut self) -> Option<Event> {
+        let (event, memory) = self.queued.pop_front()?;
+        self.queued_bytes = self.queued_bytes.saturating_sub(memory);
+        Some(event)
     }
 
     fn unexpected_reply(&self) -> LinkError {
         self.wire.garbled("it sent an unexpected reply")
+    }
+}
+
+fn answers_ping(event: &Event) -> bool {
+    matches!(event, Event::Reply { id: PING_ID, .. })
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= Instant::now())
+}
+
+/// Returns whether an event is the reply to this request or one of its pages.
+fn belongs_to(event: &Event, id: u32) -> bool {
+    match event {
+        Event::Reply { id: of, .. } | Event::Methods { id: of, .. } | Event::Il { id: of, .. } => *of == id,
+        Event::Rows { id: of, .. } | Event::Times { id: of, .. } => *of == Some(id),
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::exit::Exit;
 use crate::test_agent::{AgentEnd, facts, serve};
 use redial_protocol::counters::CounterDelta;
+use redial_protocol::ids::RowId;
 use redial_protocol::message::{Holder, Refusal};
 
 const PROGRAM: &str = "redial test";
@@ -187,7 +188,8 @@ fn rejects_a_peer_without_hello() {
 fn gives_up_on_an_agent_without_hello() {
     serve(wait_for_end, |pid| {
         let connection = redial_protocol::transport::connect(pid).expect("connected");
-        let session = Session::open_within(Duration::from_millis(50), pid, connection, PROGRAM);
+        let patience = Duration::from_millis(50);
+        let session = Session::open_within(patience, ReplyLimits::default(), pid, connection, PROGRAM);
         assert!(matches!(session, Err(LinkError::Silent { .. })));
     });
 }
@@ -277,4 +279,136 @@ fn dropping_a_session_ends_it_for_the_agent() {
             drop(session);
         },
     );
+}
+
+/// Opens a session with small limits.
+fn open_limited(pid: u32, limits: ReplyLimits) -> Session {
+    let connection = redial_protocol::transport::connect(pid).expect("connected");
+    Session::open_within(HELLO_PATIENCE, limits, pid, connection, PROGRAM).expect("a session")
+}
+
+/// Serves a request with `event` (made from the request's id) again and again until the session ends, while
+/// `controller` uses a session with these limits.
+fn flood(limits: ReplyLimits, event: impl Fn(u32) -> Event + Sync, controller: impl FnOnce(&mut Session)) {
+    serve(
+        |mut agent| {
+            agent.hello(facts(0));
+            let id = match agent.receive() {
+                Some(ControllerPacket::Request(request)) => request.id,
+                _ => 0,
+            };
+            while agent.offer(&AgentPacket::Event(event(id))) {}
+        },
+        |pid| controller(&mut open_limited(pid, limits)),
+    );
+}
+
+fn methods(limit: u64) -> WireCommand {
+    WireCommand::Methods { pattern: None, limit }
+}
+
+fn limits(page_ms: u64, total_ms: u64, bytes: usize) -> ReplyLimits {
+    let ms = Duration::from_millis;
+    ReplyLimits { page: ms(page_ms), total: ms(total_ms), bytes }
+}
+
+const LONG: u64 = 600_000;
+
+#[test]
+fn endless_pages_end_at_the_limit_of_bytes() {
+    let empty = |id| Event::Methods { id, page: MethodPage::default() };
+    flood(limits(LONG, LONG, 1 << 20), empty, |session| {
+        let error = session.ask(methods(u64::MAX), &mut |_| {}).expect_err("it never ends");
+        assert!(matches!(error, LinkError::TooMuch { .. }), "{error}");
+        assert!(
+            error.to_string().ends_with("sends more than 1 MiB in answer to one command; it may be faulty"),
+            "{error}"
+        );
+        assert_eq!(error.exit(), Exit::Failed);
+    });
+}
+
+#[test]
+fn more_methods_than_asked_for_are_an_error() {
+    let page = |id| Event::Methods { id, page: MethodPage { token: vec![1; 10], ..MethodPage::default() } };
+    flood(limits(LONG, LONG, usize::MAX), page, |session| {
+        let mut tokens = 0;
+        let error = session.ask(methods(25), &mut |page| {
+            if let ReplyPage::Methods(page) = page {
+                tokens += page.token.len();
+            }
+        });
+        let error = error.expect_err("it never ends").to_string();
+        assert!(error.contains("sends more than 25 methods"), "{error}");
+        assert_eq!(tokens, 20);
+    });
+}
+
+#[test]
+fn pages_do_not_extend_the_total_time() {
+    let empty = |id| Event::Rows { id: Some(id), rows: vec![] };
+    flood(limits(LONG, 50, usize::MAX), empty, |session| {
+        let error =
+            session.ask(WireCommand::Status { pattern: None }, &mut |_| {}).expect_err("it never ends");
+        assert!(matches!(error, LinkError::Unfinished { .. }), "{error}");
+    });
+}
+
+#[test]
+fn foreign_events_do_not_extend_the_time_for_a_page() {
+    for event in [counters(1), Event::Reply { id: PING_ID, reply: Reply::Done }] {
+        flood(
+            limits(50, LONG, usize::MAX),
+            |_| event.clone(),
+            |session| {
+                let error = session.execute(WireCommand::Modules).expect_err("it never answers");
+                assert!(matches!(error, LinkError::Silent { .. }), "{error}");
+            },
+        );
+    }
+}
+
+#[test]
+fn the_queue_of_events_is_bounded() {
+    let progress = |id| Event::Progress { id, done: 1, total: 2 };
+    let delta = |_| Event::Counters {
+        delta: CounterDelta { t_ms: 1, rows: vec![RowId(1); 1000], calls: vec![1; 1000] },
+        dropped: 0,
+    };
+    let check = |session: &mut Session| {
+        let error = session.execute(WireCommand::Modules).expect_err("it never answers");
+        assert!(matches!(error, LinkError::TooMuch { .. }), "{error}");
+        let kept: usize = session.queued.iter().map(|(_, memory)| memory).sum();
+        assert_eq!(kept, session.queued_bytes);
+        assert!(kept < 2 << 20, "{kept}");
+        // What is taken from the queue makes room.
+        while session.dequeue().is_some() {}
+        assert_eq!(session.queued_bytes, 0);
+    };
+    flood(limits(LONG, LONG, 1 << 20), progress, check);
+    flood(limits(LONG, LONG, 1 << 20), delta, check);
+}
+
+#[test]
+fn all_off_ends_in_a_flood_and_queues_nothing() {
+    flood(
+        limits(50, LONG, usize::MAX),
+        |_| counters(1),
+        |session| {
+            let error = session.all_off().expect_err("it never answers");
+            assert!(matches!(error, LinkError::Silent { .. }), "{error}");
+            assert!(session.queued.is_empty());
+        },
+    );
+}
+
+#[test]
+fn replies_to_pings_do_not_outlast_a_deadline() {
+    let pong = |_| Event::Reply { id: PING_ID, reply: Reply::Done };
+    flood(ReplyLimits::default(), pong, |session| {
+        session.send(WireCommand::Ping).expect("sent");
+        let soon = Some(Instant::now() + Duration::from_millis(20));
+        assert_eq!(session.next(soon).expect("no error"), None);
+        assert_eq!(session.next_or_wake(soon).expect("no error"), None);
+    });
 }

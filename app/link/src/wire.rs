@@ -4,9 +4,9 @@
 
 use super::discover;
 use super::error::LinkError;
-use super::reader::{self, Incoming};
+use super::reader::{self, Incoming, ReceivedPacket};
 use redial_protocol::message::{Request, WireCommand};
-use redial_protocol::packet::{AgentPacket, ControllerPacket};
+use redial_protocol::packet::ControllerPacket;
 use redial_protocol::transport::{Closer, Connection, WriteHalf};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -34,7 +34,7 @@ pub struct Wire {
 /// The outcome of a wait.
 pub enum WireEvent {
     /// A packet.
-    Packet(Box<AgentPacket>),
+    Packet(ReceivedPacket),
     /// The deadline passed.
     Nothing,
     /// A waker was called.
@@ -76,15 +76,15 @@ impl Wire {
 
     fn last_words(&mut self) -> Result<(), LinkError> {
         let deadline = Instant::now() + ENDING_PATIENCE;
-        while self.packet(Some(deadline))?.is_some() {}
+        while self.packet(Some(deadline))?.is_some() && Instant::now() < deadline {}
         Err(LinkError::Closed { pid: self.pid, why: Some("it accepts no more commands".into()) })
     }
 
     /// Returns the next packet, or `None` at the deadline. Keeps wake-ups for `next_or_wake`.
-    pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<AgentPacket>, LinkError> {
+    pub fn packet(&mut self, deadline: Option<Instant>) -> Result<Option<ReceivedPacket>, LinkError> {
         loop {
             match self.wait(deadline)? {
-                WireEvent::Packet(packet) => return Ok(Some(*packet)),
+                WireEvent::Packet(packet) => return Ok(Some(packet)),
                 WireEvent::Nothing => return Ok(None),
                 WireEvent::Woken => self.woken = true,
             }

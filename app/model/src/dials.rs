@@ -6,6 +6,7 @@ use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::message::{Event, StatusRow, Transition};
 use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
@@ -94,13 +95,15 @@ impl DialledCopies {
         }
     }
 
-    /// Applies a page of rows; known rows keep their rates.
+    /// Applies a page of rows; known rows keep their rates. Ignores new rows beyond `MAX_STATUS_ROWS`.
     pub fn rows(&mut self, rows: Vec<StatusRow>) {
         for row in rows {
+            let is_full = self.rows.len() >= MAX_STATUS_ROWS;
             match self.rows.entry(row.row) {
-                std::collections::btree_map::Entry::Vacant(vacant) => {
+                std::collections::btree_map::Entry::Vacant(vacant) if !is_full => {
                     vacant.insert(DialledCopy { row, rate: None, times: None, calls: None });
                 }
+                std::collections::btree_map::Entry::Vacant(_) => {}
                 std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
             }
         }
@@ -332,6 +335,17 @@ mod tests {
         dials.apply(Event::Counters { delta, dropped: 3 });
         assert_eq!(numbers(&dials), [(u64::MAX, None)]);
         assert_eq!((dials.dropped(), dials.late()), (3, true));
+    }
+
+    #[test]
+    fn keeps_a_limited_number_of_rows() {
+        let mut dials = DialledCopies::default();
+        for page in 0..=(MAX_STATUS_ROWS / 1024) as u32 {
+            dials.rows((page * 1024..(page + 1) * 1024).map(|id| row(id, "A.B", 0)).collect());
+        }
+        assert_eq!(dials.len(), MAX_STATUS_ROWS);
+        dials.rows(vec![row(7, "A.B", 5)]);
+        assert_eq!(dials.get(RowId(7)).map(|dial| dial.row.calls), Some(5), "known rows still change");
     }
 
     #[test]

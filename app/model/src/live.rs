@@ -17,6 +17,7 @@ use super::snapshot_clock::SnapshotClock;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::message::{StatusRow, Transition};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
@@ -27,8 +28,6 @@ use std::time::Duration;
 
 /// Length of a sparkline tick in milliseconds.
 pub const TICK_MS: u64 = 1000;
-/// Maximum number of rows kept; an agent's own budget is lower.
-const MAX_ROWS: usize = 4 << 20;
 /// Maximum row number. Numbers are never reused, so there can be more of them than rows.
 const MAX_ROW_NUMBER: u32 = 1 << 28;
 
@@ -167,7 +166,7 @@ impl Live {
 
     fn take_row(&mut self, row: StatusRow, catalogue: &Catalogue) {
         let id = row.row;
-        if id.0 >= MAX_ROW_NUMBER || self.rows.len() >= MAX_ROWS && self.row(id).is_none() {
+        if id.0 >= MAX_ROW_NUMBER || self.rows.len() >= MAX_STATUS_ROWS && self.row(id).is_none() {
             return;
         }
         self.record_changed(id);

@@ -2,14 +2,19 @@
 
 use super::live::row::LiveRow;
 use redial_protocol::ids::RowId;
+use redial_protocol::limits::MAX_STATUS_ROWS;
 
 /// Rows per page.
 const PAGE: usize = 64;
+/// Maximum number of pages: twice as many as a full agent needs. Without it, one row per page, which no agent
+/// has, would take 64 times the memory.
+const MAX_PAGES: usize = 2 * MAX_STATUS_ROWS / PAGE;
 
 /// Rows by number.
 #[derive(Debug, Default)]
 pub struct LiveRows {
     pages: Vec<Option<Box<Page>>>,
+    used_pages: usize,
     len: usize,
 }
 
@@ -39,15 +44,19 @@ impl LiveRows {
         page.rows.get_mut(id.0 as usize % PAGE)?.as_mut()
     }
 
-    /// Inserts a row.
+    /// Inserts a row. Ignores it if it needs a page beyond `MAX_PAGES`.
     pub fn insert(&mut self, row: LiveRow) {
         let index = row.id.0 as usize;
         if self.pages.len() <= index / PAGE {
             self.pages.resize_with(index / PAGE + 1, || None);
         }
-        let Some(page) = self.pages.get_mut(index / PAGE) else { return };
+        let Some(place) = self.pages.get_mut(index / PAGE) else { return };
+        if place.is_none() && self.used_pages >= MAX_PAGES {
+            return;
+        }
+        self.used_pages += usize::from(place.is_none());
         let fresh = || Box::new(Page { rows: std::iter::repeat_with(|| None).take(PAGE).collect(), used: 0 });
-        let page = page.get_or_insert_with(fresh);
+        let page = place.get_or_insert_with(fresh);
         if let Some(place) = page.rows.get_mut(index % PAGE)
             && place.replace(row).is_none()
         {
@@ -65,6 +74,7 @@ impl LiveRows {
             self.len -= 1;
             if page.used == 0 {
                 *place = None;
+                self.used_pages -= 1;
             }
         }
     }

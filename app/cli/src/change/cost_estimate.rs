@@ -51,7 +51,7 @@ impl ChangeRequest<'_> {
         session.execute(WireCommand::Subscribe { pattern, interval_ms })?;
         let until = Instant::now() + PATIENCE;
         let mut snapshots = 0_u32;
-        while snapshots < 2 {
+        while snapshots < 2 && Instant::now() < until {
             match session.next(Some(until))? {
                 Some(event) => snapshots += u32::from(dials.apply(event) == DialsUpdate::Counters),
                 None => break,

@@ -212,7 +212,7 @@ fn listen(session: &mut Session, dials: &mut DialledCopies, ended: &AtomicBool) 
 /// reader.
 fn stay(session: &mut Session) {
     let until = Instant::now() + GRACE;
-    while let Ok(Some(_)) = session.next(Some(until)) {}
+    while Instant::now() < until && matches!(session.next(Some(until)), Ok(Some(_))) {}
 }
 
 #[cfg(test)]

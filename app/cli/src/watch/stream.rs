@@ -66,8 +66,13 @@ pub(super) fn watch(
         pattern: arguments.pattern.clone(),
         interval_ms: arguments.interval,
     })?;
+    // The rows that came before the reply are queued. An agent that sends without end must not keep us here.
+    let until = Instant::now() + interval;
     while let Some(event) = session.next(Some(Instant::now()))? {
         dials.apply(event);
+        if Instant::now() >= until {
+            break;
+        }
     }
     let pattern = arguments.pattern.as_deref();
     if let Some(pattern) = pattern.filter(|_| dials.is_empty()) {
@@ -143,6 +148,10 @@ fn next_snapshot(
                     return Ok(());
                 }
                 DialsUpdate::Ended => return Err(LinkError::Ended(session.pid())),
+                DialsUpdate::Rows | DialsUpdate::None if pace.is_overdue() => {
+                    pace.received();
+                    return Ok(());
+                }
                 DialsUpdate::Rows | DialsUpdate::None => {}
             },
             None => {
@@ -170,6 +179,11 @@ impl SnapshotTimer {
     fn apply(&self, dials: &mut DialledCopies, event: Event) -> DialsUpdate {
         dials.first_interval_covers(self.known.elapsed().as_millis() as u64);
         dials.apply(event)
+    }
+
+    /// Returns whether a snapshot is long overdue though other events arrive.
+    fn is_overdue(&self) -> bool {
+        Instant::now() >= self.deadline + 4 * self.interval
     }
 
     fn received(&mut self) {

@@ -11,9 +11,10 @@ use redial_model::ids::ConnectionId;
 use redial_model::update::{CataloguePart, ConnectionUpdate};
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
+use redial_protocol::limits::MAX_CATALOGUE_METHODS;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::pattern::Pattern;
-use redial_text::programs;
+use redial_text::{programs, words};
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -226,6 +227,11 @@ impl LoadingThread {
         loaded: &mut LoadedCatalogue,
         pattern: Option<String>,
     ) -> Result<(), LoadEnd> {
+        if loaded.builder.methods() > MAX_CATALOGUE_METHODS {
+            // An agent that lists other modules each time never exceeds the limit of one answer.
+            let limit = format!("{} methods", words::grouped(MAX_CATALOGUE_METHODS as u64));
+            return Err(LinkError::TooMuch { pid: self.pid, limit }.into());
+        }
         let command = WireCommand::Methods { pattern, limit: u64::MAX };
         let mut failure = None;
         let reply = session.ask(command, &mut |page| {

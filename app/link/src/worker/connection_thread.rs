@@ -210,6 +210,8 @@ impl AgentLink {
             | LinkError::Refused(_)
             | LinkError::Closed { .. }
             | LinkError::Silent { .. }
+            | LinkError::Unfinished { .. }
+            | LinkError::TooMuch { .. }
             | LinkError::Halted { .. }
             | LinkError::Garbled { .. } => Retry::After(backoff.failed()),
         }
@@ -390,6 +392,7 @@ impl AgentLink {
             match event {
                 Event::Reply { id, reply } => state.reply(id, reply, session, updates)?,
                 Event::Methods { .. }
+                | Event::Il { .. }
                 | Event::Rows { id: Some(_), .. }
                 | Event::Times { id: Some(_), .. } => {}
                 Event::Progress { id, done, total } => {

@@ -61,8 +61,16 @@ pub struct Builder {
     done: HashSet<ModuleKey>,
     /// The sort key of each type delivered so far.
     order_keys: Vec<String>,
-    /// The delivered modules in order, with their numbers of types.
-    given: Vec<(ModuleKey, usize)>,
+    /// The delivered modules in order.
+    given: Vec<GivenModule>,
+}
+
+/// A delivered module.
+#[derive(Debug)]
+struct GivenModule {
+    key: ModuleKey,
+    types: usize,
+    methods: usize,
 }
 
 #[derive(Debug)]
@@ -139,7 +147,7 @@ impl Builder {
     pub fn forget(&mut self, keys: &[ModuleKey]) {
         let keys: HashSet<&ModuleKey> = keys.iter().collect();
         let mut types = std::mem::take(&mut self.order_keys).into_iter();
-        for (key, number) in &self.given {
+        for GivenModule { key, types: number, .. } in &self.given {
             let of_module = types.by_ref().take(*number);
             if keys.contains(key) {
                 of_module.for_each(drop);
@@ -147,8 +155,13 @@ impl Builder {
                 self.order_keys.extend(of_module);
             }
         }
-        self.given.retain(|(key, _)| !keys.contains(key));
+        self.given.retain(|given| !keys.contains(&given.key));
         self.done.retain(|key| !keys.contains(key));
+    }
+
+    /// Returns the number of methods delivered so far, without forgotten ones.
+    pub fn methods(&self) -> usize {
+        self.given.iter().map(|given| given.methods).sum()
     }
 
     /// Returns the order of all types delivered so far.
@@ -167,7 +180,8 @@ impl Builder {
             types.into_iter().map(|(name, methods)| BatchType::new(name, methods)).collect();
         types.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.name.cmp(&b.name)));
         self.order_keys.extend(types.iter().map(|one| one.key.clone()));
-        self.given.push((module.key, types.len()));
+        let methods = types.iter().map(|one| one.methods.len()).sum();
+        self.given.push(GivenModule { key, types: types.len(), methods });
         Some(batch(module, types))
     }
 }

@@ -1,0 +1,119 @@
+//! Limits for the answer to one command. Without them, a faulty or hostile agent could send until our memory
+//! or the user's patience ends.
+#![forbid(unsafe_code)]
+
+use super::error::LinkError;
+use redial_protocol::ids::{ModuleKey, RowId};
+use redial_protocol::limits::{MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS};
+use redial_protocol::message::{Event, Instance, WireCommand};
+use redial_protocol::times::Times;
+use redial_text::words;
+use std::time::Duration;
+
+/// What an agent may take for an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyLimits {
+    /// Until the next page. Dialling a whole large program may wait for the runtime to suspend. An agent gives
+    /// up after 30 s and says so; longer than this is a hang.
+    pub page: Duration,
+    /// Until the reply.
+    pub total: Duration,
+    /// Bytes of all pages, and bytes of all events that wait for `Session::next`.
+    pub bytes: usize,
+}
+
+impl Default for ReplyLimits {
+    fn default() -> ReplyLimits {
+        ReplyLimits { page: Duration::from_secs(40), total: Duration::from_secs(5 * 60), bytes: MAX_ANSWER }
+    }
+}
+
+/// Counts what an agent sends in answer to one command.
+pub struct ReplyMeter {
+    pid: u32,
+    left: usize,
+    limit: usize,
+    methods: ItemCount,
+    rows: ItemCount,
+    times: ItemCount,
+    lines: ItemCount,
+}
+
+impl ReplyMeter {
+    /// Starts with nothing received.
+    pub fn new(pid: u32, limit: usize, command: &WireCommand) -> ReplyMeter {
+        let methods = match command {
+            WireCommand::Methods { limit, .. } => usize::try_from(*limit).unwrap_or(usize::MAX),
+            _ => 0,
+        };
+        ReplyMeter {
+            pid,
+            left: limit,
+            limit,
+            methods: ItemCount::new(methods.min(MAX_CATALOGUE_METHODS), "methods"),
+            rows: ItemCount::new(MAX_STATUS_ROWS, "dialled methods"),
+            times: ItemCount::new(MAX_STATUS_ROWS, "times of methods"),
+            lines: ItemCount::new(MAX_IL_CODE, "lines of IL"),
+        }
+    }
+
+    /// Counts a page.
+    pub fn count(&mut self, page: &Event, bytes: usize) -> Result<(), LinkError> {
+        match page {
+            Event::Methods { page, .. } => self.methods.add(self.pid, page.token.len())?,
+            Event::Rows { rows, .. } => self.rows.add(self.pid, rows.len())?,
+            Event::Times { times, .. } => self.times.add(self.pid, times.len())?,
+            Event::Il { page, .. } => self.lines.add(self.pid, page.lines.len())?,
+            _ => {}
+        }
+        let too_much = || too_many_bytes(self.pid, self.limit);
+        self.left = self.left.checked_sub(memory(page, bytes)).ok_or_else(too_much)?;
+        Ok(())
+    }
+}
+
+/// Items of one kind.
+struct ItemCount {
+    left: usize,
+    limit: usize,
+    name: &'static str,
+}
+
+impl ItemCount {
+    fn new(limit: usize, name: &'static str) -> ItemCount {
+        ItemCount { left: limit, limit, name }
+    }
+
+    fn add(&mut self, pid: u32, items: usize) -> Result<(), LinkError> {
+        let limit = || format!("{} {}", words::grouped(self.limit as u64), self.name);
+        self.left = self.left.checked_sub(items).ok_or_else(|| LinkError::TooMuch { pid, limit: limit() })?;
+        Ok(())
+    }
+}
+
+/// Returns the error for an agent that sends more than `limit` bytes.
+pub fn too_many_bytes(pid: u32, limit: usize) -> LinkError {
+    LinkError::TooMuch { pid, limit: format!("{} MiB", limit >> 20) }
+}
+
+/// Estimates the memory of an event that came in a frame of `bytes`. Small numbers take less space in a frame
+/// than in memory.
+pub fn memory(event: &Event, bytes: usize) -> usize {
+    let decoded = match event {
+        Event::Methods { page, .. } => {
+            let numbers = page.module.len() + page.token.len() + page.type_index.len() + page.bodyless.len();
+            numbers * size_of::<u32>() + page.modules.len() * size_of::<ModuleKey>()
+        }
+        Event::Rows { rows, .. } => {
+            rows.iter().map(|row| row.instances.len()).sum::<usize>() * size_of::<Instance>()
+        }
+        Event::Transition(transition) => transition.instances.len() * size_of::<Instance>(),
+        Event::Times { times, .. } => times.len() * size_of::<Times>(),
+        Event::Counters { delta, .. } => {
+            delta.rows.len() * size_of::<RowId>() + delta.calls.len() * size_of::<u64>()
+        }
+        Event::Reply { .. } | Event::Il { .. } | Event::Budget(_) => bytes * 4,
+        Event::Control(_) | Event::Progress { .. } | Event::Catalogue { .. } | Event::Goodbye { .. } => 0,
+    };
+    decoded.max(bytes).max(size_of::<Event>())
+}
