@@ -182,6 +182,10 @@ impl Session {
         if restrained > 0 {
             remains.push(Remainder::RestrainedInlining { methods: restrained });
         }
+        let unfinished_reads = context.modules.unfinished_reads();
+        if unfinished_reads > 0 {
+            remains.push(Remainder::UnfinishedReads { unloads: unfinished_reads });
+        }
         // Before the memory is read: the first measurement takes some.
         let costs = call_cost::per_call(context.settings.highest_level());
         let callers_picoseconds =
