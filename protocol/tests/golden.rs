@@ -214,6 +214,7 @@ fn samples_contain_every_code() {
             RuntimeDefect,
             RecompiledCallers,
             RestrainedInlining,
+            UnfinishedReads,
         }
     );
     has_all!(codes::RESOURCES, Resource { DialledMethods, KnownMethods, TimesBytes });

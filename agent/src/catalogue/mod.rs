@@ -11,5 +11,6 @@ pub mod precompiled;
 pub mod self_recursion;
 pub mod suggestions;
 pub mod tokens;
+mod unload_wait;
 
 pub use modules::{Module, Modules};

@@ -3,6 +3,7 @@
 
 use super::async_methods::AsyncMethods;
 use super::precompiled::is_precompiled;
+use super::unload_wait::{UNLOAD_WAIT, UnloadWait};
 use crate::clr::loaded_module::wait_for_readers;
 use crate::clr::metadata::{GLOBAL_TYPE, Import};
 use crate::clr::module_enumeration::ModuleEnumeration;
@@ -21,8 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
-/// Longest wait of an unloading host thread for readers of the module's metadata.
-const UNLOAD_WAIT: Duration = Duration::from_millis(100);
 /// How long after a module begins to unload its code may disappear.
 const CODE_UNLOAD_TIME: Duration = Duration::from_millis(100);
 /// Pause between two attempts to query code.
@@ -113,9 +112,11 @@ impl Module {
         self.async_methods.get_or_init(|| AsyncMethods::read(import))
     }
 
-    /// Runs `body` with the module's metadata; None if it has unloaded or has none.
+    /// Runs `body` with the module's metadata; None if it has none or has unloaded, or if it began to unload
+    /// meanwhile, since what `body` read may be incomplete.
     pub fn with_metadata<T>(&self, info: &ProfilerInfo, body: impl FnOnce(&Import) -> T) -> Option<T> {
-        self.while_loaded(|loaded| info.import(loaded).ok().map(|import| body(&import))).flatten()
+        let read = self.while_loaded(|loaded| info.import(loaded).ok().map(|import| body(&import))).flatten();
+        read.filter(|_| !self.is_gone())
     }
 
     /// Whether the module is unloading or has unloaded. Long-running readers check this and stop.
@@ -175,6 +176,7 @@ pub struct Modules {
     named: AtomicBool,
     /// Modules that unload while those loaded before an attach are recorded.
     pub enumeration: ModuleEnumeration,
+    unload_wait: UnloadWait,
     code: Code,
 }
 
@@ -246,19 +248,25 @@ impl Modules {
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
         // Set first, so that every later query sees it, even if the waits below time out.
         *lock(&self.code.unload_began) = Some(Instant::now());
-        let deadline = Instant::now() + UNLOAD_WAIT;
-        self.enumeration.unloading(id, UNLOAD_WAIT);
-        let module = {
-            let mut inner = lock(&self.inner);
-            let module = inner.by_id.remove(&id)?;
-            module.keep_domain_name(inner.domains.get(&module.domain));
-            module
-        };
-        self.changed();
-        module.life.end();
-        module.life.wait_for_readers(deadline);
-        wait_for_readers(&self.code.readers, deadline);
-        Some(module)
+        self.unload_wait.within(|deadline| {
+            let is_unlisted = self.enumeration.unloading(id, deadline);
+            let module = {
+                let mut inner = lock(&self.inner);
+                let Some(module) = inner.by_id.remove(&id) else { return (None, is_unlisted) };
+                module.keep_domain_name(inner.domains.get(&module.domain));
+                module
+            };
+            self.changed();
+            module.life.end();
+            let is_unread = module.life.wait_for_readers(deadline);
+            let is_unasked = wait_for_readers(&self.code.readers, deadline);
+            (Some(module), is_unlisted && is_unread && is_unasked)
+        })
+    }
+
+    /// Returns the number of unloads that went on although a reader was still there.
+    pub fn unfinished_reads(&self) -> u64 {
+        self.unload_wait.timeouts()
     }
 
     /// Runs `body`, which queries the CLR about the owner of code, while no code disappears. None if that is not
@@ -291,7 +299,9 @@ impl Modules {
             return;
         }
         let deadline = Instant::now() + UNLOAD_WAIT;
-        all.iter().for_each(|module| module.life.wait_for_readers(deadline));
+        for module in all {
+            module.life.wait_for_readers(deadline);
+        }
         wait_for_readers(&self.code.readers, deadline);
     }
 
@@ -461,5 +471,24 @@ mod tests {
         assert!(began.elapsed() >= UNLOAD_WAIT, "the reader was there");
         drop(reader);
         assert!(module.loaded().is_none());
+    }
+
+    #[test]
+    fn unloads_share_one_wait_and_count_their_timeouts() {
+        let modules = Modules::default();
+        let all: Vec<_> = (1..=20)
+            .map(|id| Arc::new(Module::sample(ModuleKey { module_id: id, generation: id as u32 }, "Sample")))
+            .collect();
+        assert!(all.iter().all(|module| modules.publish(module)));
+        assert!(modules.unload(20).is_some() && modules.unload(99).is_none());
+        assert_eq!(modules.unfinished_reads(), 0);
+        let readers: Vec<_> = all.iter().filter_map(|module| module.loaded()).collect();
+        let began = Instant::now();
+        (1..=19).for_each(|id| assert!(modules.unload(id).is_some()));
+        assert!(
+            began.elapsed() >= UNLOAD_WAIT / 2 && began.elapsed() < 10 * UNLOAD_WAIT,
+            "not 100 ms for each"
+        );
+        assert_eq!((readers.len(), modules.unfinished_reads()), (19, 19));
     }
 }

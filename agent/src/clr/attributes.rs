@@ -108,6 +108,7 @@ impl Import<'_> {
 
     /// Returns the owner, the constructor, and the address and size of the value in the metadata.
     fn attribute_row(&self, attribute: u32) -> Option<(u32, u32, *const u8, u32)> {
+        self.check_loaded("GetCustomAttributeProps").ok()?;
         let (mut owner, mut constructor, mut size) = (0u32, 0u32, 0u32);
         let mut value: *const c_void = std::ptr::null();
         // SAFETY: out pointers are live locals; the call writes to the value's pointer, although the binding

@@ -16,14 +16,14 @@ const UNLOAD_PAUSE: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub struct LoadedModule<'a> {
     id: usize,
-    _hold: Hold<'a>,
+    hold: Hold<'a>,
 }
 
 /// Prevents the unload from finishing.
 #[derive(Debug)]
 enum Hold<'a> {
-    /// The unloading thread waits for readers.
-    Reader(#[expect(dead_code, reason = "held until it is dropped")] RwLockReadGuard<'a, ()>),
+    /// The unloading thread waits for readers of this life.
+    Reader(&'a ModuleLife, #[expect(dead_code, reason = "held until it is dropped")] RwLockReadGuard<'a, ()>),
     /// The unloading thread waits for the enumeration.
     Enumeration(#[expect(dead_code, reason = "held until it is dropped")] MutexGuard<'a, ()>),
     /// The CLR waits for the callback.
@@ -37,17 +37,25 @@ impl<'a> LoadedModule<'a> {
     /// The CLR passed this ModuleID to a callback, that callback has not returned, and the proof is dropped before
     /// it does.
     pub unsafe fn in_callback(id: usize) -> LoadedModule<'a> {
-        LoadedModule { id, _hold: Hold::Callback }
+        LoadedModule { id, hold: Hold::Callback }
     }
 
     /// Makes the proof for a module of an enumeration, which holds up the module's unload.
     pub(super) fn in_enumeration(id: usize, reading: MutexGuard<'a, ()>) -> LoadedModule<'a> {
-        LoadedModule { id, _hold: Hold::Enumeration(reading) }
+        LoadedModule { id, hold: Hold::Enumeration(reading) }
     }
 
     /// Returns the ModuleID.
     pub fn id(&self) -> usize {
         self.id
+    }
+
+    /// Whether the module began to unload, so that the unloading thread waits for this reader.
+    pub fn is_gone(&self) -> bool {
+        match &self.hold {
+            Hold::Reader(life, _) => life.is_gone(),
+            Hold::Enumeration(_) | Hold::Callback => false,
+        }
     }
 }
 
@@ -86,7 +94,7 @@ impl ModuleLife {
     pub fn loaded(&self) -> Option<LoadedModule<'_>> {
         let reading = self.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         // Check under the lock: `end` sets the flag before `wait_for_readers` waits.
-        (!self.is_gone()).then_some(LoadedModule { id: self.id, _hold: Hold::Reader(reading) })
+        (!self.is_gone()).then_some(LoadedModule { id: self.id, hold: Hold::Reader(self, reading) })
     }
 
     /// Whether the module unloads or has unloaded. Long readers check this and stop.
@@ -99,20 +107,21 @@ impl ModuleLife {
         self.gone.store(true, Ordering::Release);
     }
 
-    /// Waits until all readers of the module are done, at most until `deadline`.
-    pub fn wait_for_readers(&self, deadline: Instant) {
-        wait_for_readers(&self.readers, deadline);
+    /// Waits until all readers of the module are done, at most until `deadline`; returns whether they are.
+    pub fn wait_for_readers(&self, deadline: Instant) -> bool {
+        wait_for_readers(&self.readers, deadline)
     }
 }
 
-/// Waits until all read locks taken before are released, at most until `deadline`.
-pub fn wait_for_readers(readers: &RwLock<()>, deadline: Instant) {
+/// Waits until all read locks taken before are released, at most until `deadline`; returns whether they are.
+pub fn wait_for_readers(readers: &RwLock<()>, deadline: Instant) -> bool {
     while let Err(TryLockError::WouldBlock) = readers.try_write() {
         if Instant::now() >= deadline {
-            return;
+            return false;
         }
         std::thread::sleep(UNLOAD_PAUSE);
     }
+    true
 }
 
 #[cfg(test)]
@@ -120,19 +129,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readers_hold_up_the_end_within_its_bound() {
+    fn readershold_up_the_end_within_its_bound() {
         let life = ModuleLife::sample(7);
         let soon = || Instant::now() + Duration::from_millis(1);
         {
             let outer = life.loaded().expect("it is loaded");
             let inner = life.loaded().expect("a reader may read again");
             assert_eq!((outer.id(), inner.id()), (7, 7));
+            assert!(!inner.is_gone());
             life.end();
+            assert!(inner.is_gone(), "a long reader notices and leaves");
             let began = Instant::now();
-            life.wait_for_readers(soon());
+            assert!(!life.wait_for_readers(soon()), "they are still there");
             assert!(began.elapsed() >= Duration::from_millis(1));
         }
         assert!(life.loaded().is_none());
-        life.wait_for_readers(Instant::now() + Duration::from_secs(60));
+        assert!(life.wait_for_readers(Instant::now() + Duration::from_secs(60)));
     }
 }

@@ -4,7 +4,7 @@
 
 use super::bindings::{IMetaDataImport2, IMetaDataTables};
 use super::buffers::{text, wide};
-use super::hresult::{ClrError, check};
+use super::hresult::{ClrError, E_FAIL, check};
 use super::loaded_module::LoadedModule;
 use crate::signature::Passing;
 use std::cell::RefCell;
@@ -15,7 +15,8 @@ const NAME_UNITS: usize = 2048;
 /// Tokens fetched at a time.
 const BATCH: usize = 512;
 
-/// Read access to a module's metadata, while it is loaded.
+/// Read access to a module's metadata, while it is loaded. Once the module begins to unload, lists end and names
+/// cannot be read, so that every reader leaves at once, and what it has read may be incomplete.
 pub struct Import<'m> {
     module: &'m LoadedModule<'m>,
     pub(super) import: IMetaDataImport2,
@@ -70,6 +71,11 @@ impl<'m> Import<'m> {
     /// Its module.
     pub fn module(&self) -> &'m LoadedModule<'m> {
         self.module
+    }
+
+    /// Fails once the module begins to unload. Every look-up that readers repeat asks this first.
+    pub(super) fn check_loaded(&self, call: &'static str) -> Result<(), ClrError> {
+        if self.module.is_gone() { Err(ClrError { call, hresult: E_FAIL }) } else { Ok(()) }
     }
 }
 
@@ -143,7 +149,7 @@ impl Import<'_> {
         let mut all = Vec::new();
         let mut batch = [0u32; BATCH];
         let mut handle = std::ptr::null_mut();
-        loop {
+        while !self.module.is_gone() {
             let mut count = 0u32;
             let hresult = next(&mut handle, batch.as_mut_ptr(), BATCH as u32, &mut count);
             let got = batch.get(..count as usize).unwrap_or(&[]);
@@ -166,6 +172,7 @@ impl Import<'_> {
         call: &'static str,
         read: impl FnOnce(Option<PWSTR>, u32, *mut u32) -> HRESULT,
     ) -> Result<String, ClrError> {
+        self.check_loaded(call)?;
         let mut buffer = self.buffer.borrow_mut();
         let mut written = 0u32;
         let name = PWSTR(buffer.as_mut_ptr());
@@ -202,6 +209,7 @@ impl Import<'_> {
 
     /// `GetSigFromToken`: returns a copy of a StandAloneSig's blob.
     pub fn stand_alone_sig(&self, token: u32) -> Result<Vec<u8>, ClrError> {
+        self.check_loaded("GetSigFromToken")?;
         let (mut blob, mut size) = (std::ptr::null_mut(), 0u32);
         // SAFETY: out pointers are live locals.
         check("GetSigFromToken", unsafe { self.import.GetSigFromToken(token, &mut blob, &mut size) })?;

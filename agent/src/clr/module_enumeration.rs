@@ -40,19 +40,20 @@ impl ModuleEnumeration {
         (!is_gone).then(|| body(&LoadedModule::in_enumeration(id, reading)))
     }
 
-    /// Handles a module that begins to unload: waits, at most `longest`, while any module is being read.
-    pub fn unloading(&self, id: usize, longest: Duration) {
+    /// Handles a module that begins to unload: waits, at most until `deadline`, while any module is being read.
+    /// Returns whether none is.
+    pub fn unloading(&self, id: usize, deadline: Instant) -> bool {
         match lock(&self.gone).as_mut() {
             Some(gone) => gone.insert(id),
-            None => return,
+            None => return true,
         };
-        let deadline = Instant::now() + longest;
         while let Err(TryLockError::WouldBlock) = self.reading.try_lock() {
             if Instant::now() >= deadline {
-                return;
+                return false;
             }
             std::thread::sleep(PAUSE);
         }
+        true
     }
 }
 
@@ -61,20 +62,22 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
 
-    const LONG: Duration = Duration::from_secs(60);
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
 
     #[test]
     fn unloading_modules_are_not_read() {
         let modules = ModuleEnumeration::default();
         modules.begin();
         assert_eq!(modules.while_loaded(7, |module| module.id()), Some(7));
-        modules.unloading(7, LONG);
+        assert!(modules.unloading(7, later()));
         assert_eq!(
             (modules.while_loaded(7, |module| module.id()), modules.while_loaded(8, |module| module.id())),
             (None, Some(8))
         );
         modules.end();
-        modules.unloading(8, LONG);
+        assert!(modules.unloading(8, later()));
         assert_eq!(
             modules.while_loaded(8, |module| module.id()),
             None,
@@ -89,9 +92,9 @@ mod tests {
         let (unloaded, wait) = channel();
         std::thread::scope(|scope| {
             modules.while_loaded(7, |_| {
-                modules.unloading(8, Duration::from_millis(1));
+                assert!(!modules.unloading(8, Instant::now() + Duration::from_millis(1)));
                 scope.spawn(|| {
-                    modules.unloading(7, LONG);
+                    assert!(modules.unloading(7, later()));
                     unloaded.send(()).expect("the test still waits");
                 });
                 while !lock(&modules.gone).as_ref().is_some_and(|gone| gone.contains(&7)) {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod active_compilations;
+mod barrier_pause;
 pub mod compilation_stack;
 pub mod method;
 mod record;

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::active_compilations::{ActiveCompilations, AwaitedCompilations};
+use super::barrier_pause::BarrierPause;
 use super::compilation_stack;
 use super::method::Method;
 use super::record::{InlinedPairs, KnownInliners};
@@ -84,6 +85,8 @@ pub struct Inlining {
     /// Pairs of callee and compiled (or soon compiled) inliner: the JIT asks before it decides.
     held: Mutex<InlinedPairs>,
     active: ActiveCompilations,
+    /// Limits how much of the time everything is forbidden.
+    pause: Mutex<BarrierPause>,
     /// Compilations that ended while something was forbidden.
     restrained: AtomicU64,
 }
@@ -122,13 +125,14 @@ impl Inlining {
     pub fn jit_finished(&self, function: usize) {
         self.compiled(function);
         let vetoed = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if !vetoed.dialled.is_empty() {
+        if vetoed.everything || !vetoed.dialled.is_empty() {
             self.restrained.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Returns the number of compilations of original code that ended while a copy was dialled: their calls to it
-    /// were not inlined. (From .NET Core 3.0 on the runtime does not report which those are.)
+    /// Returns the number of compilations of original code that ended while a copy was dialled, so that their calls
+    /// to it were not inlined, or while a request forbade all inlining, so that none of their calls were. (From .NET
+    /// Core 3.0 on the runtime does not report which those are.)
     pub fn restrained(&self) -> u64 {
         self.restrained.load(Ordering::Relaxed)
     }
@@ -139,7 +143,9 @@ impl Inlining {
     }
 
     /// Runs a request for these methods while none of them is being inlined: forbids new inlining of them, and
-    /// waits for compilations that may contain them, at most until `stop`.
+    /// waits for compilations that may contain them, at most until `stop`. With [`BarrierStrength::Everything`]
+    /// this forbids all inlining in the process; after a vain wait there is a pause, in which such requests fail at
+    /// once.
     ///
     /// # Errors
     /// The methods that a compilation may still inline, or may have inlined until just now; then the request did
@@ -152,15 +158,16 @@ impl Inlining {
         request: impl FnOnce() -> T,
     ) -> Result<T, HashSet<Method>> {
         let all: HashSet<Method> = methods.iter().copied().collect();
+        let everything = strength == BarrierStrength::Everything;
+        if everything && self.is_paused() {
+            return Err(all);
+        }
         self.change(|vetoed| {
-            vetoed.everything = strength == BarrierStrength::Everything;
+            vetoed.everything = everything;
             vetoed.asked.extend(all.iter().map(|method| (*method, None)));
         });
-        let wanted = if strength == BarrierStrength::Everything {
-            AwaitedCompilations::All
-        } else {
-            AwaitedCompilations::Holding(all.clone())
-        };
+        let wanted =
+            if everything { AwaitedCompilations::All } else { AwaitedCompilations::Holding(all.clone()) };
         let is_free = self.active.wait_for(&wanted, COMPILATION_WAIT, &stop);
         let answer = match strength {
             _ if stop() => Err(all.clone()),
@@ -175,7 +182,16 @@ impl Inlining {
             vetoed.asked.retain(|_, until| until.is_none_or(|until| until > Instant::now()));
             vetoed.asked.extend(all.into_iter().map(|method| (method, Some(until))));
         });
+        if everything {
+            let mut pause = lock(&self.pause);
+            if is_free { pause.end() } else { pause.begin(Instant::now()) }
+        }
         answer
+    }
+
+    /// Whether requests that forbid all inlining fail at once, because of recent vain waits.
+    pub fn is_paused(&self) -> bool {
+        lock(&self.pause).is_on(Instant::now())
     }
 
     /// Allows inlining again for methods requested long enough ago.
@@ -314,6 +330,9 @@ mod tests {
         assert_eq!(ask(BarrierStrength::Lenient), Ok(()));
         assert_eq!(ask(BarrierStrength::Methods), Err(HashSet::from([CALLEE])));
         assert_eq!(ask(BarrierStrength::Everything), Err(HashSet::from([CALLEE, CALLER])));
+        inlining.change(|vetoed| vetoed.asked.clear());
+        assert_eq!(ask(BarrierStrength::Everything), Err(HashSet::from([CALLEE, CALLER])));
+        assert!(inlining.vetoed.read().unwrap().asked.is_empty(), "in the pause it forbids nothing");
         assert_eq!(
             inlining.with_barrier(&[CALLER], BarrierStrength::Methods, || false, || ()),
             Ok(()),
@@ -324,6 +343,9 @@ mod tests {
             Err(HashSet::from([CALLER]))
         );
         inlining.compiled(10);
+        while inlining.is_paused() {
+            std::thread::yield_now();
+        }
         assert_eq!(ask(BarrierStrength::Everything), Ok(()));
     }
 

@@ -1,11 +1,12 @@
-//! Rows by number. Each number is used once, so that a row id means the same row for ever.
+//! Rows by number. Each number is used once, so that a row id means the same row for ever. Only present rows take
+//! memory and time: a host may load and unload modules all day.
 #![forbid(unsafe_code)]
 
 use super::copy_identity::CopyIdentity;
 use super::row::Row;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Limit of rows, including those refused under `*` in a large program.
@@ -15,12 +16,16 @@ pub const MAX_ROWS: usize = 400_000;
 /// their rows would fill the memory.
 const UNLOADED_KEPT: usize = 16;
 
+/// Bytes of an entry of the map: a number and a pointer, in nodes of eleven that are two thirds full.
+const ENTRY_BYTES: usize = 24;
+
 /// The rows.
 #[derive(Default)]
 pub struct RowTable {
-    /// Indexed by number; None for forgotten rows.
-    rows: Vec<Option<Box<Row>>>,
-    present: usize,
+    /// The present rows.
+    rows: BTreeMap<RowId, Box<Row>>,
+    /// The number that the next row gets.
+    end: u32,
     /// Rows of dynamic and collectible modules.
     fleeting: usize,
     /// Rows of the latest unloaded modules that had any, oldest first.
@@ -30,46 +35,46 @@ pub struct RowTable {
 impl RowTable {
     /// Adds a row. None if [`MAX_ROWS`] exist, or all numbers are used.
     pub fn add(&mut self, identity: CopyIdentity, ineligible: Option<Reason>) -> Option<RowId> {
-        if self.present >= MAX_ROWS {
+        if self.present() >= MAX_ROWS {
             return None;
         }
-        let id = RowId(u32::try_from(self.rows.len()).ok()?);
+        let id = RowId(self.end);
+        self.end = self.end.checked_add(1)?;
         self.fleeting += usize::from(is_fleeting(&identity));
-        self.present += 1;
-        self.rows.push(Some(Box::new(Row::new(id, identity, ineligible))));
+        self.rows.insert(id, Box::new(Row::new(id, identity, ineligible)));
         Some(id)
     }
 
     /// Returns a row, unless it was forgotten.
     pub fn get(&self, id: RowId) -> Option<&Row> {
-        self.rows.get(id.0 as usize)?.as_deref()
+        self.rows.get(&id).map(Box::as_ref)
     }
 
     /// Returns a row for changing.
     pub fn get_mut(&mut self, id: RowId) -> Option<&mut Row> {
-        self.rows.get_mut(id.0 as usize)?.as_deref_mut()
+        self.rows.get_mut(&id).map(Box::as_mut)
     }
 
     /// Returns all rows, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter_map(Option::as_deref)
+        self.rows.values().map(Box::as_ref)
     }
 
     /// Returns the existing rows with these numbers.
-    pub fn range(&self, range: Range<usize>) -> impl Iterator<Item = &Row> {
-        let end = range.end.min(self.rows.len());
-        let start = range.start.min(end);
-        self.rows.get(start..end).unwrap_or_default().iter().filter_map(Option::as_deref)
+    pub fn range(&self, range: Range<RowId>) -> impl Iterator<Item = &Row> {
+        // The map panics if a range ends before it starts.
+        let end = range.end.max(range.start);
+        self.rows.range(range.start..end).map(|(_, row)| row.as_ref())
     }
 
     /// Returns the number of existing rows.
     pub fn present(&self) -> usize {
-        self.present
+        self.rows.len()
     }
 
     /// Returns the number that the next row gets.
-    pub fn end(&self) -> usize {
-        self.rows.len()
+    pub fn end(&self) -> RowId {
+        RowId(self.end)
     }
 
     /// Returns the number of rows of dynamic and collectible modules, including kept rows of unloaded ones.
@@ -85,8 +90,7 @@ impl RowTable {
         self.unloaded.push_back(rows);
         let surplus = self.unloaded.len().saturating_sub(UNLOADED_KEPT);
         for id in self.unloaded.drain(..surplus).flatten() {
-            if let Some(row) = self.rows.get_mut(id.0 as usize).and_then(Option::take) {
-                self.present -= 1;
+            if let Some(row) = self.rows.remove(&id) {
                 self.fleeting -= usize::from(is_fleeting(&row.identity));
             }
         }
@@ -94,11 +98,41 @@ impl RowTable {
 
     /// Returns the bytes of the table and of data that its rows own, with allocation overhead.
     pub fn bytes(&self) -> usize {
-        let of_row = |row: &Row| size_of::<Row>() + row.bytes_behind();
-        self.rows.capacity() * size_of::<Option<Box<Row>>>() + self.iter().map(of_row).sum::<usize>()
+        self.iter().map(|row| ENTRY_BYTES + size_of::<Row>() + row.bytes_behind()).sum()
     }
 }
 
 fn is_fleeting(identity: &CopyIdentity) -> bool {
     identity.module.dynamic || identity.module.collectible
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Module;
+    use redial_protocol::ids::ModuleKey;
+    use std::sync::Arc;
+
+    #[test]
+    fn forgotten_rows_cost_neither_memory_nor_scans() {
+        const OF_EACH: u32 = 1000;
+        let mut table = RowTable::default();
+        let mut come_and_go = |modules: Range<u32>| {
+            for generation in modules {
+                let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation }, "Script"));
+                let add = |token| table.add(CopyIdentity::sample(Arc::clone(&module), token), None);
+                let rows = (0..OF_EACH).filter_map(add).collect();
+                table.retire(rows);
+            }
+            let visited = table.range(RowId(0)..table.end()).count();
+            assert_eq!((table.present(), table.iter().count()), (visited, visited));
+            (visited, table.bytes(), table.end())
+        };
+        let (visited, bytes, end) = come_and_go(0..20);
+        assert_eq!((visited, end), (UNLOADED_KEPT * OF_EACH as usize, RowId(20 * OF_EACH)));
+        let million = RowId(1000 * OF_EACH);
+        assert_eq!(come_and_go(20..1000), (visited, bytes, million), "no number is used again");
+        assert!(table.get(RowId(0)).is_none() && table.get(RowId(million.0 - 1)).is_some());
+        assert_eq!(table.range(million..RowId(0)).count(), 0);
+    }
 }

@@ -198,6 +198,18 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
     }
 }
 
+/// Defers again those rows whose request would fail at once because of a pause, without preparing it.
+fn without_paused(context: &Context, rows: BTreeSet<RowId>) -> BTreeSet<RowId> {
+    if !context.inlining.is_paused() {
+        return rows;
+    }
+    let mut ledger = context.ledger.lock();
+    let is_paused = |id: &RowId| ledger.row(*id).is_some_and(|row| row.inlining.searched_by_runtime);
+    let (paused, others): (BTreeSet<RowId>, BTreeSet<RowId>) = rows.into_iter().partition(is_paused);
+    ledger.deferred.rows.extend(paused);
+    others
+}
+
 /// Retries the deferred requests.
 pub fn retry_deferred(context: &Context, orders: &Orders) {
     let DeferredRequests { rows, recompiled_callers } = std::mem::take(&mut context.ledger.lock().deferred);
@@ -207,5 +219,5 @@ pub fn retry_deferred(context: &Context, orders: &Orders) {
     };
     let again = items_of_methods(&context.modules, still);
     send_request(context, &again, InlinedCallerSearch::ByAgent);
-    apply(context, orders, &rows, &Progress::silent());
+    apply(context, orders, &without_paused(context, rows), &Progress::silent());
 }

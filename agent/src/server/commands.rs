@@ -12,6 +12,7 @@ use crate::known_bad;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
 use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::diagnostics::{Remainder, Resource, Unavailable};
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Event, Refusal, Reply, ResourceUsage, WireCommand};
@@ -125,7 +126,7 @@ impl Session {
 
     fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
         let mut sent = Vec::new();
-        let rows = rows::send_rows(self.context, 0..usize::MAX, pattern.as_ref(), |page| {
+        let rows = rows::send_rows(self.context, RowId(0)..RowId(u32::MAX), pattern.as_ref(), |page| {
             sent.extend(page.rows.iter().map(|row| row.row));
             self.send(Event::Rows { id: Some(id), rows: page.rows })
         });
@@ -180,6 +181,10 @@ impl Session {
         let restrained = context.inlining.restrained();
         if restrained > 0 {
             remains.push(Remainder::RestrainedInlining { methods: restrained });
+        }
+        let unfinished_reads = context.modules.unfinished_reads();
+        if unfinished_reads > 0 {
+            remains.push(Remainder::UnfinishedReads { unloads: unfinished_reads });
         }
         // Before the memory is read: the first measurement takes some.
         let costs = call_cost::per_call(context.settings.highest_level());

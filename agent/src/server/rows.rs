@@ -29,7 +29,7 @@ pub struct Page {
 /// `send` returns whether to go on.
 pub fn send_rows(
     context: &Context,
-    range: Range<usize>,
+    range: Range<RowId>,
     pattern: Option<&Pattern>,
     mut send: impl FnMut(Page) -> bool,
 ) -> u64 {
@@ -38,14 +38,11 @@ pub fn send_rows(
     loop {
         let candidates: Vec<(RowId, Arc<CopyIdentity>)> = {
             let ledger = context.ledger.lock();
-            let end = range.end.min(ledger.rows().end());
-            if next >= end {
-                return sent;
-            }
-            let page = next..end.min(next + ROWS_PER_PAGE);
-            next = page.end;
-            ledger.rows().range(page).map(|row| (row.id, Arc::clone(&row.identity))).collect()
+            let rows = ledger.rows().range(next..range.end).take(ROWS_PER_PAGE);
+            rows.map(|row| (row.id, Arc::clone(&row.identity))).collect()
         };
+        let Some((last, _)) = candidates.last() else { return sent };
+        next = RowId(last.0.saturating_add(1));
         let meant = |identity: &CopyIdentity| pattern.is_none_or(|pattern| identity.matches(pattern));
         let mut chosen: Vec<RowId> =
             candidates.into_iter().filter(|(_, identity)| meant(identity)).map(|(id, _)| id).collect();

@@ -71,10 +71,11 @@ pub struct Subscription {
     counted_revision: u64,
     times: WatchedTimes,
     /// Revision of the counters and end of the rows that `times` is based on.
-    times_of: (u64, usize),
+    times_of: (u64, RowId),
     /// Rows lost since the last counter snapshot, with their final number.
     lost: Vec<(RowId, u64)>,
-    rows_seen: usize,
+    /// Rows before this one were sent.
+    rows_seen: RowId,
     ring_seen: u64,
     control_seen: u64,
     catalogue_seen: u64,
@@ -119,9 +120,9 @@ impl Subscription {
             counted: Vec::new(),
             counted_revision: 0,
             times: WatchedTimes::default(),
-            times_of: (0, 0),
+            times_of: (0, RowId(0)),
             lost: Vec::new(),
-            rows_seen: 0,
+            rows_seen: RowId(0),
             ring_seen,
             control_seen: context.control.changes(),
             catalogue_seen: context.modules.revision(),
@@ -218,7 +219,7 @@ impl Subscription {
             self.dropped += lost;
             if lost > 0 {
                 // The present state of every row replaces the missed transitions.
-                self.rows_seen = 0;
+                self.rows_seen = RowId(0);
                 if !self.new_rows() {
                     return false;
                 }

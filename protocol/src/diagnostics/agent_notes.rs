@@ -26,10 +26,16 @@ pub enum Remainder {
         /// Number of these methods.
         methods: u64,
     },
-    /// Methods were compiled while dials were on, without inlining the dialled methods.
+    /// Methods were compiled without inlining some of their calls: those of dialled methods, or all while a request
+    /// kept the JIT from inlining.
     RestrainedInlining {
         /// Number of these methods.
         methods: u64,
+    },
+    /// Modules unloaded while the agent was still reading them, since the host does not wait for long.
+    UnfinishedReads {
+        /// Number of these unloads.
+        unloads: u64,
     },
 }
 

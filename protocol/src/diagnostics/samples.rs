@@ -64,7 +64,7 @@ pub const UNAVAILABLE: [Unavailable; 6] = [
 ];
 
 /// Samples of remaining effects.
-pub const REMAINDERS: [Remainder; 9] = [
+pub const REMAINDERS: [Remainder; 11] = [
     Remainder::KeptByRuntime { bytes: 1500, recompilations: 1 },
     Remainder::WaitsForCompilation,
     Remainder::RuntimeSilent { seconds: 12 },
@@ -74,6 +74,8 @@ pub const REMAINDERS: [Remainder; 9] = [
     Remainder::RecompiledCallers { methods: 2 },
     Remainder::RestrainedInlining { methods: 1 },
     Remainder::RestrainedInlining { methods: 3 },
+    Remainder::UnfinishedReads { unloads: 1 },
+    Remainder::UnfinishedReads { unloads: 2 },
 ];
 
 /// Every limited resource.

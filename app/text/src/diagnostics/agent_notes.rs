@@ -25,9 +25,13 @@ pub fn remainder(remainder: &Remainder) -> String {
             them(*methods),
         ),
         Remainder::RestrainedInlining { methods } => format!(
-            "{} compiled while dials were on: dialled methods were not inlined there, which is harmless and needs no \
-             action",
+            "{} compiled while dials were on: some calls were not inlined there, and may stay slower until the \
+             process ends",
             count(*methods, "method was", "methods were"),
+        ),
+        Remainder::UnfinishedReads { unloads } => format!(
+            "{} while the agent was still reading: the process may become unstable; please report this",
+            count(*unloads, "module unloaded", "modules unloaded"),
         ),
     }
 }
