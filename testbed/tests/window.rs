@@ -213,7 +213,7 @@ fn reports_loss_of_control() -> Result<()> {
     window.until("control", |window| window.shows("Control: this window"))?;
     shop.redial("dial", &["Shop!Shop.Cart.Peek", "count", "--take"])?.ok()?;
     window.until("whose it is now", |window| {
-        window.shows("took control from this window") && window.shows("Control: free")
+        window.shows("Control went from this window") && window.shows("Control: free")
     })?;
     window.until("both numbers", |window| {
         window.shows("2 on: 1 kept, 1 held") && window.shows("All dials off (2)")

@@ -338,13 +338,13 @@ fn one_click_jumps_to_the_end_of_the_log() {
     let mut harness = with_shop(Theme::Dark);
     let time = harness.state().now();
     for number in 0..60 {
-        harness.state_mut().model.log.add(time, None, LogKind::Connection, format!("line {number} of them"));
+        harness.state_mut().model.log.add(time, None, LogKind::Connection, format!("Line {number} of them"));
     }
     harness.run_steps(3);
     let seen_text =
         |harness: &Harness<'static, App>, text: &str| harness.query_by_label_contains(text).is_some();
     let seen =
-        |harness: &Harness<'static, App>, number| seen_text(harness, &format!("line {number} of them"));
+        |harness: &Harness<'static, App>, number| seen_text(harness, &format!("Line {number} of them"));
     assert!(seen(&harness, 59) && harness.query_by_label("Jump to newest").is_none());
     for end in ["Jump to newest", "Log"] {
         let at = harness.get_by_label("Log").rect().translate(egui::vec2(60.0, 50.0));

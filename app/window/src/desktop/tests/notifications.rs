@@ -6,6 +6,7 @@ use super::fixture::{
 use super::fleet::{ADD, logged};
 use crate::commands::UiCommand;
 use crate::desktop::App;
+use crate::ui::capitalized;
 use crate::ui::theme::DARK;
 use eframe::egui::{Color32, Key, Modifiers, Shape, Theme};
 use egui_kittest::Harness;
@@ -131,7 +132,7 @@ fn undo_results_are_notified() {
         assert!(bar(&harness), "{what}");
         let text = format!("{what} count on {ADD}: 1 of 1 accepted");
         assert_eq!(logged(&harness, LogKind::Undone).last(), Some(&text));
-        assert_eq!(colours(&harness, &text)[0], DARK.text);
+        assert_eq!(colours(&harness, &capitalized(&text))[0], DARK.text);
     }
     harness.key_press(Key::Num0);
     harness.run_steps(3);

@@ -161,8 +161,8 @@ fn all_off_names_its_processes_before_and_after() {
     let tickets = [1, 2].map(|id| asked(&harness, id));
     deliver_to(&mut harness, 1, vec![ConnectionUpdate::AllOff(tickets[0], Ok((3, 0)))]);
     deliver_to(&mut harness, 2, vec![ConnectionUpdate::AllOff(tickets[1], Ok((0, 0)))]);
-    let text = "all off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\n\
-                all off: no dial was on in Shop.dll (4242)";
+    let text = "All off: every dial is off in Shop.dll (4243), 3 reverted to the original IL\n\
+                All off: no dial was on in Shop.dll (4242)";
     assert!(shows(&harness, text));
     assert!(
         harness.state().model.connections[&ConnectionId(2)].table.changes.undoable().is_none(),
@@ -265,7 +265,7 @@ fn log_names_other_processes() {
         harness.query_all_by_label_contains(text).next().is_some()
     };
     let (plain, named) =
-        (format!("request: count on {ADD}"), format!("request: Shop.dll (4242): count on {ADD}"));
+        (format!("request: Count on {ADD}"), format!("request: Shop.dll (4242): count on {ADD}"));
     assert!(line(&harness, &plain));
     execute(&mut harness, UiCommand::Select(shop(4243)));
     assert!(line(&harness, &named) && !line(&harness, &plain));

@@ -80,7 +80,7 @@ fn sets_corrupt_settings_aside_and_reports_it() {
     let file = folder.0.join("window.json");
     std::fs::write(&file, "{\"zoom\": ").expect("written");
     let harness = opened(&file);
-    assert!(harness.query_by_label_contains("the saved layout could not be used").is_some());
+    assert!(harness.query_by_label_contains("The saved layout could not be used").is_some());
     assert!(harness.query_by_label_contains("window.json.bad1").is_some());
     assert_eq!(std::fs::read_to_string(folder.0.join("window.json.bad1")).expect("kept"), "{\"zoom\": ");
 }

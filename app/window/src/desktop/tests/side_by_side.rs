@@ -236,7 +236,7 @@ fn no_row_moves_when_a_process_ends() {
     let mut harness = with_shop(Theme::Dark);
     let before = place(&harness, ADD);
     ends(&mut harness, 1, 4242);
-    let line = place(&harness, "process 4242 has ended; showing its last numbers");
+    let line = place(&harness, "Process 4242 has ended; showing its last numbers");
     assert_eq!(place(&harness, ADD), before);
     assert!(line.top() > before.bottom(), "it is below the rows");
 }
