@@ -351,16 +351,16 @@ fn one_click_jumps_to_the_end_of_the_log() {
         super::stability::scroll(&mut harness, at, -20.0);
         harness.run_steps(3);
         assert!(!seen(&harness, 59), "older lines are visible");
-        harness.state_mut().model.log.add(time, None, LogKind::Connection, "one more".to_owned());
+        harness.state_mut().model.log.add(time, None, LogKind::Connection, "One more".to_owned());
         harness.run_steps(3);
-        assert!(harness.query_by_label_contains("one more").is_none(), "they stay");
+        assert!(harness.query_by_label_contains("One more").is_none(), "they stay");
         harness.get_by_label(end).click();
         harness.run_steps(3);
-        assert!(harness.query_all_by_label_contains("one more").next().is_some(), "{end}");
+        assert!(harness.query_all_by_label_contains("One more").next().is_some(), "{end}");
         assert!(harness.query_by_label("Jump to newest").is_none());
-        harness.state_mut().model.log.add(time, None, LogKind::Connection, format!("then this, {end}"));
+        harness.state_mut().model.log.add(time, None, LogKind::Connection, format!("Then this, {end}"));
         harness.run_steps(3);
-        assert!(seen_text(&harness, &format!("then this, {end}")), "it follows again");
+        assert!(seen_text(&harness, &format!("Then this, {end}")), "it follows again");
     }
 }
 
