@@ -113,7 +113,7 @@ fn one_dial_covers_all_processes_of_a_name() -> Result<()> {
 
     window.0.key_press(Key::F9);
     window.until("all off", |window| {
-        window.shows(&format!("all off in {number} processes: every dial is off"))
+        window.shows(&format!("All off in {number} processes: every dial is off"))
     })?;
     window.until("off", |window| window.dial(ADD) == "off")?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
