@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Once;
 
 use anyhow::{Context, Result};
 
@@ -18,9 +19,20 @@ use crate::runtimes::Runtime;
 pub fn command(program: &Path) -> Result<Command> {
     let loader = std::env::var_os("REDIAL_WINE")
         .context("REDIAL_WINE names no Wine; `cargo xtask test wine` sets one up and names it")?;
+    static EARLIER: Once = Once::new();
+    EARLIER.call_once(|| wait_for_earlier_server(Path::new(&loader)));
     let mut command = Command::new(loader);
     command.arg(windows_path(program));
     Ok(command)
+}
+
+/// Waits until the server of an earlier test has ended. A program that starts meanwhile fails without a message.
+fn wait_for_earlier_server(loader: &Path) {
+    let beside = loader.with_file_name("wineserver");
+    let mut server = Command::new(if beside.is_file() { beside } else { PathBuf::from("wineserver") });
+    server.arg("-w").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Where it cannot be asked, the program itself says what is wrong with Wine.
+    drop(server.status());
 }
 
 /// Returns `dotnet.exe DLL` of a Windows runtime under Wine.
