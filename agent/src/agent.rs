@@ -155,7 +155,6 @@ pub(crate) fn install(
         rejit_errors: AtomicU64::new(0),
     }));
     agent.context.info.set_event_mask(mask)?;
-    crate::guard::silence_panics();
     Ok(agent)
 }
 
@@ -386,6 +385,13 @@ impl Agent {
         }
         // A request that is stuck in the runtime keeps its modules' readers: another wait would be in vain.
         self.context.modules.close(!self.context.worker.is_busy());
+        self.context.stop();
+    }
+
+    /// Stops all work after [`Agent::shutdown`] failed, without waiting: later requests find no module to call the CLR with.
+    pub fn stop_after_fault(&self) {
+        self.context.ledger.stop();
+        self.context.modules.close(false);
         self.context.stop();
     }
 }

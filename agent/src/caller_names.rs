@@ -22,9 +22,6 @@ use std::time::{Duration, Instant};
 /// Limit for cached call sites, and for cached methods; those beyond are looked up on every request.
 const MAX_CACHED: usize = 64 << 10;
 
-/// Estimated bytes of a method with its names.
-const METHOD_BYTES: usize = size_of::<CallOrigin>() + 128;
-
 /// How long to wait while code is being unloaded.
 const UNLOAD_WAIT: Duration = Duration::from_secs(1);
 /// How long one round may look up call sites that no client has asked for yet.
@@ -57,14 +54,6 @@ pub struct CallerCounts {
 }
 
 impl CallerNames {
-    /// Returns the bytes used, estimated with names of usual length.
-    pub fn bytes(&self) -> usize {
-        let known = lock(&self.known);
-        known.places.capacity() * size_of::<(usize, Arc<CallOrigin>)>()
-            + known.methods.capacity() * size_of::<(CopyKey, Arc<CallOrigin>)>()
-            + known.methods.len() * METHOD_BYTES
-    }
-
     /// Looks up all call sites that threads have seen since the last time. `slots` are those of the rows with
     /// callers counted at any time.
     pub fn look_up_new(&self, info: &ProfilerInfo, modules: &Modules, slots: impl FnOnce() -> Vec<Slot>) {

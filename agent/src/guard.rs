@@ -2,6 +2,8 @@
 //! [`MAX_TRIPS`] the kill switch turns all dials off and silences the agent.
 #![forbid(unsafe_code)]
 
+pub mod planted;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -4,10 +4,10 @@
 use redial_protocol::ids::ProcessKey;
 use std::ffi::CStr;
 
-#[cfg(target_os = "linux")]
-mod large_blocks;
-#[cfg(all(test, target_os = "linux"))]
-pub use large_blocks::ALLOCATIONS;
+mod allocator;
+#[cfg(test)]
+pub use allocator::ALLOCATIONS;
+pub use allocator::heap_bytes;
 #[cfg(unix)]
 #[path = "platform/unix.rs"]
 mod system;

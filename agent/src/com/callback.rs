@@ -10,7 +10,8 @@ use crate::clr::LoadedModule;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
 use crate::events::exception;
-use crate::guard::{guard, guard_always};
+use crate::guard::planted::plant;
+use crate::guard::{guard, guard_always, silence_panics};
 use crate::probes::exception_stack::ExceptionEvent;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
@@ -19,9 +20,10 @@ use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, im
 #[implement(ICorProfilerCallback11)]
 pub struct Callback;
 
-/// Runs `body` on the active agent, within a guard.
-fn with(body: impl FnOnce(&'static Agent)) -> Result<()> {
+/// Runs `body` on the active agent, within a guard. `callback` is the name for planted faults.
+fn with(callback: &str, body: impl FnOnce(&'static Agent)) -> Result<()> {
     guard((), || {
+        plant(callback);
         if let Some(agent) = agent::active() {
             body(agent);
         }
@@ -29,13 +31,27 @@ fn with(body: impl FnOnce(&'static Agent)) -> Result<()> {
     Ok(())
 }
 
-/// Like [`with`], for callbacks that must have their effect even after the kill switch.
-fn with_always(body: impl FnOnce(&'static Agent)) -> Result<()> {
-    guard_always((), || {
+/// Like [`with`], for callbacks that must have their effect even after the kill switch. `after_fault` does the least
+/// that keeps the host safe if `body` fails.
+fn with_always(
+    callback: &str,
+    body: impl FnOnce(&'static Agent),
+    after_fault: impl FnOnce(&'static Agent),
+) -> Result<()> {
+    let done = guard_always(false, || {
+        plant(callback);
         if let Some(agent) = agent::active() {
             body(agent);
         }
+        true
     });
+    if !done {
+        guard_always((), || {
+            if let Some(agent) = agent::active() {
+                after_fault(agent);
+            }
+        });
+    }
     Ok(())
 }
 
@@ -48,28 +64,34 @@ macro_rules! ignored {
 
 impl ICorProfilerCallback_Impl for Callback_Impl {
     fn Initialize(&self, info: Ref<IUnknown>) -> Result<()> {
-        guard(Err(Error::from(E_FAIL)), || match info.as_ref() {
-            Some(info) => agent::start(info).map_err(|_| Error::from(CORPROF_E_PROFILER_CANCEL_ACTIVATION)),
-            None => Err(Error::from(E_FAIL)),
+        silence_panics();
+        guard(Err(Error::from(E_FAIL)), || {
+            plant("Initialize");
+            match info.as_ref() {
+                Some(info) => {
+                    agent::start(info).map_err(|_| Error::from(CORPROF_E_PROFILER_CANCEL_ACTIVATION))
+                }
+                None => Err(Error::from(E_FAIL)),
+            }
         })
     }
 
     fn Shutdown(&self) -> Result<()> {
-        with_always(Agent::shutdown)
+        with_always("Shutdown", Agent::shutdown, Agent::stop_after_fault)
     }
 
     fn ModuleLoadFinished(&self, module: usize, status: HRESULT) -> Result<()> {
         if status.is_err() {
             return Ok(());
         }
-        with(|agent| {
+        with("ModuleLoadFinished", |agent| {
             // SAFETY: the CLR passes a module that has loaded, which cannot unload before this callback returns.
             agent.module_loaded(&unsafe { LoadedModule::in_callback(module) });
         })
     }
 
     fn ModuleAttachedToAssembly(&self, module: usize, _assembly: usize) -> Result<()> {
-        with(|agent| {
+        with("ModuleAttachedToAssembly", |agent| {
             // SAFETY: the CLR passes a module that has loaded, which cannot unload before this callback returns.
             agent.module_loaded(&unsafe { LoadedModule::in_callback(module) });
         })
@@ -77,32 +99,39 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
 
     /// Runs even after the kill switch, because sessions still read metadata.
     fn ModuleUnloadStarted(&self, module: usize) -> Result<()> {
-        with_always(|agent| agent.module_unloading(module))
+        let forget = |agent: &'static Agent| drop(agent.context.modules.unload(module));
+        with_always("ModuleUnloadStarted", |agent| agent.module_unloading(module), forget)
     }
 
     fn AppDomainCreationStarted(&self, domain: usize) -> Result<()> {
-        with(|agent| agent.context.modules.note_domain(domain))
+        with("AppDomainCreationStarted", |agent| agent.context.modules.note_domain(domain))
     }
 
     fn AppDomainCreationFinished(&self, domain: usize, status: HRESULT) -> Result<()> {
-        with(|agent| if status.is_ok() { agent.domain_made(domain) } else { agent.domain_gone(domain) })
+        with("AppDomainCreationFinished", |agent| {
+            if status.is_ok() { agent.domain_made(domain) } else { agent.domain_gone(domain) }
+        })
     }
 
     fn AppDomainShutdownStarted(&self, domain: usize) -> Result<()> {
-        with_always(|agent| agent.domain_gone(domain))
+        let forget = |agent: &'static Agent| agent.context.modules.forget_domain(domain);
+        with_always("AppDomainShutdownStarted", |agent| agent.domain_gone(domain), forget)
     }
 
     fn JITInlining(&self, caller: usize, callee: usize) -> Result<BOOL> {
-        let allowed = guard(true, || agent::active().is_none_or(|agent| agent.may_inline(caller, callee)));
+        let allowed = guard(true, || {
+            plant("JITInlining");
+            agent::active().is_none_or(|agent| agent.may_inline(caller, callee))
+        });
         Ok(allowed.into())
     }
 
     fn JITCompilationStarted(&self, function: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.jit_started(function))
+        with("JITCompilationStarted", |agent| agent.jit_started(function))
     }
 
     fn JITCompilationFinished(&self, function: usize, _status: HRESULT, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| agent.context.inlining.jit_finished(function))
+        with("JITCompilationFinished", |agent| agent.context.inlining.jit_finished(function))
     }
 
     /// Always accepts precompiled code: ReJIT replaces it for dialled methods.
@@ -111,35 +140,37 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn ExceptionThrown(&self, object: usize) -> Result<()> {
-        with(|agent| exception(|| ExceptionEvent::Thrown(agent.exception_class(object))))
+        with("ExceptionThrown", |agent| exception(|| ExceptionEvent::Thrown(agent.exception_class(object))))
     }
 
     fn ExceptionSearchFunctionEnter(&self, _function: usize) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::GoesOn))
+        with("ExceptionSearchFunctionEnter", |_| exception(|| ExceptionEvent::GoesOn))
     }
 
     fn ExceptionSearchFilterEnter(&self, _function: usize) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::FilterBegins))
+        with("ExceptionSearchFilterEnter", |_| exception(|| ExceptionEvent::FilterBegins))
     }
 
     fn ExceptionSearchFilterLeave(&self) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::FilterEnds))
+        with("ExceptionSearchFilterLeave", |_| exception(|| ExceptionEvent::FilterEnds))
     }
 
     fn ExceptionUnwindFunctionEnter(&self, _function: usize) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::GoesOn))
+        with("ExceptionUnwindFunctionEnter", |_| exception(|| ExceptionEvent::GoesOn))
     }
 
     fn ExceptionUnwindFinallyEnter(&self, _function: usize) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::HandlerBegins))
+        with("ExceptionUnwindFinallyEnter", |_| exception(|| ExceptionEvent::HandlerBegins))
     }
 
     fn ExceptionUnwindFinallyLeave(&self) -> Result<()> {
-        with(|_| exception(|| ExceptionEvent::HandlerEnds))
+        with("ExceptionUnwindFinallyLeave", |_| exception(|| ExceptionEvent::HandlerEnds))
     }
 
     fn ExceptionCatcherEnter(&self, _function: usize, object: usize) -> Result<()> {
-        with(|agent| exception(|| ExceptionEvent::Caught(agent.exception_class(object))))
+        with("ExceptionCatcherEnter", |agent| {
+            exception(|| ExceptionEvent::Caught(agent.exception_class(object)))
+        })
     }
 
     ignored! {
@@ -216,14 +247,18 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
             // call returns (ICorProfilerCallback3::InitializeForAttach).
             false => unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) },
         };
-        guard(Err(Error::from(attach::fault())), || match info.as_ref() {
-            Some(info) => attach::start(info, data).map_err(Error::from),
-            None => Err(Error::from(E_FAIL)),
+        silence_panics();
+        guard(Err(Error::from(attach::fault())), || {
+            plant("InitializeForAttach");
+            match info.as_ref() {
+                Some(info) => attach::start(info, data).map_err(Error::from),
+                None => Err(Error::from(E_FAIL)),
+            }
         })
     }
 
     fn ProfilerAttachComplete(&self) -> Result<()> {
-        with(attach::complete)
+        with("ProfilerAttachComplete", attach::complete)
     }
 
     ignored! {
@@ -233,7 +268,7 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
 
 impl ICorProfilerCallback4_Impl for Callback_Impl {
     fn ReJITCompilationStarted(&self, function: usize, rejit: usize, _safe_to_block: BOOL) -> Result<()> {
-        with(|agent| {
+        with("ReJITCompilationStarted", |agent| {
             agent.context.inlining.compiling(function);
             agent.rejit_started(function, rejit);
         })
@@ -246,12 +281,16 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         method: u32,
         control: Ref<ICorProfilerFunctionControl>,
     ) -> Result<()> {
-        let done = guard(false, || match (agent::active(), control.as_ref()) {
-            (Some(agent), Some(control)) => {
-                // SAFETY: the CLR compiles a method of this module, which cannot unload before this callback returns.
-                agent.rejit_parameters(&unsafe { LoadedModule::in_callback(module) }, method, control)
+        let done = guard(false, || {
+            plant("GetReJITParameters");
+            match (agent::active(), control.as_ref()) {
+                (Some(agent), Some(control)) => {
+                    // SAFETY: the CLR compiles a method of this module, which cannot unload before this callback
+                    // returns.
+                    agent.rejit_parameters(&unsafe { LoadedModule::in_callback(module) }, method, control)
+                }
+                _ => true,
             }
-            _ => true,
         });
         if done { Ok(()) } else { Err(Error::from(S_FALSE)) }
     }
@@ -263,14 +302,14 @@ impl ICorProfilerCallback4_Impl for Callback_Impl {
         status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|agent| {
+        with("ReJITCompilationFinished", |agent| {
             agent.context.inlining.compiled(function);
             agent.rejit_finished(function, rejit, status);
         })
     }
 
     fn ReJITError(&self, module: usize, method: u32, _function: usize, status: HRESULT) -> Result<()> {
-        with(|agent| agent.rejit_error(module, method, status))
+        with("ReJITError", |agent| agent.rejit_error(module, method, status))
     }
 
     ignored! {
@@ -306,7 +345,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _header: *const u8,
         _size: u32,
     ) -> Result<()> {
-        with(|agent| agent.context.inlining.compiling_dynamic(function))
+        with("DynamicMethodJITCompilationStarted", |agent| agent.context.inlining.compiling_dynamic(function))
     }
 
     fn DynamicMethodJITCompilationFinished(
@@ -315,7 +354,7 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
         _status: HRESULT,
         _safe_to_block: BOOL,
     ) -> Result<()> {
-        with(|agent| agent.context.inlining.compiled(function))
+        with("DynamicMethodJITCompilationFinished", |agent| agent.context.inlining.compiled(function))
     }
 }
 

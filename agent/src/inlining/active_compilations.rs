@@ -106,12 +106,6 @@ impl ActiveCompilations {
         active().flat_map(|one| one.callees.intersection(methods).copied()).collect()
     }
 
-    /// Returns the estimated bytes used.
-    pub fn bytes(&self) -> usize {
-        // An entry takes 16 bytes and one control byte; one entry in eight stays empty.
-        lock(&self.allowed).values().map(|one| one.callees.capacity() * 17 * 8 / 7).sum()
-    }
-
     /// Returns how long a request has been waiting for compilations to end; zero if none is.
     pub fn waits_for(&self) -> Duration {
         lock(&self.waits_since).map_or(Duration::ZERO, |since| since.elapsed())

@@ -132,16 +132,6 @@ impl InlinedPairs {
         (next < self.methods.len()).then_some(next)
     }
 
-    /// Returns the estimated bytes used by entries, without spare capacity, so that endless growth differs from a
-    /// table that has just doubled.
-    pub fn bytes(&self) -> usize {
-        // A table entry takes 24 bytes and one control byte; one entry in eight stays empty.
-        self.numbers.len() * 25 * 8 / 7
-            + self.methods.len() * size_of::<InlinerEntry>()
-            + self.methods.iter().map(|entry| entry.inliners.capacity() * size_of::<u32>()).sum::<usize>()
-            + self.free.capacity() * size_of::<u32>()
-    }
-
     fn number(&mut self, method: Method) -> Option<u32> {
         if let Some(number) = self.numbers.get(&method) {
             return Some(*number);

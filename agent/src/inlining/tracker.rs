@@ -265,14 +265,6 @@ impl Inlining {
             from = part(&mut lock(&self.held), at);
         }
     }
-
-    /// Returns the estimated bytes used.
-    pub fn bytes(&self) -> usize {
-        let dialled = self.vetoed.read().unwrap_or_else(|poisoned| poisoned.into_inner()).dialled.len();
-        // An entry takes 16 bytes and one control byte; one entry in eight stays empty. Recently requested methods
-        // are ignored.
-        dialled * 17 * 8 / 7 + lock(&self.held).bytes() + self.active.bytes()
-    }
 }
 
 #[cfg(test)]

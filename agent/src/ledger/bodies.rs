@@ -154,12 +154,6 @@ impl Bodies {
             }
         }
     }
-
-    /// Returns the bytes allocated for instances.
-    pub(super) fn bytes(&self) -> usize {
-        let open: usize = self.instances.iter().map(|compiled| compiled.open.capacity()).sum();
-        self.instances.capacity() * size_of::<CompiledInstance>() + open * size_of::<OpenCompilation>()
-    }
 }
 
 #[cfg(test)]

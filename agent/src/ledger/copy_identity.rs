@@ -8,9 +8,6 @@ use redial_protocol::ids::{CopyKey, MethodToken};
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 
-/// Average overhead of an allocation, including rounding (glibc: 8 and 0–15 bytes).
-pub(super) const ALLOCATION_OVERHEAD: usize = 16;
-
 /// The copy that a row is about. It never changes, so it can be read without the ledger's lock.
 pub struct CopyIdentity {
     /// Its module.
@@ -58,18 +55,6 @@ impl CopyIdentity {
             ends_in_itself: false,
             names,
         }
-    }
-
-    /// Returns the bytes allocated for it, except the type's name, which the methods of a type share.
-    pub(super) fn bytes(&self) -> usize {
-        let strings = [&self.names.method, &self.names.signature, &self.names.name].map(String::capacity);
-        let canonical = self.names.canonical.as_ref().map_or(0, |canonical| canonical.len());
-        let counts = 2 * size_of::<usize>();
-        size_of::<CopyIdentity>()
-            + counts
-            + strings.iter().sum::<usize>()
-            + canonical
-            + 4 * ALLOCATION_OVERHEAD
     }
 
     /// Whether a pattern matches this copy.

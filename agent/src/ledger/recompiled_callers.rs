@@ -58,10 +58,4 @@ impl RecompiledCallers {
     pub fn forget(&mut self, module: usize) {
         self.0.retain(|(of, _), _| *of != module);
     }
-
-    /// Returns the estimated bytes used.
-    pub fn bytes(&self) -> usize {
-        // An entry takes 24 bytes and one control byte; one entry in eight stays empty.
-        self.0.capacity() * 25 * 8 / 7
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::async_role::{AsyncRole, MissingCompletions};
 use super::bodies::Bodies;
-use super::copy_identity::{ALLOCATION_OVERHEAD, CopyIdentity};
+use super::copy_identity::CopyIdentity;
 use super::counters::Counters;
 use super::request_state::{IgnoredRequest, RequestProgress, RequestState};
 use super::row_inlining::RowInlining;
@@ -75,14 +75,6 @@ impl Row {
     /// Returns the copy as callbacks identify it.
     pub fn method(&self) -> Method {
         (self.identity.module.id(), self.identity.token)
-    }
-
-    /// Returns the bytes allocated for data that the row points to, with allocation overhead.
-    pub fn bytes_behind(&self) -> usize {
-        self.identity.bytes()
-            + self.bodies.bytes()
-            + self.inlining.inliners.len() * size_of::<Method>()
-            + 4 * ALLOCATION_OVERHEAD
     }
 
     /// Whether a change may request it: refused, failed and lost copies stay as they are.

@@ -118,11 +118,6 @@ impl Slots {
     pub(super) fn give_back(&mut self, slots: impl Iterator<Item = (Slot, u64)>) {
         self.free.extend(slots);
     }
-
-    /// Returns the allocated bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.counted.capacity() * size_of::<CountedRow>() + self.free.capacity() * size_of::<(Slot, u64)>()
-    }
 }
 
 #[cfg(test)]

@@ -189,16 +189,6 @@ impl LedgerState {
             }
         })
     }
-
-    /// Returns the bytes allocated for the ledger, with allocation overhead.
-    pub fn bytes(&self) -> usize {
-        let live: usize = self.live.values().map(|rows| rows.capacity() * size_of::<Option<RowId>>()).sum();
-        self.rows.bytes()
-            + live
-            + self.slots.bytes()
-            + self.ring.capacity() * size_of::<RowSnapshot>()
-            + self.recompiled_callers.bytes()
-    }
 }
 
 /// Returns the row number of a MethodDef token.

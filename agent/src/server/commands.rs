@@ -9,6 +9,7 @@ use super::{method_pages, rows, times};
 use crate::inbox::HANG_THRESHOLD;
 use crate::inbox::OrderChange;
 use crate::known_bad;
+use crate::platform::heap_bytes;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
 use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::diagnostics::{Remainder, Resource, Unavailable};
@@ -145,19 +146,11 @@ impl Session {
 
     fn agent_status(&self) -> AgentStatus {
         let context = self.context;
-        let (kept, held, compilations, recompiled, ledger_bytes, slots, rows) = {
+        let (kept, held, compilations, recompiled, slots, rows) = {
             let ledger = context.ledger.lock();
             let (_, kept, held) = ledger.totals();
-            let (recompiled, bytes) = (ledger.recompiled_callers.count(), ledger.bytes());
-            (
-                kept,
-                held,
-                ledger.compilations(),
-                recompiled,
-                bytes,
-                ledger.slots.used(),
-                ledger.rows().present(),
-            )
+            let (recompiled, rows) = (ledger.recompiled_callers.count(), ledger.rows().present());
+            (kept, held, ledger.compilations(), recompiled, ledger.slots.used(), rows)
         };
         let mut remains = Vec::new();
         if compilations > 0 {
@@ -194,11 +187,9 @@ impl Session {
             control: context.control.holder(),
             held,
             kept,
-            memory_bytes: (ledger_bytes
-                + context.inlining.bytes()
+            memory_bytes: (heap_bytes()
                 + blocks::touched_bytes(slots)
                 + stack_pages::touched_bytes()
-                + context.callers.bytes()
                 + timing_bytes()) as u64,
             budgets: vec![
                 usage(Resource::DialledMethods, slots, u64::from(blocks::capacity() - 1)),

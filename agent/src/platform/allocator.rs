@@ -1,0 +1,212 @@
+//! The agent's allocator: the system's, counted. On Linux each large block is a mapping of its own, which returns to the
+//! system when it is freed: glibc keeps freed blocks of megabytes in each thread's arena, inside the host.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes in blocks that exist, with an estimate of the allocator's own share.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+#[cfg(test)]
+thread_local! {
+    /// Blocks that this thread took.
+    pub static ALLOCATIONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// Returns the bytes of the agent's heap in use.
+pub fn heap_bytes() -> usize {
+    USED.load(Ordering::Relaxed)
+}
+
+/// Returns the bytes that a block of this size takes from its heap: glibc's header and rounding, or whole pages.
+fn taken(layout: Layout) -> usize {
+    const HEADER: usize = 8;
+    const UNIT: usize = 16;
+    if mapped::is_mapped(layout) {
+        layout.size().next_multiple_of(mapped::PAGE)
+    } else {
+        layout.size().saturating_add(HEADER).next_multiple_of(UNIT).max(2 * UNIT)
+    }
+}
+
+fn counted(block: *mut u8, layout: Layout) -> *mut u8 {
+    if !block.is_null() {
+        USED.fetch_add(taken(layout), Ordering::Relaxed);
+        #[cfg(test)]
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+    }
+    block
+}
+
+// SAFETY: every block comes from System or from mmap, which both meet the contract, and the layout that the caller
+// must repeat decides which of them gets it back.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if mapped::is_mapped(layout) {
+            return counted(mapped::map(layout.size()), layout);
+        }
+        // SAFETY: the caller's contract.
+        counted(unsafe { System.alloc(layout) }, layout)
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if mapped::is_mapped(layout) {
+            return counted(mapped::map(layout.size()), layout);
+        }
+        // SAFETY: the caller's contract.
+        counted(unsafe { System.alloc_zeroed(layout) }, layout)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        USED.fetch_sub(taken(layout), Ordering::Relaxed);
+        if mapped::is_mapped(layout) {
+            // SAFETY: `map` made the block with this size.
+            unsafe { mapped::unmap(block, layout.size()) };
+        } else {
+            // SAFETY: the caller's contract.
+            unsafe { System.dealloc(block, layout) }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller guarantees a valid size.
+        let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let moved = match (mapped::is_mapped(layout), mapped::is_mapped(new)) {
+            // SAFETY: the caller's contract.
+            (false, false) => unsafe { System.realloc(block, layout, size) },
+            // SAFETY: `map` made the block with the old size; nobody uses the old address any more.
+            (true, true) => unsafe { mapped::remap(block, layout.size(), size) },
+            // SAFETY: both blocks hold the copied bytes and do not overlap.
+            _ => unsafe {
+                let moved = self.alloc(new);
+                if !moved.is_null() {
+                    std::ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
+                    self.dealloc(block, layout);
+                }
+                return moved;
+            },
+        };
+        if !moved.is_null() {
+            USED.fetch_add(taken(new), Ordering::Relaxed);
+            USED.fetch_sub(taken(layout), Ordering::Relaxed);
+        }
+        moved
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod mapped {
+    use std::alloc::Layout;
+    use std::ptr::null_mut;
+
+    /// Blocks of this size or more are mapped.
+    pub const LARGE: usize = 256 << 10;
+    /// Alignment of every mapping, bytes: the smallest page that Linux has.
+    pub const PAGE: usize = 4 << 10;
+
+    /// Returns whether a block is a mapping. Depends on nothing else that `realloc` changes.
+    pub fn is_mapped(layout: Layout) -> bool {
+        layout.size() >= LARGE && layout.align() <= PAGE
+    }
+
+    /// Maps a zeroed block; null if the system refuses.
+    pub fn map(size: usize) -> *mut u8 {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new anonymous mapping at an address of the system's choice (mmap(2)).
+        let block = unsafe { libc::mmap(null_mut(), size, access, kind, -1, 0) };
+        if block == libc::MAP_FAILED { null_mut() } else { block.cast() }
+    }
+
+    /// Returns a mapping to the system.
+    ///
+    /// # Safety
+    /// [`map`] or [`remap`] made it with this size, and nobody uses it any more.
+    pub unsafe fn unmap(block: *mut u8, size: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { libc::munmap(block.cast(), size) };
+    }
+
+    /// Changes the size of a mapping; null if the system refuses, and then it stays.
+    ///
+    /// # Safety
+    /// As for [`unmap`].
+    pub unsafe fn remap(block: *mut u8, size: usize, new: usize) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        let moved = unsafe { libc::mremap(block.cast(), size, new, libc::MREMAP_MAYMOVE) };
+        if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod mapped {
+    use std::alloc::Layout;
+    use std::ptr::null_mut;
+
+    /// Unused: no block is mapped.
+    pub const PAGE: usize = 4 << 10;
+
+    /// Returns false: other systems' allocators return large blocks themselves.
+    pub fn is_mapped(_: Layout) -> bool {
+        false
+    }
+
+    /// Maps nothing.
+    pub fn map(_: usize) -> *mut u8 {
+        null_mut()
+    }
+
+    /// Does nothing.
+    ///
+    /// # Safety
+    /// Always safe.
+    pub unsafe fn unmap(_: *mut u8, _: usize) {}
+
+    /// Changes nothing.
+    ///
+    /// # Safety
+    /// Always safe.
+    pub unsafe fn remap(_: *mut u8, _: usize, _: usize) -> *mut u8 {
+        null_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn blocks_keep_their_bytes_across_the_limit() {
+        use super::mapped::LARGE;
+        let mut bytes: Vec<u8> = (0..200).collect();
+        for size in [LARGE - 1, LARGE, 5 * LARGE, LARGE + 1, LARGE - 1, 200] {
+            bytes.resize(size, 0);
+            bytes.shrink_to_fit();
+            assert!(bytes.iter().take(200).copied().eq(0..200), "{size}");
+            assert!(bytes.iter().skip(200).all(|byte| *byte == 0), "{size}");
+        }
+        assert!(vec![0u64; LARGE].iter().all(|number| *number == 0));
+    }
+
+    /// Other tests of this process may allocate a little meanwhile.
+    #[test]
+    fn heap_counts_blocks_until_they_are_freed() {
+        const SIZE: usize = 64 << 20;
+        let before = heap_bytes();
+        let mut block = vec![1u8; SIZE];
+        assert!((SIZE..SIZE + SIZE / 4).contains(&(heap_bytes() - before)));
+        block.reserve_exact(SIZE);
+        assert!((2 * SIZE..3 * SIZE).contains(&(heap_bytes() - before)));
+        drop(block);
+        let small: Vec<Box<[u8; 100]>> = (0..100_000).map(|_| Box::new([1; 100])).collect();
+        assert!((10_000_000..16_000_000).contains(&(heap_bytes() - before)));
+        drop(small);
+        assert!(heap_bytes() < before + SIZE / 4);
+    }
+}
