@@ -388,7 +388,8 @@ impl Agent {
         self.context.stop();
     }
 
-    /// Stops all work after [`Agent::shutdown`] failed, without waiting: later requests find no module to call the CLR with.
+    /// Stops all work, without waiting, after [`Agent::shutdown`] failed. Later requests find no module that they could
+    /// call the CLR with.
     pub fn stop_after_fault(&self) {
         self.context.ledger.stop();
         self.context.modules.close(false);
