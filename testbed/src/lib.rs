@@ -15,6 +15,8 @@ pub mod generate;
 pub mod hang;
 pub mod host;
 mod layout;
+#[cfg(target_os = "linux")]
+pub mod load;
 pub mod noise;
 pub mod packages;
 pub mod pe;
@@ -27,6 +29,8 @@ pub mod skip;
 pub mod soak;
 pub mod sources;
 pub mod state_counts;
+#[cfg(target_os = "linux")]
+pub mod target_host;
 pub mod truth;
 pub mod under_agent;
 mod unpack;

@@ -15,10 +15,10 @@ use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_testbed::host::{self, DEADLINE, Host};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::target_host::{RawClient, SocketFolder, TargetHost};
 use redial_testbed::under_agent::ensure_messages;
 
 use crate::shop;
-use crate::target::{RawClient, SocketFolder, TargetHost};
 
 on_each_runtime!(
     memory_of_large_frames_is_bounded,

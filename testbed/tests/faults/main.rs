@@ -3,7 +3,6 @@
 #![cfg(target_os = "linux")]
 
 mod limits;
-mod target;
 
 use std::io::{ErrorKind, Read, Write};
 use std::process::Command;
@@ -18,9 +17,9 @@ use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::noise::noise;
 use redial_testbed::runtimes::Runtime;
+use redial_testbed::target_host::TargetHost;
 use redial_testbed::under_agent::ensure_messages;
 use redial_testbed::{generate, on_each_runtime, programs, truth};
-use target::TargetHost;
 
 on_each_runtime!(
     closes_garbage_without_affecting_others,

@@ -3,7 +3,6 @@
 //! answers.
 #![cfg(target_os = "linux")]
 
-mod load;
 mod server;
 mod timed;
 

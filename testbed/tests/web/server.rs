@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::load::Load;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, MethodCount};
 use redial_testbed::{programs, truth};
 
-use crate::load::Load;
 
 /// Methods that the JIT never inlines, so their counts must be exact whatever was compiled before.
 pub const KEPT: [&str; 4] =

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Result, ensure};
-use redial_testbed::host::DEADLINE;
+use crate::host::DEADLINE;
 
 /// Number of connections.
 const CLIENTS: usize = 4;
@@ -69,6 +69,7 @@ impl State {
 }
 
 impl Load {
+    /// Starts the clients for the server at a port of this machine. They send nothing before [`Load::go_on`].
     pub fn start(port: u16) -> Load {
         let state = Arc::new(State::default());
         let client = |number: usize| {
@@ -87,6 +88,9 @@ impl Load {
     }
 
     /// Lets the clients send, and returns after the given number of further answers, while they continue.
+    ///
+    /// # Errors
+    /// When a client failed, or the deadline passes.
     pub fn go_on(&self, answers: u64) -> Result<()> {
         let mut now = self.state.lock();
         now.on = true;
@@ -95,14 +99,25 @@ impl Load {
         self.state.wait(now, |now| now.answers >= until).map(drop)
     }
 
+    /// Returns the number of answers so far.
+    pub fn answers(&self) -> u64 {
+        self.state.lock().answers
+    }
+
     /// Returns when no request is in flight.
+    ///
+    /// # Errors
+    /// When a client failed, or the deadline passes.
     pub fn pause(&self) -> Result<()> {
         let mut now = self.state.lock();
         now.on = false;
         self.state.wait(now, |now| now.parked == CLIENTS).map(drop)
     }
 
-    /// Ends the load, and returns the errors of clients.
+    /// Ends the load.
+    ///
+    /// # Errors
+    /// The first failure of a client.
     pub fn end(mut self) -> Result<()> {
         self.over();
         for client in std::mem::take(&mut self.clients) {

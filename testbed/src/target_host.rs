@@ -13,14 +13,18 @@ use redial_protocol::frozen::ClientHello;
 use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::{PROTOCOL_VERSION, endpoint, process};
-use redial_testbed::host::DEADLINE;
-use redial_testbed::under_agent::{self, LiveHost};
+
+use crate::host::DEADLINE;
+use crate::under_agent::{self, LiveHost};
 
 /// The folder of a host's socket, removed on drop.
 pub struct SocketFolder(PathBuf);
 
 impl SocketFolder {
     /// Makes the folder and has `command` use it.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
     pub fn of(command: &mut Command) -> Result<Self> {
         let name = format!("redial-faults-{}-{:?}", std::process::id(), std::thread::current().id());
         let folder = std::env::temp_dir().join(name);
@@ -36,6 +40,9 @@ impl SocketFolder {
     }
 
     /// Returns the path of a process's socket.
+    ///
+    /// # Errors
+    /// When there is no such process.
     pub fn socket(&self, pid: u32) -> Result<PathBuf> {
         Ok(self.own().join(endpoint::socket_name(process::key_of(pid)?)))
     }
@@ -49,17 +56,26 @@ impl Drop for SocketFolder {
 
 /// A host whose socket lies in the test's own folder.
 pub struct TargetHost {
+    /// The host.
     pub live: LiveHost,
+    /// The folder of its socket.
     pub folder: SocketFolder,
 }
 
 impl TargetHost {
+    /// Starts `command` with the agent.
+    ///
+    /// # Errors
+    /// Fails like [`under_agent::start`].
     pub fn start(mut command: Command) -> Result<Self> {
         let folder = SocketFolder::of(&mut command)?;
         Ok(Self { live: under_agent::start(command)?, folder })
     }
 
     /// Opens a connection that ignores the protocol.
+    ///
+    /// # Errors
+    /// When nobody listens.
     pub fn connect(&self) -> Result<RawClient> {
         let socket = self.folder.socket(self.live.pid)?;
         let stream = UnixStream::connect(&socket).with_context(|| socket.display().to_string())?;
@@ -69,6 +85,9 @@ impl TargetHost {
     }
 
     /// Returns a number from `/proc/PID/status`, such as kB or threads.
+    ///
+    /// # Errors
+    /// When the process has ended, or there is no such line.
     pub fn fact(&self, name: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.live.pid))?;
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -78,6 +97,9 @@ impl TargetHost {
 
     /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some
     /// at any time.
+    ///
+    /// # Errors
+    /// When its descriptors cannot be listed.
     pub fn sockets(&self) -> Result<usize> {
         let links = fs::read_dir(format!("/proc/{}/fd", self.live.pid))?
             .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
@@ -87,11 +109,16 @@ impl TargetHost {
 
 /// One end of a connection that may send anything.
 pub struct RawClient {
+    /// The connection.
     pub stream: UnixStream,
     frames: FrameReader,
 }
 
 impl RawClient {
+    /// Exchanges hellos.
+    ///
+    /// # Errors
+    /// When the agent answers with anything else, or closes the connection.
     pub fn hello(&mut self) -> Result<()> {
         let hello =
             ClientHello { protocol: PROTOCOL_VERSION, program: "rude".into(), version: "1".into(), pid: 1 };
@@ -102,10 +129,18 @@ impl RawClient {
         }
     }
 
+    /// Sends a packet.
+    ///
+    /// # Errors
+    /// When the agent has closed the connection.
     pub fn send(&mut self, packet: &ControllerPacket) -> Result<()> {
         Ok(self.stream.write_all(&packet.to_frame()?)?)
     }
 
+    /// Sends a request without waiting for the answer.
+    ///
+    /// # Errors
+    /// When the agent has closed the connection.
     pub fn ask(&mut self, id: u32, command: WireCommand) -> Result<()> {
         self.send(&ControllerPacket::Request(Request { id, command }))
     }
@@ -118,6 +153,9 @@ impl RawClient {
     }
 
     /// Returns the next packet, or `None` after the agent closed the connection.
+    ///
+    /// # Errors
+    /// When the agent sends something else, or nothing before the deadline.
     pub fn packet(&mut self) -> Result<Option<AgentPacket>> {
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -132,6 +170,10 @@ impl RawClient {
         }
     }
 
+    /// Checks that the agent closes the connection without another packet.
+    ///
+    /// # Errors
+    /// When it sends one, or leaves the connection open until the deadline.
     pub fn ensure_closed(&mut self) -> Result<()> {
         let next = self.packet()?;
         ensure!(next.is_none(), "instead of closing it answered {next:?}");
@@ -139,6 +181,9 @@ impl RawClient {
     }
 
     /// Waits, without reading, until the agent has closed the connection.
+    ///
+    /// # Errors
+    /// When the deadline passes first.
     pub fn wait_for_hang_up(&self) -> Result<()> {
         let mut wait = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
         // SAFETY: one live pollfd, and its count.
