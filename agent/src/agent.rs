@@ -18,6 +18,7 @@ use crate::ledger::compilations::{RequestedBody, Verdict};
 use crate::ledger::request_state::RequestState;
 use crate::ledger::turn_off_plan::mark_unrecompilable;
 use crate::planner::Orders;
+use crate::planted_fault::PlantedFault;
 use crate::probes::exception_stack::ExceptionClass;
 use crate::rejit::Worker;
 use crate::runtime::Runtime;
@@ -325,6 +326,9 @@ impl Agent {
         let rewrite =
             |original: &[u8]| instrumented_body::with_probe(&tokens, sites, slot_offset, probe, original);
         let rewritten = info.il_body(loaded, token, rewrite).map_err(|_| Reason::NoBody)?;
+        if PlantedFault::WrongIl.is_wanted() {
+            return rewritten.and_then(|once| rewrite(&once.body)).map_err(|_| Reason::CannotInsert);
+        }
         rewritten.map_err(|_| Reason::CannotInsert)
     }
 

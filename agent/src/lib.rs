@@ -36,6 +36,7 @@ pub mod known_bad;
 pub mod launcher_orders;
 pub mod ledger;
 pub mod planner;
+pub mod planted_fault;
 pub mod platform;
 pub mod probes;
 pub mod rejit;

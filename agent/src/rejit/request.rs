@@ -21,6 +21,7 @@ use crate::ledger::state::DeferredRequests;
 use crate::ledger::wanted_dial::WantedDial;
 use crate::planner::Orders;
 use crate::planner::plan::{RequiredAction, required_action};
+use crate::planted_fault;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
@@ -142,6 +143,7 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+    planted_fault::at_request();
     // Compilations need not be waited for where an unload has made the request void.
     let (gone, items) = split_gone(items);
     take_back_gone(context, &gone);

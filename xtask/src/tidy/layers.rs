@@ -38,7 +38,7 @@ const LAYERED: &[CrateLayers] = &[
     CrateLayers {
         root: "agent/src/lib.rs",
         layers: &[
-            &["sync", "guard", "platform"],
+            &["sync", "guard", "platform", "planted_fault"],
             &["il", "signature", "planner", "known_bad", "eligibility", "startup"],
             &["clr", "runtime", "hot_reload"],
             &["probes"],

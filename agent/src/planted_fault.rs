@@ -1,0 +1,48 @@
+//! Faults that tests plant, to prove that the continuous soak notices them (`REDIAL_TEST_FAULT`). Test builds only.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A fault that a test wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlantedFault {
+    /// The process aborts at a request.
+    Crash,
+    /// Each request leaks a megabyte.
+    Leak,
+    /// Bodies count each call twice.
+    WrongIl,
+}
+
+/// Requests that succeed before one crashes.
+const REQUESTS_BEFORE_CRASH: u32 = 10;
+
+impl PlantedFault {
+    /// Returns whether a test wants this fault; always false in release builds.
+    pub fn is_wanted(self) -> bool {
+        static WANTED: OnceLock<Option<PlantedFault>> = OnceLock::new();
+        cfg!(debug_assertions) && *WANTED.get_or_init(read) == Some(self)
+    }
+}
+
+fn read() -> Option<PlantedFault> {
+    match std::env::var("REDIAL_TEST_FAULT").ok()?.as_str() {
+        "crash" => Some(PlantedFault::Crash),
+        "leak" => Some(PlantedFault::Leak),
+        "wrong-il" => Some(PlantedFault::WrongIl),
+        _ => None,
+    }
+}
+
+/// Crashes or leaks if a test wants that of requests.
+pub fn at_request() {
+    static REQUESTS: AtomicU32 = AtomicU32::new(0);
+    if PlantedFault::Leak.is_wanted() {
+        vec![1u8; 1 << 20].leak();
+    }
+    if PlantedFault::Crash.is_wanted()
+        && REQUESTS.fetch_add(1, Ordering::Relaxed) >= REQUESTS_BEFORE_CRASH
+    {
+        std::process::abort();
+    }
+}
