@@ -4,9 +4,15 @@
 //! a test host. Must not know the insides of agent and app, only the built artefacts.
 
 pub mod artefacts;
+#[cfg(target_os = "linux")]
+pub mod busy_host;
 pub mod cache;
+#[cfg(target_os = "linux")]
+pub mod continuous;
 pub mod controller;
 pub mod csharp;
+#[cfg(target_os = "linux")]
+pub mod discarding_server;
 pub mod domains;
 mod fetch;
 pub mod fleet;
@@ -14,6 +20,8 @@ pub mod frida;
 pub mod generate;
 pub mod hang;
 pub mod host;
+#[cfg(target_os = "linux")]
+pub mod hostility;
 mod layout;
 #[cfg(target_os = "linux")]
 pub mod load;
@@ -21,10 +29,12 @@ pub mod noise;
 pub mod packages;
 pub mod pe;
 pub mod programs;
+pub mod rng;
 pub mod runtimes;
 pub mod shop;
 #[cfg(unix)]
 pub mod signals;
+pub mod single_file;
 pub mod skip;
 pub mod soak;
 pub mod sources;

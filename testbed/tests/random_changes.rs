@@ -9,6 +9,7 @@ use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime, full_name};
 use redial_testbed::on_each_runtime;
+use redial_testbed::rng::Rng;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, EVERYTHING, LiveShop, MethodCount, differences};
 use redial_testbed::soak;
@@ -17,16 +18,6 @@ use redial_testbed::soak;
 const EAGER: [(&str, &str); 2] = [("DOTNET_TieredCompilation", "0"), ("COMPlus_TieredCompilation", "0")];
 /// Changes per process.
 const CHANGES: u64 = 40;
-
-/// Pseudo-random numbers, the same every time (a linear congruential generator).
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % sides as u64) as usize
-    }
-}
 
 /// Returns orders for some of the methods, half of them on.
 fn random_orders(rng: &mut Rng, methods: &[String]) -> Vec<Order> {
@@ -45,7 +36,7 @@ fn has_recompiled_callers(controller: &mut Controller) -> Result<bool> {
 }
 
 fn ensure_exact_under_random_changes(runtime: Runtime, variables: &[(&str, &str)], seed: u64) -> Result<()> {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut shop = LiveShop::start(runtime, &[], 2, variables)?;
     shop.rounds(60)?;
     let mut controller = Controller::connect(shop.pid)?;

@@ -3,105 +3,26 @@
 #![cfg(target_os = "linux")]
 
 use redial_protocol::diagnostics::RowNote;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime, full_name};
-use redial_testbed::host::{self, Host, redial_run};
-use redial_testbed::runtimes::{self, Runtime};
+use redial_testbed::host::{self, redial_run};
 use redial_testbed::shop::{ReportFile, has_last_numbers};
+use redial_testbed::single_file::{CALLED_ONCE, DOCS, Server, command, without_id};
 use redial_testbed::state_counts::StateCounts;
-use serde_json::{Value, json};
-
-const DOCS: &str = "Fabric.Mcp.Tools.Docs!*";
-/// Each is called once by a `tools/call` of `docs_best-practices`.
-const CALLED_ONCE: [&str; 3] = [
-    "*!Fabric.Mcp.Tools.Docs.Commands.BestPractices.GetBestPracticesCommand.ExecuteAsync",
-    "*!Fabric.Mcp.Tools.Docs.Services.FabricPublicApiService.GetTopicBestPractices",
-    "*!Fabric.Mcp.Tools.Docs.Services.EmbeddedResourceProviderService.GetEmbeddedResource",
-];
 
 /// Number of timed conversations.
 const CONVERSATIONS: u32 = 20;
 
-/// The server, with one request at a time.
-struct Server {
-    host: Host,
-    last_id: u32,
-}
-
-impl Server {
-    fn start(command: Command) -> Result<Self> {
-        Ok(Self { host: Host::start(command)?, last_id: 0 })
-    }
-
-    /// Sends a request and returns the answer's line, which ends with the id.
-    fn ask(&mut self, method: &str, params: &Value) -> Result<String> {
-        self.last_id += 1;
-        let request = json!({"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params});
-        self.host.say(&request.to_string())?;
-        let line = self.host.next_line()?;
-        let answer: Value = serde_json::from_str(&line).with_context(|| format!("no JSON: {line:?}"))?;
-        ensure!(answer["id"] == self.last_id, "{method} {}: {line}", self.last_id);
-        Ok(line)
-    }
-
-    fn initialize(&mut self) -> Result<String> {
-        let client = json!({"name": "test", "version": "1"});
-        let params = json!({"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": client});
-        let answer = self.ask("initialize", &params)?;
-        self.host.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())?;
-        Ok(answer)
-    }
-
-    fn best_practices(&mut self) -> Result<String> {
-        self.call("docs_best-practices", &json!({"topic": "pagination"}))
-    }
-
-    fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
-        self.ask("tools/call", &json!({"name": tool, "arguments": arguments}))
-    }
-
-    /// One of each kind of answer: a long list, documents, errors.
-    fn conversation(&mut self) -> Result<Vec<String>> {
-        Ok(vec![
-            self.ask("tools/list", &json!({}))?,
-            self.best_practices()?,
-            self.call("docs_list-item-types", &json!({}))?,
-            self.call("docs_best-practices", &json!({"topic": "no such topic"}))?,
-            self.call("no_such_tool", &json!({}))?,
-            self.ask("no/such/method", &json!({}))?,
-            self.ask("ping", &json!({}))?,
-        ])
-    }
-
-    /// Holds enough conversations to time them, and returns the answers and the duration.
-    fn conversations(&mut self) -> Result<(Vec<String>, Duration)> {
-        let began = Instant::now();
-        let answers = (0..CONVERSATIONS).map(|_| self.conversation()).collect::<Result<Vec<_>>>()?;
-        Ok((answers.concat(), began.elapsed()))
-    }
-
-    /// Ends the server by closing its input, and returns its standard error.
-    fn finish(mut self) -> Result<String> {
-        self.host.close_input();
-        let outcome = self.host.finish()?;
-        ensure!(outcome.code()? == 0, "{}", outcome.output());
-        Ok(outcome.stderr)
-    }
-}
-
-fn command() -> Result<Command> {
-    let mut command = Command::new(runtimes::single_file_program()?);
-    command.args(["server", "start", "--mode", "all"]);
-    Runtime::V8_0.settle_environment(&mut command);
-    // Otherwise it sends telemetry to its makers.
-    command.env("AZURE_MCP_COLLECT_TELEMETRY", "false");
-    Ok(command)
+/// Holds enough conversations to time them, and returns the answers and the duration.
+fn conversations(server: &mut Server) -> Result<(Vec<String>, Duration)> {
+    let began = Instant::now();
+    let answers = (0..CONVERSATIONS).map(|_| server.conversation()).collect::<Result<Vec<_>>>()?;
+    Ok((answers.concat(), began.elapsed()))
 }
 
 #[test]
@@ -111,7 +32,7 @@ fn dialling_everything_changes_no_answer() -> Result<()> {
     let mut expected = vec![plain.initialize()?];
     expected.extend(plain.conversation()?);
     let first_alone = began.elapsed();
-    let (answers, then_alone) = plain.conversations()?;
+    let (answers, then_alone) = conversations(&mut plain)?;
     expected.extend(answers);
     expected.extend(plain.conversation()?);
     assert!(
@@ -137,7 +58,7 @@ fn dialling_everything_changes_no_answer() -> Result<()> {
         let row = controller.row(method)?;
         assert!(row.state == CopyState::Live && row.calls > 0, "{row:?}");
     }
-    let (more, then) = server.conversations()?;
+    let (more, then) = conversations(&mut server)?;
     answers.extend(more);
 
     let dialled = StateCounts::of_rows(&controller.status(None)?);
@@ -227,7 +148,7 @@ fn accepts_an_attach() -> Result<()> {
         for _ in 0..5 {
             server.best_practices()?;
             // Keep request numbers in the range of the other server.
-            server.last_id -= 1;
+            server.reuse_last_id();
         }
         let row = controller.row(method)?;
         let may_be_inlined = matches!(row.note, Some(RowNote::Inlined | RowNote::PerhapsInlined));
@@ -244,8 +165,4 @@ fn accepts_an_attach() -> Result<()> {
 
 fn calls(rows: &[StatusRow]) -> Vec<(String, u64)> {
     rows.iter().map(|row| (full_name(row), row.calls)).collect()
-}
-
-fn without_id(answer: &str) -> &str {
-    answer.rsplit_once("\"id\":").map_or(answer, |(content, _)| content)
 }

@@ -41,7 +41,7 @@ enum Task {
         #[arg(long, value_name = "TEXT")]
         only: Option<String>,
     },
-    /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing per target
+    /// The same suites with larger numbers, real time-outs, and ten minutes of fuzzing per target; or hours of random use
     Soak {
         /// Suites to run, in this order (default: all that have larger numbers)
         #[arg(value_enum)]
@@ -49,6 +49,18 @@ enum Task {
         /// Seconds of fuzzing per target
         #[arg(long, value_name = "SECONDS", default_value_t = 600)]
         fuzz: u32,
+        /// Also run suites that have passed on this commit
+        #[arg(long)]
+        again: bool,
+        /// Instead of suites: random dials, kills, attaches and unloads, until each program has run this long on this commit
+        #[arg(long, value_name = "N", conflicts_with_all = ["suites", "again"], value_parser = parse_hours)]
+        hours: Option<f64>,
+        /// Only programs on this runtime, with --hours (default: 8.0 and 10.0)
+        #[arg(long, value_name = "VERSION", requires = "hours", value_parser = ["2.1", "3.1", "8.0", "10.0"])]
+        on: Vec<String>,
+        /// Choice of steps, with --hours; a failure names it
+        #[arg(long, value_name = "NUMBER", requires = "hours")]
+        seed: Option<u64>,
     },
     /// Measure on real runtimes, as medians of alternating pairs, and the window against its targets
     Bench {
@@ -74,6 +86,13 @@ enum Task {
     },
 }
 
+fn parse_hours(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(hours) if hours > 0.0 && hours <= 1000.0 => Ok(hours),
+        _ => Err("expected a number of hours, such as 0.5".to_owned()),
+    }
+}
+
 fn main() -> ExitCode {
     match run(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,7 +108,8 @@ fn run(task: Task) -> Result<()> {
         Task::Setup => setup::everything(),
         Task::Demo { count } => demo::run_demo(count),
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
-        Task::Soak { suites, fuzz } => soak::run(&suites, fuzz),
+        Task::Soak { hours: Some(hours), on, seed, .. } => soak::run_continuously(hours, &on, seed),
+        Task::Soak { suites, fuzz, again, .. } => soak::run(&suites, fuzz, again),
         Task::Bench { rows, pairs, on, quick } => bench::run(&rows, pairs, on.as_deref(), quick),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),

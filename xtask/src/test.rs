@@ -20,14 +20,14 @@ use suites::Suite;
 /// # Errors
 /// When anything failed; the details have been printed by then.
 pub fn run(chosen: &[Suite], only: Option<&str>) -> Result<()> {
-    run_suites(chosen, Plan { only, soak: false, fuzz_seconds: None, built: None })
+    run_suites(chosen, Plan { only, soak: false, fuzz_seconds: None, built: None }).map(drop)
 }
 
-/// As [`run`], with a plan.
+/// As [`run`], with a plan. Returns the numbers of all suites.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_suites(chosen: &[Suite], mut plan: Plan<'_>) -> Result<()> {
+pub fn run_suites(chosen: &[Suite], mut plan: Plan<'_>) -> Result<Tally> {
     let suites = if chosen.is_empty() { Suite::all() } else { chosen.to_vec() };
     setup::everything()?;
     let mut total = Tally::default();
@@ -53,7 +53,7 @@ pub fn run_suites(chosen: &[Suite], mut plan: Plan<'_>) -> Result<()> {
                 Tally { failed: 1, ..Tally::default() }
             })
         };
-        total.add(tally);
+        total.add(&tally);
         rows.push((suite, tally, start.elapsed()));
     }
     println!("\n{:<10} {:>8} {:>8} {:>8} {:>9}", "suite", "passed", "failed", "skipped", "minutes");
@@ -71,5 +71,5 @@ pub fn run_suites(chosen: &[Suite], mut plan: Plan<'_>) -> Result<()> {
     if total.failed > 0 {
         bail!("not all tests passed");
     }
-    Ok(())
+    Ok(total)
 }

@@ -3,8 +3,9 @@
 mod seeds;
 
 use std::path::PathBuf;
+use std::process::Stdio;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use super::plan::{Plan, Tally};
 use crate::build;
@@ -43,7 +44,11 @@ pub fn run_targets(plan: &Plan<'_>) -> Result<Tally> {
         println!("    fuzzing {target}");
         let program = programs.join(&target);
         match fuzz(&target, &program, plan) {
-            Ok(()) => tally.passed += 1,
+            Ok(inputs) => {
+                tally.passed += 1;
+                println!("    {inputs} inputs");
+                tally.inputs.insert(target, inputs);
+            }
             Err(error) => {
                 eprintln!("error: fuzz target {target}: {error:#}");
                 tally.failed += 1;
@@ -56,7 +61,8 @@ pub fn run_targets(plan: &Plan<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<()> {
+/// Fuzzes one target. Returns the number of inputs that it ran.
+fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<u64> {
     // libFuzzer writes new inputs to the first folder and only reads the others.
     let found = build::target_folder().join("fuzz-found").join(target);
     std::fs::create_dir_all(&found)?;
@@ -87,8 +93,21 @@ fn fuzz(target: &str, program: &std::path::Path, plan: &Plan<'_>) -> Result<()> 
     if let Some(seeds) = seeds::write(target, &build::target_folder().join("fuzz-seeds"))? {
         fuzzer.arg(seeds);
     }
-    // libFuzzer's verbose standard error is shown only on failure.
-    run_quietly(&mut fuzzer).map(drop)
+    // libFuzzer writes to standard error, and much; it is shown only on failure.
+    let log = found.with_extension("log");
+    fuzzer.stderr(std::fs::File::create(&log)?).stdin(Stdio::null()).stdout(Stdio::null());
+    let status = fuzzer.status().with_context(|| format!("{target} cannot be started"))?;
+    let said = String::from_utf8_lossy(&std::fs::read(&log)?).into_owned();
+    if !status.success() {
+        bail!("{target} ended with {status}:\n{}", said.trim_end());
+    }
+    inputs_run(&said).with_context(|| format!("{} does not say how many inputs it ran", log.display()))
+}
+
+/// Reads `stat::number_of_executed_units: N`.
+fn inputs_run(said: &str) -> Option<u64> {
+    let line = said.lines().rev().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    line?.trim().parse().ok()
 }
 
 fn targets() -> Result<Vec<String>> {

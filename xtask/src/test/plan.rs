@@ -1,9 +1,11 @@
 //! The options of one test run, and the counts that it ends with.
 
+use std::collections::BTreeMap;
+
 use crate::build::Built;
 
 /// Numbers of tests; a suite that is one check counts as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Passed.
     pub passed: u64,
@@ -11,14 +13,19 @@ pub struct Tally {
     pub failed: u64,
     /// Did not run, for a reason that was printed.
     pub skipped: u64,
+    /// Inputs that each fuzz target ran.
+    pub inputs: BTreeMap<String, u64>,
 }
 
 impl Tally {
     /// Adds another suite's numbers.
-    pub fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: &Self) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        for (target, inputs) in &other.inputs {
+            *self.inputs.entry(target.clone()).or_default() += inputs;
+        }
     }
 }
 
