@@ -111,6 +111,11 @@ pub struct PlanReport {
 impl PlanReport {
     /// Returns the number of copies that would be accepted, including those already in the wanted state.
     pub fn accepted(&self) -> u64 {
-        self.to_request + self.to_revert + self.to_adjust + self.unchanged
+        total([self.to_request, self.to_revert, self.to_adjust, self.unchanged])
     }
+}
+
+/// Adds numbers that a peer sent. A sum over `u64::MAX` stays there.
+pub fn total(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
 }

@@ -2,7 +2,7 @@
 
 use redial_link::exit::Exit;
 use redial_protocol::reason::Reason;
-use redial_protocol::report::{DialReport, PlanReport};
+use redial_protocol::report::{DialReport, PlanReport, total};
 
 /// The numbers of a change or of its plan.
 pub struct ChangeTotals {
@@ -33,7 +33,7 @@ impl ChangeTotals {
 }
 
 fn sum(by_reason: &[(Reason, u64)]) -> u64 {
-    by_reason.iter().map(|(_, number)| number).sum()
+    total(by_reason.iter().map(|(_, number)| *number))
 }
 
 /// Returns the exit code of a change; with `later`, all orders were set. Copies without IL are no failure. A dial that

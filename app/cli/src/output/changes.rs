@@ -90,13 +90,13 @@ pub fn planned(
         };
         lines.push(format!("{which}: all instantiations are dialled, including later ones"));
     }
-    if plan.to_request + plan.to_revert > 0 {
+    if plan.to_request > 0 || plan.to_revert > 0 {
         lines.push(format!(
             "expected time: about {} until the runtime accepts the change",
             words::short_time(plan.expected_us)
         ));
     }
-    if plan.expected_clr_bytes + plan.expected_agent_bytes > 0 {
+    if plan.expected_clr_bytes > 0 || plan.expected_agent_bytes > 0 {
         lines.push(format!(
             "expected memory: up to about {} kept by the runtime until the AppDomain unloads, about {} used by the agent",
             words::bytes(plan.expected_clr_bytes),

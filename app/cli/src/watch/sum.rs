@@ -14,6 +14,7 @@ use crate::times;
 use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 use redial_model::dials::DialledCopies;
+use redial_protocol::report::total;
 use redial_protocol::times::Times;
 use redial_text::width::cut_middle;
 use redial_text::words::printable;
@@ -192,7 +193,7 @@ impl<'a> TotalsWriter<'a> {
         match terminal().filter(|_| !self.arguments.json) {
             Some(size) => self.drawn.over(&mut out, &self.table(&sums, size))?,
             None if self.arguments.json => {
-                let dropped = self.last.iter().map(|one| one.dropped).sum();
+                let dropped = total(self.last.iter().map(|one| one.dropped));
                 let (processes, ended) = (sums.processes() as u64, self.ended() as u64);
                 out.line(&json_line(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?)?;
             }

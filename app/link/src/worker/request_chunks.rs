@@ -69,12 +69,12 @@ fn chunks(orders: Vec<Order>) -> Vec<Vec<Order>> {
 
 /// Adds the report on one request to the report on the whole change.
 pub fn add(total: &mut DialReport, report: DialReport) {
-    total.matched += report.matched;
-    total.accepted += report.accepted;
-    total.bodyless += report.bodyless;
+    total.matched = total.matched.saturating_add(report.matched);
+    total.accepted = total.accepted.saturating_add(report.accepted);
+    total.bodyless = total.bodyless.saturating_add(report.bodyless);
     for (reason, number) in report.refused_by_reason {
         match total.refused_by_reason.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, sum)) => *sum += number,
+            Some((_, sum)) => *sum = sum.saturating_add(number),
             None => total.refused_by_reason.push((reason, number)),
         }
     }

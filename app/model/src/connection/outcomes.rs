@@ -7,7 +7,7 @@ use crate::log::{Log, LogKind};
 use crate::update::{Now, RefusedRequest};
 use crate::wanted_level::WantedLevel;
 use redial_protocol::reason::Reason;
-use redial_protocol::report::{DialReport, SharedModule};
+use redial_protocol::report::{DialReport, SharedModule, total};
 use redial_text::diagnostics::{Reader, change_warnings, reasons};
 use redial_text::words;
 
@@ -49,7 +49,7 @@ impl Connection {
         log: &mut Log,
         now: Now,
     ) {
-        let refused: u64 = report.refused_by_reason.iter().map(|(_, number)| number).sum();
+        let refused = total(report.refused_by_reason.iter().map(|(_, number)| *number));
         let (accepted, matched) = (words::grouped(report.accepted), words::grouped(report.matched));
         let mut text = match report.matched {
             0 => format!("{change}: nothing was left to do"),

@@ -41,23 +41,23 @@ impl Fleet {
 pub fn sum<'a>(plans: impl IntoIterator<Item = &'a PlanReport>) -> PlanReport {
     let mut sum = PlanReport::default();
     for plan in plans {
-        sum.matched += plan.matched;
-        sum.to_request += plan.to_request;
-        sum.to_revert += plan.to_revert;
-        sum.to_adjust += plan.to_adjust;
-        sum.unchanged += plan.unchanged;
-        sum.bodyless += plan.bodyless;
-        sum.generic += plan.generic;
+        sum.matched = sum.matched.saturating_add(plan.matched);
+        sum.to_request = sum.to_request.saturating_add(plan.to_request);
+        sum.to_revert = sum.to_revert.saturating_add(plan.to_revert);
+        sum.to_adjust = sum.to_adjust.saturating_add(plan.to_adjust);
+        sum.unchanged = sum.unchanged.saturating_add(plan.unchanged);
+        sum.bodyless = sum.bodyless.saturating_add(plan.bodyless);
+        sum.generic = sum.generic.saturating_add(plan.generic);
         for (reason, number) in &plan.refused_by_reason {
             match sum.refused_by_reason.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, known)) => *known += number,
+                Some((_, known)) => *known = known.saturating_add(*number),
                 None => sum.refused_by_reason.push((*reason, *number)),
             }
         }
         sum.shared.extend(plan.shared.iter().cloned());
         sum.expected_us = sum.expected_us.max(plan.expected_us);
-        sum.expected_clr_bytes += plan.expected_clr_bytes;
-        sum.expected_agent_bytes += plan.expected_agent_bytes;
+        sum.expected_clr_bytes = sum.expected_clr_bytes.saturating_add(plan.expected_clr_bytes);
+        sum.expected_agent_bytes = sum.expected_agent_bytes.saturating_add(plan.expected_agent_bytes);
         let new = plan.warnings.iter().filter(|warning| !sum.warnings.contains(warning));
         let new: Vec<ChangeWarning> = new.cloned().collect();
         sum.warnings.extend(new);

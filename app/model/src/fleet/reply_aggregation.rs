@@ -7,6 +7,7 @@ use crate::ids::ConnectionId;
 use crate::log::{Log, LogKind};
 use crate::method_set::MethodSet;
 use crate::update::Now;
+use redial_protocol::report::total;
 use redial_text::diagnostics::{Reader, change_warnings, reasons};
 use redial_text::words;
 use std::collections::BTreeMap;
@@ -82,11 +83,12 @@ impl Fleet {
 
     fn log_outcome(&self, sent: &SentChange, log: &mut Log, now: Now) {
         let (done, all) = (sent.done.len(), sent.done.len() + sent.refused.len());
-        let (accepted, matched, bodyless) = sent.reports.iter().fold((0, 0, 0), |sums, (_, report)| {
-            (sums.0 + report.accepted, sums.1 + report.matched, sums.2 + report.bodyless)
-        });
+        let reports = || sent.reports.iter().map(|(_, report)| report);
+        let accepted = total(reports().map(|report| report.accepted));
+        let matched = total(reports().map(|report| report.matched));
+        let bodyless = total(reports().map(|report| report.bodyless));
         let reasons = sent.reports.iter().flat_map(|(_, report)| &report.refused_by_reason);
-        let refused: u64 = reasons.map(|(_, number)| number).sum();
+        let refused = total(reasons.map(|(_, number)| *number));
         // The agents' reports also count dials that go off again.
         let on_again = sent.on_again.filter(|_| done == all && refused == 0);
         let (kind, mut text) = match (sent.is_off, sent.off) {
