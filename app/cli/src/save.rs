@@ -12,7 +12,7 @@ use redial_link::session::Session;
 use redial_protocol::dialset;
 use redial_protocol::limits::MAX_ORDERS;
 use redial_protocol::message::{Reply, WireCommand};
-use redial_protocol::order::{Lifetime, StandingOrder};
+use redial_protocol::order::{Lifetime, Order, StandingOrder};
 use redial_text::{programs, words};
 use std::io;
 use std::path::Path;
@@ -31,6 +31,10 @@ pub fn run(arguments: &arguments::SaveArguments) -> Result<Exit, Failure> {
         ));
     }
     let text = text(&orders);
+    if !reads_back(&text, &orders) {
+        let why = "its orders do not form a dial set".to_owned();
+        return Err(LinkError::Garbled { pid: session.pid(), why }.into());
+    }
     match arguments.file.as_deref().filter(|file| file.as_os_str() != "-") {
         None => {
             let mut out = Out::new();
@@ -97,6 +101,18 @@ fn text(orders: &[StandingOrder]) -> String {
     text
 }
 
+/// Returns whether `apply` reads exactly these orders from the text. A faulty agent may send patterns that read as
+/// something else.
+fn reads_back(text: &str, orders: &[StandingOrder]) -> bool {
+    let read = dialset::parse(text).unwrap_or_default();
+    let same = |(read, standing): (&Order, &StandingOrder)| {
+        read.pattern == standing.order.pattern.trim()
+            && Order { pattern: String::new(), ..read.clone() }
+                == Order { pattern: String::new(), ..standing.order.clone() }
+    };
+    read.len() == orders.len() && read.iter().zip(orders).all(same)
+}
+
 /// Formats the lifetime of an order.
 pub fn lifetime(lifetime: Lifetime) -> String {
     match lifetime {
@@ -120,7 +136,6 @@ pub mod tests {
     use super::*;
     use redial_protocol::level::Level;
     use redial_protocol::message::Holder;
-    use redial_protocol::order::Order;
 
     /// Returns orders of every lifetime.
     pub fn standing() -> Vec<StandingOrder> {
@@ -159,6 +174,20 @@ pub mod tests {
         let read = dialset::parse(&text).expect("a dial set");
         assert_eq!(read, orders.into_iter().map(|standing| standing.order).collect::<Vec<_>>());
         assert_eq!(super::text(&[]), "# redial dials 1\n");
+    }
+
+    #[test]
+    fn orders_that_read_as_others_are_no_dial_set() {
+        let reads = |orders: &[StandingOrder]| reads_back(&text(orders), orders);
+        assert!(reads(&standing()) && reads(&[]));
+        for pattern in ["", "#Shop.Cart.*", "A.B = off\nC.D", "Shop.*("] {
+            let mut orders = standing();
+            orders[1].order.pattern = pattern.into();
+            assert!(!reads(&orders), "{pattern}");
+        }
+        let mut orders = standing();
+        orders[0].order.options.callers = true;
+        assert!(!reads(&orders), "options need level time");
     }
 
     #[test]
