@@ -1,14 +1,12 @@
 //! The boundary of every entry from the host: the agent must never unwind into it. Caught faults are counted; after
-//! [`MAX_TRIPS`] the kill switch turns all dials off and silences the agent.
+//! [`MAX_AGENT_FAULTS`] the kill switch turns all dials off and silences the agent.
 #![forbid(unsafe_code)]
 
 pub mod planted;
 
+use redial_protocol::limits::MAX_AGENT_FAULTS;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Faults after which the agent gives up.
-pub const MAX_TRIPS: u64 = 3;
 
 static TRIPS: AtomicU64 = AtomicU64::new(0);
 static KILLED: AtomicBool = AtomicBool::new(false);
@@ -28,7 +26,7 @@ pub fn guard_always<T>(fallback: T, body: impl FnOnce() -> T) -> T {
         Err(payload) => {
             // Dropping a payload runs foreign code that may panic again. Leak it; it is small and rare.
             std::mem::forget(payload);
-            if TRIPS.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TRIPS {
+            if TRIPS.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_AGENT_FAULTS {
                 KILLED.store(true, Ordering::Relaxed);
             }
             fallback
@@ -58,7 +56,7 @@ mod tests {
 
     #[test]
     fn third_fault_throws_the_kill_switch() {
-        for _ in 0..MAX_TRIPS {
+        for _ in 0..MAX_AGENT_FAULTS {
             assert_eq!(guard(7, || panic!("planted")), 7);
         }
         assert!(killed());

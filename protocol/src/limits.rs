@@ -65,6 +65,9 @@ pub const MAX_PENDING_CHANGES: usize = 256;
 /// Sessions that one agent serves at once; further ones wait briefly for a free place.
 pub const MAX_SESSIONS: usize = 16;
 
+/// Internal errors after which an agent turns all dials off and makes no more changes.
+pub const MAX_AGENT_FAULTS: u64 = 3;
+
 /// Malformed frames from one session before the agent closes it.
 pub const MAX_BAD_FRAMES: u32 = 3;
 

@@ -258,7 +258,7 @@ impl ICorProfilerCallback3_Impl for Callback_Impl {
     }
 
     fn ProfilerAttachComplete(&self) -> Result<()> {
-        with("ProfilerAttachComplete", attach::complete)
+        with_always("ProfilerAttachComplete", attach::complete, Agent::give_up)
     }
 
     ignored! {

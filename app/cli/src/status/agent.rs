@@ -73,6 +73,7 @@ fn lines(
     ));
     let faults = words::grouped(status.guard_trips);
     lines.push(format!("internal errors of the agent, caught before they reached the program: {faults}"));
+    lines.extend(agent_notes::switched_off(status.guard_trips));
     lines.extend(costs(&status.costs));
     lines.extend(status.callers_picoseconds.map(callers));
     lines.push(budget::summary(&status.cost_budget));

@@ -121,6 +121,7 @@ fn copies_lines(
         lines.push("no method has been dialled".to_owned());
     }
     let mut below: Vec<String> = over.line().into_iter().collect();
+    below.extend(agent_notes::switched_off(status.guard_trips));
     below.extend([control_line(status), kept_line(status)]);
     if status.cost_budget.limit.is_some() || status.cost_budget.stepped > 0 {
         below.push(budget::summary(&status.cost_budget));

@@ -1,7 +1,14 @@
 //! Wording of the agent's diagnostics about itself.
 
+use super::refusals::unavailable;
 use crate::words::{count, them};
-use redial_protocol::diagnostics::{BudgetProblem, Remainder, Resource, RuntimeDefect};
+use redial_protocol::diagnostics::{BudgetProblem, Remainder, Resource, RuntimeDefect, Unavailable};
+use redial_protocol::limits::MAX_AGENT_FAULTS;
+
+/// Says that an agent with this many internal errors has switched itself off, if it has.
+pub fn switched_off(faults: u64) -> Option<String> {
+    (faults >= MAX_AGENT_FAULTS).then(|| unavailable(&Unavailable::SwitchedOff))
+}
 
 /// Words a remaining effect.
 pub fn remainder(remainder: &Remainder) -> String {
