@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Result, ensure};
+
 use crate::host::DEADLINE;
 
 /// Number of connections.

@@ -9,7 +9,6 @@ use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, MethodCount};
 use redial_testbed::{programs, truth};
 
-
 /// Methods that the JIT never inlines, so their counts must be exact whatever was compiled before.
 pub const KEPT: [&str; 4] =
     ["Web.Cart.Total(int)", "Web.Prices.Of(int)", "Web.Store<T>.Find(T)", "Web.Pages.Show(HttpContext)"];
