@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::gate::Gate;
+use super::session_work::SessionWork;
 use crate::catalogue::Module;
 use crate::control::Claim;
 use crate::planner::history::ChangeRecord;
@@ -50,6 +51,20 @@ pub enum OrderChange {
     TakeBack(u64),
     /// Set the limit on the cost of all dials together; None: no limit.
     Budget(Option<Share>),
+}
+
+/// A command that plans a change.
+pub struct PlanRequest {
+    /// The orders; later ones win.
+    pub orders: Vec<Order>,
+    /// Their lifetime.
+    pub owner: OrderLifetime,
+    /// The processor time charged for it so far.
+    pub expected: Duration,
+    /// Whether nobody needs the plan any more.
+    pub cancelled: Arc<AtomicBool>,
+    /// Takes the result.
+    pub answer: Responder,
 }
 
 /// Reports progress (requested copies, and their total); must not wait.
@@ -129,8 +144,8 @@ pub struct AllOffResult {
 pub enum Job {
     /// Change dials.
     ChangeRequest(ChangeRequest),
-    /// Plan a change with these orders.
-    Plan(Vec<Order>, OrderLifetime, Responder),
+    /// Plan a change.
+    Plan(PlanRequest),
     /// AppDomains came or went, so that shared modules may serve other domains now.
     DomainsChanged,
     /// A module has loaded; the gate opens once its standing orders have been requested.
@@ -166,6 +181,8 @@ impl Job {
 pub struct Inbox {
     jobs: Mutex<VecDeque<Job>>,
     arrived: Condvar,
+    /// The processor time of the sessions' commands.
+    pub session_work: SessionWork,
     /// Whether a job to check recompiled callers is in the inbox.
     caller_check_requested: AtomicBool,
     /// Whether a job to check the domains is in the inbox.

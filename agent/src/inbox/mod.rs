@@ -4,9 +4,12 @@
 mod activity;
 mod gate;
 mod jobs;
+mod session_work;
 
 pub use activity::{HANG_THRESHOLD, WorkerActivity};
 pub use gate::{Gate, Gates};
 pub use jobs::{
-    AllOffResult, ChangeRequest, ChangeResult, Inbox, Job, OrderChange, Progress, ProgressReporter, Responder,
+    AllOffResult, ChangeRequest, ChangeResult, Inbox, Job, OrderChange, PlanRequest, Progress,
+    ProgressReporter, Responder,
 };
+pub use session_work::WorkTimer;

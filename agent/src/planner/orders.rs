@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub struct OrderSeq(pub u64);
 
 /// A session of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
 /// How long an order stands.

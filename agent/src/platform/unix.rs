@@ -58,6 +58,14 @@ pub fn thread_id() -> u32 {
     0
 }
 
+/// Returns the processor time of the calling thread.
+pub fn thread_time() -> std::time::Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the out pointer is a live local.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    std::time::Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}
+
 /// Signals that a fault raises on its own thread. If they were blocked, a fault would end the process without the
 /// host's crash report.
 const FAULTS: [libc::c_int; 7] =

@@ -1,7 +1,7 @@
 //! Windows: module pinning and the process snapshot.
 
 use std::ffi::CStr;
-use windows_sys::Win32::Foundation::{CloseHandle, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
@@ -9,7 +9,7 @@ use windows_sys::Win32::System::LibraryLoader::{
     GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleFileNameW,
     GetModuleHandleExW, GetModuleHandleW,
 };
-use windows_sys::Win32::System::Threading::GetCurrentThreadId;
+use windows_sys::Win32::System::Threading::{GetCurrentThread, GetCurrentThreadId, GetThreadTimes};
 
 /// Does nothing: a pipe's name disappears with its process.
 pub fn at_exit(_run: extern "C" fn()) {}
@@ -52,6 +52,16 @@ pub fn start_thread(name: &'static CStr, stack: usize, body: Box<dyn FnOnce() + 
 pub fn thread_id() -> u32 {
     // SAFETY: no preconditions.
     unsafe { GetCurrentThreadId() }
+}
+
+/// Returns the processor time of the calling thread.
+pub fn thread_time() -> std::time::Duration {
+    let mut times = [FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 }; 4];
+    let [created, exited, kernel, user] = &mut times;
+    // SAFETY: the pseudo handle names the calling thread; the out pointers are live locals.
+    unsafe { GetThreadTimes(GetCurrentThread(), created, exited, kernel, user) };
+    let units = |time: &FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    std::time::Duration::from_nanos(100 * (units(kernel) + units(user)))
 }
 
 /// Returns the parent of a process, from a snapshot of all processes.

@@ -11,7 +11,7 @@ use super::worker::Worker;
 use crate::catalogue::Module;
 use crate::context::Context;
 use crate::guard;
-use crate::inbox::{AllOffResult, Gates, Job, Progress, Responder};
+use crate::inbox::{AllOffResult, Gates, Job, PlanRequest, Progress, Responder, WorkTimer};
 use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
 use crate::planner::history::ChangeRecord;
@@ -23,6 +23,7 @@ use redial_protocol::message::{Refusal, Reply};
 use redial_protocol::reason::Reason;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often the thread checks open compilations when nothing else happens.
@@ -45,17 +46,22 @@ struct Batch {
 }
 
 /// Removes and answers the changes that a later "all off" makes void, so that they never begin.
-fn without_outdated(jobs: Vec<Job>) -> Vec<Job> {
+fn without_outdated(context: &Context, jobs: Vec<Job>) -> Vec<Job> {
     let Some(last_off) = jobs.iter().rposition(|job| matches!(job, Job::AllOff(..))) else { return jobs };
     let mut kept = Vec::with_capacity(jobs.len());
     for (at, job) in jobs.into_iter().enumerate() {
         match job {
             Job::ChangeRequest(request) if at < last_off => request.answer.send(Err(outdated())),
-            Job::Plan(_, _, answer) if at < last_off => answer.send(Err(outdated())),
+            Job::Plan(request) if at < last_off => refuse_plan(context, request, outdated()),
             job => kept.push(job),
         }
     }
     kept
+}
+
+fn refuse_plan(context: &Context, request: PlanRequest, refusal: Refusal) {
+    context.inbox.session_work.finish_plan(request.expected, None);
+    request.answer.send(Err(refusal));
 }
 
 impl Worker {
@@ -97,7 +103,7 @@ impl Worker {
         let (loaded, others): (Vec<_>, Vec<_>) =
             jobs.into_iter().partition(|job| matches!(job, Job::Loaded(..)));
         drop(self.carry_together(loaded));
-        let changes = self.carry_together(without_outdated(others));
+        let changes = self.carry_together(without_outdated(self.context, others));
         // `Shutdown` waits for this thread, and after it the CLR must not be called.
         let context = self.context;
         let is_stopping = || context.ledger.is_stopping();
@@ -164,9 +170,8 @@ impl Worker {
     /// Does a job, or adds its effect to `batch`.
     fn take(&mut self, job: Job, batch: &mut Batch) {
         match job {
-            Job::Plan(_, _, answer) if self.context.inbox.all_off_pending() => answer.send(Err(outdated())),
             Job::ChangeRequest(request) => self.begin(request, None, &mut batch.changes),
-            Job::Plan(orders, owner, answer) => answer.send(self.plan(orders, owner)),
+            Job::Plan(request) => self.answer_plan(request),
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
@@ -190,6 +195,20 @@ impl Worker {
             }
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
+    }
+
+    fn answer_plan(&self, request: PlanRequest) {
+        if self.context.inbox.all_off_pending() {
+            return refuse_plan(self.context, request, outdated());
+        }
+        if request.cancelled.load(Ordering::Acquire) {
+            return refuse_plan(self.context, request, Refusal::Cancelled);
+        }
+        let PlanRequest { orders, owner, expected, answer, .. } = request;
+        let timer = WorkTimer::start();
+        let result = self.plan(orders, owner);
+        self.context.inbox.session_work.finish_plan(expected, Some(timer.contended(Duration::ZERO)));
+        answer.send(result);
     }
 
     fn scan_one(&self, module: &Arc<Module>) -> ScanResult {

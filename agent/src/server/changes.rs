@@ -2,11 +2,13 @@
 //! earlier ones and "all off" waits for none. Each answer goes out as soon as the ReJIT thread has it.
 #![forbid(unsafe_code)]
 
+use super::quota::Share;
 use super::session::{Session, reply_frame};
+use super::shared::ORDER_MEMORY;
 use crate::control::Claim;
-use crate::inbox::{ChangeRequest, ChangeResult, Job, OrderChange, Progress, Responder};
+use crate::inbox::{ChangeRequest, ChangeResult, Job, OrderChange, PlanRequest, Progress, Responder};
 use crate::planner::OrderLifetime;
-use redial_protocol::cost::Share;
+use redial_protocol::cost;
 use redial_protocol::diagnostics::{Limit, PatternProblem, Unavailable};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_FRAME, MAX_KEPT_FOR_MS, MAX_ORDERS, MAX_PATTERN, MAX_PENDING_CHANGES};
@@ -38,8 +40,7 @@ impl Session {
             OrderChange::Undo | OrderChange::TakeBack(_) => Ok(()),
             OrderChange::Budget(limit) => check_budget(*limit),
         };
-        let begun = checked.and_then(|()| self.begin(id, orders, 0, held));
-        let (number, cancelled) = match begun {
+        let begun = match checked.and_then(|()| self.begin(id, orders, 0, held)) {
             Ok(begun) => begun,
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         };
@@ -54,8 +55,8 @@ impl Session {
             change,
             claim: Claim { session: self.id, holder: self.holder(), take, sets_held_dials: held },
             user: self.user().to_owned(),
-            progress: Progress::new(cancelled, Box::new(tell)),
-            answer: self.answer(id, number),
+            progress: Progress::new(Arc::clone(&begun.cancelled), Box::new(tell)),
+            answer: self.answer(id, begun),
         }));
         true
     }
@@ -63,10 +64,19 @@ impl Session {
     /// Has the ReJIT thread plan a change. False ends the session.
     pub(super) fn plan(&self, id: u32, orders: Vec<Order>, lifetime: Lifetime) -> bool {
         let checked = check(&orders).and_then(|()| check_time(lifetime));
-        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT, false)) {
-            Ok((number, _)) => {
+        // Nobody needs a plan after the session's end.
+        match checked.and_then(|()| self.begin(id, &orders, PLAN_WEIGHT, true)) {
+            Ok(begun) => {
                 let owner = OrderLifetime::of(lifetime, self.id, Instant::now());
-                self.context.inbox.put(Job::Plan(orders, owner, self.answer(id, number)));
+                let expected = self.context.inbox.session_work.begin_plan();
+                self.add_work(expected);
+                self.context.inbox.put(Job::Plan(PlanRequest {
+                    orders,
+                    owner,
+                    expected,
+                    cancelled: Arc::clone(&begun.cancelled),
+                    answer: self.answer(id, begun),
+                }));
             }
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
@@ -76,40 +86,37 @@ impl Session {
     /// Has the ReJIT thread end the orders that this session holds. False ends the session.
     pub(super) fn release_held(&mut self, id: u32) -> bool {
         match self.begin(id, &[], 0, false) {
-            Ok((number, _)) => {
+            Ok(begun) => {
                 // Its silence no longer matters.
                 self.holds = false;
-                self.context.inbox.put(Job::ReleaseHeld(self.id, self.answer(id, number)));
+                self.context.inbox.put(Job::ReleaseHeld(self.id, self.answer(id, begun)));
             }
             Err(refusal) => return self.outbox.put(reply_frame(id, Reply::Refused(refusal))),
         }
         true
     }
 
-    /// Records a pending command; returns its number and its cancellation flag. `weight`: bytes beyond those of its
-    /// orders. `held`: the effect ends with the session.
-    fn begin(
-        &self,
-        id: u32,
-        orders: &[Order],
-        weight: usize,
-        held: bool,
-    ) -> Result<(u64, Arc<AtomicBool>), Refusal> {
+    /// Records a pending command. `weight`: bytes beyond those of its orders. `held`: the effect ends with the
+    /// session.
+    fn begin(&self, id: u32, orders: &[Order], weight: usize, held: bool) -> Result<PendingCommand, Refusal> {
         let of_order = |order: &Order| {
             size_of::<Order>() + order.pattern.len() + order.domain.as_ref().map_or(0, String::len)
         };
-        let bytes = weight + orders.iter().map(of_order).sum::<usize>();
+        let bytes = orders.iter().map(of_order).sum::<usize>();
         // A client that does not read its answers gets no more of them.
-        let begun = if self.outbox.is_backed_up() { None } else { self.changes.begin(id, bytes, held) };
-        begun.ok_or_else(|| {
-            let (changes, bytes) = (MAX_PENDING_CHANGES as u64, MAX_FRAME as u64);
-            Refusal::OverLimit(Limit::PendingChanges { changes, bytes })
-        })
+        let Some(memory) = self.server.order_memory(bytes).filter(|_| !self.outbox.is_backed_up()) else {
+            return Err(too_many_pending());
+        };
+        let (number, cancelled) =
+            self.changes.begin(id, weight + bytes, held).ok_or_else(too_many_pending)?;
+        Ok(PendingCommand { number, cancelled, memory })
     }
 
-    fn answer(&self, id: u32, number: u64) -> Responder {
+    fn answer(&self, id: u32, begun: PendingCommand) -> Responder {
         let (outbox, changes) = (self.outbox.clone(), self.changes.clone());
+        let PendingCommand { number, memory, .. } = begun;
         Responder::new(move |result: ChangeResult| {
+            drop(memory);
             if changes.end(number) {
                 outbox.put_at_once(reply_frame(id, result.unwrap_or_else(Reply::Refused)));
             }
@@ -124,6 +131,19 @@ impl Session {
             .into_iter()
             .all(|id| self.send(Event::Reply { id, reply: Reply::Refused(Refusal::AgentOff(silent)) }))
     }
+}
+
+/// A recorded command that the ReJIT thread has not answered.
+struct PendingCommand {
+    number: u64,
+    cancelled: Arc<AtomicBool>,
+    memory: Share<ORDER_MEMORY>,
+}
+
+/// Returns the refusal of a command because too many others are pending.
+pub(super) fn too_many_pending() -> Refusal {
+    let (changes, bytes) = (MAX_PENDING_CHANGES as u64, MAX_FRAME as u64);
+    Refusal::OverLimit(Limit::PendingChanges { changes, bytes })
 }
 
 /// Returns an `off` order for each pattern.
@@ -152,9 +172,11 @@ fn check(orders: &[Order]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn check_budget(limit: Option<Share>) -> Result<(), Refusal> {
+fn check_budget(limit: Option<cost::Share>) -> Result<(), Refusal> {
     match limit {
-        Some(limit) if limit == Share(0) || limit > Share::MAX => Err(Refusal::OverLimit(Limit::Budget)),
+        Some(limit) if limit == cost::Share(0) || limit > cost::Share::MAX => {
+            Err(Refusal::OverLimit(Limit::Budget))
+        }
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Carries out each command of a session and answers it.
 #![forbid(unsafe_code)]
 
-use super::changes::off;
+use super::changes::{off, too_many_pending};
 use super::session::Session;
 use super::session::reply_frame;
 use super::subscription::{StopSignal, Subscription};
@@ -11,7 +11,6 @@ use crate::inbox::OrderChange;
 use crate::known_bad;
 use crate::platform::heap_bytes;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
-use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::diagnostics::{Remainder, Resource, Unavailable};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -25,10 +24,26 @@ use std::time::{Duration, Instant};
 
 /// Shortest interval between counter snapshots.
 const MIN_INTERVAL_MS: u32 = 10;
+/// Memory of the CLR that is worth a line of its own although nothing was recompiled.
+const MIN_REPORTED_BYTES: u64 = 64 << 10;
 
 impl Session {
-    /// Carries out a command. False ends the session.
+    /// Carries out a command, in turn with other sessions. False ends the session.
     pub(super) fn execute(&mut self, id: u32, command: WireCommand) -> bool {
+        if !takes_turns(&command) {
+            return self.execute_now(id, command);
+        }
+        // The ReJIT thread does its work, so that pages cannot wait for turns.
+        let whole = matches!(command, WireCommand::Plan { .. });
+        if !self.begin_work() && whole {
+            return self.send(Event::Reply { id, reply: Reply::Refused(too_many_pending()) });
+        }
+        let open = self.execute_now(id, command);
+        self.end_work();
+        open
+    }
+
+    fn execute_now(&mut self, id: u32, command: WireCommand) -> bool {
         if let Some(refusal) = self.refuses(&command) {
             return self.send(Event::Reply { id, reply: Reply::Refused(refusal) });
         }
@@ -116,7 +131,7 @@ impl Session {
             None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.into()))?,
         };
         let matched = method_pages::methods(self.context, &pattern, limit, |page| {
-            self.send(Event::Methods { id, page })
+            self.send_page(Event::Methods { id, page })
         });
         let suggestions = match matched {
             0 => crate::catalogue::suggestions::nearest(&self.context.info, &self.context.modules, &pattern),
@@ -129,9 +144,9 @@ impl Session {
         let mut sent = Vec::new();
         let rows = rows::send_rows(self.context, RowId(0)..RowId(u32::MAX), pattern.as_ref(), |page| {
             sent.extend(page.rows.iter().map(|row| row.row));
-            self.send(Event::Rows { id: Some(id), rows: page.rows })
+            self.send_page(Event::Rows { id: Some(id), rows: page.rows })
         });
-        times::send_times(self.context, &sent, |times| self.send(Event::Times { id: Some(id), times }));
+        times::send_times(self.context, &sent, |times| self.send_page(Event::Times { id: Some(id), times }));
         Reply::Status { rows }
     }
 
@@ -153,11 +168,9 @@ impl Session {
             (kept, held, ledger.compilations(), recompiled, ledger.slots.used(), rows)
         };
         let mut remains = Vec::new();
-        if compilations > 0 {
-            remains.push(Remainder::KeptByRuntime {
-                bytes: compilations * CLR_BYTES_PER_COMPILATION,
-                recompilations: compilations,
-            });
+        let clr_kept_bytes = context.info.kept.bytes(compilations);
+        if compilations > 0 || clr_kept_bytes >= MIN_REPORTED_BYTES {
+            remains.push(Remainder::KeptByRuntime { bytes: clr_kept_bytes, recompilations: compilations });
         }
         if context.inlining.waits_for() >= HANG_THRESHOLD {
             remains.push(Remainder::WaitsForCompilation);
@@ -196,7 +209,7 @@ impl Session {
                 usage(Resource::KnownMethods, rows as u64, crate::ledger::row_table::MAX_ROWS as u64),
                 usage(Resource::TimesBytes, timing_bytes() as u64, TIMING_BUDGET as u64),
             ],
-            clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
+            clr_kept_bytes,
             missed_deadlines: context.missed_deadlines.load(Ordering::Relaxed),
             guard_trips: crate::guard::trips(),
             audit: context.audit.entries(),
@@ -224,6 +237,33 @@ impl Session {
         }
         self.watching = Some(stop);
         Reply::Done
+    }
+}
+
+/// Whether a command takes turns with those of other sessions. Those that turn dials off or end something do not.
+fn takes_turns(command: &WireCommand) -> bool {
+    match command {
+        WireCommand::Modules
+        | WireCommand::Methods { .. }
+        | WireCommand::Plan { .. }
+        | WireCommand::Orders
+        | WireCommand::Status { .. }
+        | WireCommand::AgentStatus
+        | WireCommand::Subscribe { .. }
+        | WireCommand::Il { .. }
+        | WireCommand::Histogram { .. }
+        | WireCommand::SlowestCalls { .. }
+        | WireCommand::Callers { .. } => true,
+        WireCommand::RequestReJit { .. }
+        | WireCommand::RequestRevert { .. }
+        | WireCommand::Undo { .. }
+        | WireCommand::UndoChange { .. }
+        | WireCommand::SetBudget { .. }
+        | WireCommand::Cancel { .. }
+        | WireCommand::Unsubscribe
+        | WireCommand::ReleaseControl
+        | WireCommand::ReleaseHeld
+        | WireCommand::Ping => false,
     }
 }
 

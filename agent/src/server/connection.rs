@@ -1,6 +1,7 @@
 //! One connection: reads frames, answers, ends. A second thread writes, so that a slow peer only delays itself.
 #![forbid(unsafe_code)]
 
+use super::command_work::CommandWork;
 use super::outbox::{NextFrame, Outbox};
 use super::session::Session;
 use super::shared::Server;
@@ -30,13 +31,10 @@ const CHUNK: usize = 64 << 10;
 pub fn serve(context: &'static Context, server: &'static Server, id: u64, connection: Connection) {
     let peer = connection.peer().clone();
     let (read, write, closer) = connection.split();
-    let outbox = Arc::new(Outbox::default());
-    let writer = Arc::clone(&outbox);
     let stop_reading = closer.clone();
-    if !crate::platform::spawn(c"redial-write", move || write_frames(&writer, write, &stop_reading)) {
-        closer.close();
-        return;
-    }
+    let outbox = Outbox::new(server.outboxes.clone(), move |outbox| {
+        crate::platform::spawn(c"redial-write", move || write_frames(&outbox, write, &stop_reading))
+    });
     let mut session = Session {
         context,
         server,
@@ -51,6 +49,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         peer,
         hello: None,
         bad_frames: 0,
+        work: CommandWork::new(),
     };
     if session.place.is_none() {
         server.restricted.add(session.id, session.closer.clone());

@@ -15,8 +15,9 @@ use std::ops::ControlFlow;
 /// Bytes of names after which a page is sent, even with room for more methods: far below the frame limit.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Pages made under a module's lock before they are sent, plus the rest of the current type: some 8 MiB.
-const PAGES_AT_ONCE: usize = 8;
+/// Pages made under a module's lock before they are sent, plus the rest of the current type: at most some 2 MiB, since
+/// every session may have that much.
+const PAGES_AT_ONCE: usize = 2;
 
 /// Sends the first `limit` matching methods in pages; returns the number of all matches. `send` returns whether to
 /// go on; no module is kept from unloading while it runs.

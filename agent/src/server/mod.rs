@@ -4,6 +4,7 @@
 
 mod callers;
 mod changes;
+mod command_work;
 mod commands;
 mod connection;
 pub mod endpoint;
@@ -12,6 +13,7 @@ mod il;
 mod listener;
 mod method_pages;
 mod outbox;
+mod outbox_memory;
 mod pending_changes;
 mod quota;
 mod rows;

@@ -2,20 +2,30 @@
 //! `subscription` makes them when there is room.
 #![forbid(unsafe_code)]
 
+use super::outbox_memory::OutboxMemory;
 use crate::sync::lock;
 use redial_protocol::limits::MAX_OUTBOX;
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+/// How often a session that waits for other outboxes' room looks again.
+const ROOM_TICK: Duration = Duration::from_millis(20);
 /// Longest wait of a session's reader for room; a peer that takes nothing for this long is cut off.
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Starts a thread that writes the frames; false if it cannot.
+type WriterStart = Box<dyn FnOnce() -> bool + Send>;
 
 /// The queue.
 #[derive(Default)]
 pub struct Outbox {
     state: Mutex<OutboxState>,
     moved: Condvar,
+    /// Shared with all other outboxes.
+    memory: OutboxMemory,
+    /// Starts the writer at the first frame: many connections end without one.
+    writer: Mutex<Option<WriterStart>>,
 }
 
 #[derive(Default)]
@@ -24,6 +34,8 @@ struct OutboxState {
     bytes: usize,
     writing: bool,
     closed: bool,
+    /// Time that threads waited for room.
+    waited: Duration,
 }
 
 /// Bytes of frames to write together: a burst of small ones is one system call, not thousands.
@@ -40,25 +52,39 @@ pub enum NextFrame {
 }
 
 impl Outbox {
+    /// Makes an outbox that shares `memory` with others. `start_writer` runs at its first frame; false ends the
+    /// session.
+    pub fn new(
+        memory: OutboxMemory,
+        start_writer: impl FnOnce(Arc<Outbox>) -> bool + Send + 'static,
+    ) -> Arc<Outbox> {
+        Arc::new_cyclic(|weak: &Weak<Outbox>| {
+            let weak = weak.clone();
+            let start: WriterStart = Box::new(move || weak.upgrade().is_some_and(start_writer));
+            Outbox { memory, writer: Mutex::new(Some(start)), state: Mutex::default(), moved: Condvar::new() }
+        })
+    }
+
     /// Queues a frame, waiting for room. False if the session is over, or ends now because the peer takes nothing.
     pub fn put(&self, frame: Vec<u8>) -> bool {
-        let deadline = Instant::now() + PEER_TIMEOUT;
+        let begun = Instant::now();
         let mut state = lock(&self.state);
-        while !state.closed && state.bytes > 0 && state.bytes + frame.len() > MAX_OUTBOX {
-            let left = deadline.saturating_duration_since(Instant::now());
+        while !state.closed && !self.memory.has_room(state.bytes, frame.len()) {
+            let left = PEER_TIMEOUT.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 state.closed = true;
                 self.moved.notify_all();
                 return false;
             }
-            state = self.moved.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+            // Nothing announces that another outbox has room again.
+            let wait = left.min(ROOM_TICK);
+            state = self.moved.wait_timeout(state, wait).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
+        state.waited += begun.elapsed();
         if state.closed {
             return false;
         }
-        state.bytes += frame.len();
-        state.frames.push_back(frame);
-        self.moved.notify_all();
+        self.push(&mut state, frame);
         true
     }
 
@@ -66,10 +92,23 @@ impl Outbox {
     pub fn put_at_once(&self, frame: Vec<u8>) {
         let mut state = lock(&self.state);
         if !state.closed {
-            state.bytes += frame.len();
-            state.frames.push_back(frame);
-            self.moved.notify_all();
+            self.push(&mut state, frame);
         }
+    }
+
+    fn push(&self, state: &mut OutboxState, frame: Vec<u8>) {
+        if let Some(start) = lock(&self.writer).take() {
+            state.closed |= !start();
+        }
+        self.memory.add(frame.len());
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        self.moved.notify_all();
+    }
+
+    /// Returns how long threads have waited for room in all.
+    pub fn waited(&self) -> Duration {
+        lock(&self.state).waited
     }
 
     /// Returns the next frame, waiting at most `timeout`.
@@ -86,6 +125,7 @@ impl Outbox {
                     frame.extend_from_slice(&next);
                 }
                 state.bytes -= frame.len();
+                self.memory.remove(frame.len());
                 state.writing = true;
                 self.moved.notify_all();
                 NextFrame::Frame(frame)
@@ -121,9 +161,45 @@ impl Outbox {
     }
 }
 
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.memory.remove(lock(&self.state).bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::outbox_memory::MAX_OUTBOXES;
     use super::*;
+
+    #[test]
+    fn full_outboxes_leave_room_for_one_frame_of_others() {
+        let memory = OutboxMemory::default();
+        let make = || Outbox::new(memory.clone(), |_| true);
+        let stopped: Vec<Arc<Outbox>> = (0..MAX_OUTBOXES / MAX_OUTBOX).map(|_| make()).collect();
+        for outbox in &stopped {
+            assert!(outbox.put(vec![0; MAX_OUTBOX]));
+        }
+        let other = make();
+        assert!(other.put(vec![0; 9]));
+        assert!(!memory.has_room(9, 1));
+        assert!(matches!(other.next(Duration::ZERO), NextFrame::Frame(_)));
+        assert!(other.put(vec![0; 9]));
+        drop(stopped);
+        assert!(memory.has_room(9, MAX_OUTBOX - 9));
+    }
+
+    #[test]
+    fn writer_starts_at_the_first_frame_only() {
+        let (started, starts) = std::sync::mpsc::channel();
+        let outbox = Outbox::new(OutboxMemory::default(), move |_| started.send(()).is_ok());
+        assert!(starts.try_recv().is_err());
+        assert!(outbox.put(vec![1]) && outbox.put(vec![2]));
+        assert_eq!(starts.try_iter().count(), 1);
+        let outbox = Outbox::new(OutboxMemory::default(), |_| false);
+        outbox.put_at_once(vec![1]);
+        assert!(outbox.is_closed());
+    }
 
     #[test]
     fn oversized_frame_passes_alone() {

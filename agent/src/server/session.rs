@@ -1,6 +1,7 @@
 //! A connected controller: its state in the agent, and the frames to send to it.
 #![forbid(unsafe_code)]
 
+use super::command_work::CommandWork;
 use super::outbox::Outbox;
 use super::pending_changes::PendingChanges;
 use super::quota::Share;
@@ -10,7 +11,6 @@ use crate::context::Context;
 use crate::inbox::Job;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
-use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
 use redial_protocol::diagnostics::Limit;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
 use redial_protocol::level::Level;
@@ -43,6 +43,7 @@ pub struct Session {
     pub(super) peer: Peer,
     pub(super) hello: Option<ClientHello>,
     pub(super) bad_frames: u32,
+    pub(super) work: CommandWork,
 }
 
 impl Drop for Session {
@@ -126,7 +127,7 @@ impl Session {
             live,
             kept,
             held,
-            clr_kept_bytes: compilations * CLR_BYTES_PER_COMPILATION,
+            clr_kept_bytes: context.info.kept.bytes(compilations),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The state that the listener and its sessions share.
 #![forbid(unsafe_code)]
 
-use super::quota::Quota;
+use super::outbox_memory::OutboxMemory;
+use super::quota::{Quota, Share};
 use crate::planner::SessionId;
 use crate::sync::lock;
 use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
@@ -20,6 +21,14 @@ const REPORT_WAIT: Duration = Duration::from_secs(2);
 /// still arrives.
 pub(super) const FRAME_MEMORY: usize = 2 * MAX_FRAME;
 
+/// Bytes of decoded orders in long requests that wait for the ReJIT thread, those of ended sessions included; and as
+/// many in short ones, so that long ones do not hold them up.
+pub(super) const ORDER_MEMORY: usize = 2 * MAX_FRAME;
+/// Bytes of orders in the longest short request.
+const SHORT_ORDERS: usize = 64 << 10;
+/// Least bytes that a request counts as: its own, and those of its answer.
+const REQUEST_BYTES: usize = 1 << 10;
+
 /// The state that sessions share.
 #[derive(Default)]
 pub struct Server {
@@ -32,6 +41,11 @@ pub struct Server {
     pub(super) restricted: RestrictedSessions,
     /// Bytes of long frames that are being read and carried out.
     pub(super) frames: Quota<FRAME_MEMORY>,
+    /// Bytes of orders in pending changes and plans, short ones and long ones.
+    short_orders: Quota<ORDER_MEMORY>,
+    long_orders: Quota<ORDER_MEMORY>,
+    /// Bytes of frames that wait to be written.
+    pub(super) outboxes: OutboxMemory,
     pub(super) watchers: LastWatchers,
 }
 
@@ -74,6 +88,12 @@ struct Subscribers {
 }
 
 impl Server {
+    /// Takes memory for the orders of a request; None if too much is taken.
+    pub(super) fn order_memory(&'static self, bytes: usize) -> Option<Share<ORDER_MEMORY>> {
+        let quota = if bytes <= SHORT_ORDERS { &self.short_orders } else { &self.long_orders };
+        quota.take(bytes.max(REQUEST_BYTES), Duration::ZERO)
+    }
+
     /// Records that a session has subscribed.
     pub(super) fn subscribed(&self) {
         lock(&self.watchers.subscribers).now += 1;
