@@ -18,9 +18,15 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Share(pub u32);
 
-/// Bytes that the CLR keeps per recompilation of a small method until its AppDomain unloads (measured: up to 1.5 KiB
-/// on 3.1 and 8.0).
-pub const CLR_BYTES_PER_COMPILATION: u64 = 1_400;
+/// Bytes that the CLR keeps per recompilation, for code and IL, until the AppDomain unloads (measured: 660 to 1,230 for
+/// the methods of a server; docs/design/memory.md).
+pub const CLR_BYTES_PER_COMPILATION: u64 = 1_200;
+
+/// Bytes that the CLR keeps per method and request for recompilation, called or not, until the process ends.
+pub const CLR_BYTES_PER_REQUEST: u64 = 122;
+
+/// Bytes that the CLR keeps per method and request to revert, until the process ends.
+pub const CLR_BYTES_PER_REVERT: u64 = 32;
 
 /// Picoseconds of processor time per second in a hundredth of a percent.
 const PICOSECONDS: u64 = 100_000_000;

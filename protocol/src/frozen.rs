@@ -88,7 +88,7 @@ pub struct AgentFacts {
     pub kept: u64,
     /// Copies dialled by held orders.
     pub held: u64,
-    /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
+    /// Estimated bytes the CLR keeps for requests and recompilations.
     pub clr_kept_bytes: u64,
 }
 

@@ -411,7 +411,7 @@ pub struct AgentStatus {
     /// Resource limits, each with the amount used.
     #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
     pub budgets: Vec<ResourceUsage>,
-    /// Estimated bytes the CLR keeps for recompilations until their AppDomain unloads.
+    /// Estimated bytes the CLR keeps for requests and recompilations.
     pub clr_kept_bytes: u64,
     /// First calls that may have been missed because the bounded wait at module load ran out.
     pub missed_deadlines: u64,

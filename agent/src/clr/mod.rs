@@ -20,6 +20,7 @@ mod buffers;
 pub mod emit;
 pub mod function_control;
 pub mod hresult;
+mod kept_memory;
 pub mod loaded_module;
 pub mod members;
 pub mod metadata;

@@ -12,6 +12,7 @@ use super::hresult::{
     CORPROF_E_FUNCTION_IS_PARAMETERIZED, CORPROF_E_SUSPENSION_IN_PROGRESS,
     CORPROF_E_UNSUPPORTED_FOR_ATTACHING_PROFILER, ClrError, E_NOTIMPL, check,
 };
+use super::kept_memory::KeptMemory;
 use super::loaded_module::LoadedModule;
 use super::metadata::Import;
 use crate::sync::long_work;
@@ -38,6 +39,8 @@ pub struct ProfilerInfo {
     apply: Option<ICorProfilerInfo7>,
     code: Option<ICorProfilerInfo8>,
     newer: Option<ICorProfilerInfo10>,
+    /// Counts the requests, for the memory that the CLR keeps for them.
+    pub kept: KeptMemory,
 }
 
 /// Resumes managed code when dropped.
@@ -102,6 +105,7 @@ impl ProfilerInfo {
             apply: unknown.cast().ok(),
             code: unknown.cast().ok(),
             newer: unknown.cast().ok(),
+            kept: KeptMemory::default(),
         })
     }
 
@@ -388,6 +392,7 @@ impl ProfilerInfo {
     pub fn request_rejit(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
         // `ReJITError` arrives during a request, and takes the ledger's lock.
         long_work();
+        self.kept.add_requested(methods.len());
         let (modules, tokens) = arrays(methods);
         let count = methods.len() as u32;
         // SAFETY: all modules are loaded; both arrays hold `count` elements and outlive the call.
@@ -414,6 +419,7 @@ impl ProfilerInfo {
     /// Crashes older runtimes in the case described at `RuntimeIssue::InlinersNotLoaded`.
     pub fn request_rejit_with_inliners(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
         long_work();
+        self.kept.add_requested(methods.len());
         const CALL: &str = "RequestReJITWithInliners";
         let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;
         let (modules, tokens) = arrays(methods);
@@ -428,6 +434,7 @@ impl ProfilerInfo {
     /// `RequestRevert` for a batch: returns the overall result and one HRESULT per method.
     pub fn request_revert(&self, methods: &[LoadedMethod]) -> (Result<(), ClrError>, Vec<HRESULT>) {
         long_work();
+        self.kept.add_reverted(methods.len());
         let (modules, tokens) = arrays(methods);
         let count = methods.len();
         let mut status = vec![HRESULT(0); count];

@@ -15,7 +15,7 @@ use crate::planner::history::{Change, ChangeId};
 use crate::planner::{
     AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
 };
-use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
+use redial_protocol::cost::{CLR_BYTES_PER_COMPILATION, CLR_BYTES_PER_REQUEST, CLR_BYTES_PER_REVERT};
 use redial_protocol::diagnostics::{AuditedOrder, ChangeWarning, Limit, Unsupported};
 use redial_protocol::dialset::{check_options, print_order};
 use redial_protocol::ids::ModuleKey;
@@ -360,8 +360,9 @@ impl Worker {
         Ok(Reply::Plan(PlanReport {
             expected_us: changed_at * self.pace_ns / 1000,
             expected_clr_bytes: (plan.to_request + recompiled_callers)
-                * self.context.runtime.compilations_per_dial()
-                * CLR_BYTES_PER_COMPILATION,
+                * (self.context.runtime.compilations_per_dial() * CLR_BYTES_PER_COMPILATION
+                    + CLR_BYTES_PER_REQUEST)
+                + plan.to_revert * CLR_BYTES_PER_REVERT,
             expected_agent_bytes: plan.to_request * AGENT_BYTES_PER_COPY,
             ..plan
         }))

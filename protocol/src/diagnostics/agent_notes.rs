@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// An effect that remains, or that lasts while dials are on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Remainder {
-    /// The runtime keeps memory for recompilations until their AppDomain unloads.
+    /// The runtime keeps memory for requests until the process ends, and for recompilations until their AppDomain
+    /// unloads.
     KeptByRuntime {
         /// Estimated bytes.
         bytes: u64,

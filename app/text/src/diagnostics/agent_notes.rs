@@ -14,7 +14,8 @@ pub fn switched_off(faults: u64) -> Option<String> {
 pub fn remainder(remainder: &Remainder) -> String {
     match remainder {
         Remainder::KeptByRuntime { bytes, recompilations } => format!(
-            "the runtime keeps about {} KiB for {recompilations} recompilation{} until their AppDomain unloads",
+            "the runtime keeps about {} KiB for requests and {recompilations} recompilation{}, until the process ends or \
+             their AppDomain unloads",
             bytes.div_ceil(1024),
             if *recompilations == 1 { "" } else { "s" },
         ),

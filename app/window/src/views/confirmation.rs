@@ -9,7 +9,7 @@ use redial_model::connection::Connections;
 use redial_model::fleet::{out_of_reach, plan};
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::method_table::{MethodTable, Targets};
-use redial_protocol::cost::CLR_BYTES_PER_COMPILATION;
+use redial_protocol::cost::{CLR_BYTES_PER_COMPILATION, CLR_BYTES_PER_REQUEST};
 use redial_protocol::level::Level;
 use redial_protocol::report::PlanReport;
 use redial_protocol::state::CopyState;
@@ -196,7 +196,7 @@ impl LargeChange {
         sentences.push(format!(
             "Until the AppDomain unloads, the runtime retains about {} in all for them, even after the \
             dials are off.",
-            words::bytes(self.fresh() * CLR_BYTES_PER_COMPILATION)
+            words::bytes(self.fresh() * (CLR_BYTES_PER_COMPILATION + CLR_BYTES_PER_REQUEST))
         ));
         sentences
     }

@@ -227,7 +227,7 @@ fn items(connection: &Connection) -> Vec<StatusItem> {
         item(format!("Agent {}", words::bytes(agent.memory_bytes)), "Memory of the agent in the process");
         item(
             format!("Runtime retains {}", words::bytes(agent.clr_kept_bytes)),
-            "Runtime memory retained for recompiled methods until their AppDomain unloads",
+            "Runtime memory retained for requests and recompiled methods until the process ends or their AppDomain unloads",
         );
     }
     if let Some(facts) = &connection.session.facts {
