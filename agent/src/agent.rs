@@ -195,7 +195,7 @@ impl Agent {
         let tokens = instrumentation.add(module.key);
         if !module.dynamic && !module.collectible {
             // Nothing reads the module yet. A failure is kept and becomes the reason of a refusal.
-            if let Err(e) = tokens::open(info, loaded, &tokens) {
+            if let Err(e) = tokens::open(info, loaded) {
                 let _ = tokens.call_sites.set(Err(e));
             }
         }

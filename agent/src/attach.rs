@@ -11,7 +11,7 @@ use crate::catalogue::Module;
 use crate::clr::ClrError;
 use crate::context::Context;
 use crate::inbox::Job;
-use crate::instrument::tokens::{self, ModuleTokens};
+use crate::instrument::tokens;
 use crate::planner::Orders;
 use crate::server::endpoint;
 use crate::startup::{InertReason, Settings};
@@ -78,13 +78,11 @@ fn enumerate_modules(agent: &'static Agent) -> Result<(), ClrError> {
         found.extend(module.flatten());
     }
     modules.enumeration.end();
-    // Changing the runtime's view of metadata to writable, and enlarging it, while others read it crashed hosts.
+    // Changing the runtime's view of metadata to writable while others read it crashed hosts.
     let dialable = || found.iter().filter(|(module, _)| !module.dynamic && !module.collectible);
     let opened = info.while_suspended(|| {
-        let open = |module: &Module, tokens: &ModuleTokens| {
-            module.while_loaded(|loaded| tokens::open_quietly(info, loaded, tokens))
-        };
-        dialable().map(|(module, tokens)| (module, tokens, open(module, tokens))).collect::<Vec<_>>()
+        let open = |module: &Module| module.while_loaded(|loaded| tokens::open(info, loaded));
+        dialable().map(|(module, tokens)| (tokens, open(module))).collect::<Vec<_>>()
     });
     let opened = opened.unwrap_or_else(|error| {
         // The attach has succeeded: an agent that refuses dials with this reason is better than a silent one.
@@ -93,14 +91,9 @@ fn enumerate_modules(agent: &'static Agent) -> Result<(), ClrError> {
         });
         Vec::new()
     });
-    for (module, tokens, widened) in opened {
-        let applied = widened.and_then(|widened| match widened {
-            Ok(false) => Some(Ok(())),
-            Ok(true) => module.while_loaded(|loaded| info.apply_metadata(loaded)),
-            Err(error) => Some(Err(error)),
-        });
+    for (tokens, opened) in opened {
         // A failure is kept and becomes the reason of a refusal.
-        if let Some(Err(error)) = applied {
+        if let Some(Err(error)) = opened {
             let _ = tokens.call_sites.set(Err(error));
         }
     }

@@ -179,15 +179,6 @@ impl Assembly {
         }
     }
 
-    /// Returns the sizes of the blob heap and the string heap in bytes, and the row counts of StandAloneSig,
-    /// TypeRef and MethodDef.
-    pub fn sizes(&self) -> [u32; 5] {
-        let bytes = |span: Span| (span.end - span.start) as u32;
-        let rows = |table| self.tables.rows(table);
-        let [sigs, refs, methods] = [Table::StandAloneSig, Table::TypeRef, Table::MethodDef].map(rows);
-        [bytes(self.blobs), bytes(self.strings), sigs, refs, methods]
-    }
-
     /// Returns the TypeDef token of a method's type.
     ///
     /// # Errors

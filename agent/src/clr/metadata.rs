@@ -43,25 +43,11 @@ pub struct MethodDef {
     pub signature: Vec<u8>,
 }
 
-/// The sizes that limit the growth of a module's metadata.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Bytes of the blob heap.
-    pub blobs: u32,
-    /// Bytes of the string heap.
-    pub strings: u32,
-    /// Rows of StandAloneSig.
-    pub stand_alone_sigs: u32,
-    /// Rows of TypeRef.
-    pub type_refs: u32,
-    /// Rows of MethodDef.
-    pub methods: u32,
-}
-
 /// Table numbers (ECMA-335 II.22).
 const TYPE_REF: u32 = 0x01;
-const METHOD_DEF: u32 = 0x06;
 const STAND_ALONE_SIG: u32 = 0x11;
+/// Bytes of these tables' rows once all columns that refer to a heap or a table have four bytes.
+const WIDE_ROWS: [(u32, u32); 2] = [(TYPE_REF, 12), (STAND_ALONE_SIG, 4)];
 
 impl<'m> Import<'m> {
     pub(super) fn new(module: &'m LoadedModule<'m>, import: IMetaDataImport2) -> Import<'m> {
@@ -89,17 +75,11 @@ impl Import<'_> {
         Ok(mvid)
     }
 
-    /// Returns heap sizes and row counts, through `IMetaDataTables`.
-    pub fn sizes(&self) -> Result<Sizes, ClrError> {
+    /// Returns whether the columns that refer to heaps and tables have four bytes, through `IMetaDataTables`.
+    pub fn has_wide_tables(&self) -> Result<bool, ClrError> {
         let tables: IMetaDataTables =
             self.import.cast().map_err(|e| ClrError { call: "IMetaDataTables", hresult: e.code() })?;
-        let (mut blobs, mut strings) = (0, 0);
-        // SAFETY: out pointers are live locals.
-        unsafe {
-            check("GetBlobHeapSize", tables.GetBlobHeapSize(&mut blobs))?;
-            check("GetStringHeapSize", tables.GetStringHeapSize(&mut strings))?;
-        }
-        let rows = |table| {
+        let row_bytes = |table| {
             let (mut row_bytes, mut rows, mut columns, mut key) = (0, 0, 0, 0);
             let mut name: *const i8 = std::ptr::null();
             // SAFETY: out pointers are live locals; the call writes to the name's pointer, although the binding
@@ -107,15 +87,14 @@ impl Import<'_> {
             let hresult = unsafe {
                 tables.GetTableInfo(table, &mut row_bytes, &mut rows, &mut columns, &mut key, &raw mut name)
             };
-            check("GetTableInfo", hresult).map(|()| rows)
+            check("GetTableInfo", hresult).map(|()| row_bytes)
         };
-        Ok(Sizes {
-            blobs,
-            strings,
-            stand_alone_sigs: rows(STAND_ALONE_SIG)?,
-            type_refs: rows(TYPE_REF)?,
-            methods: rows(METHOD_DEF)?,
-        })
+        for (table, wide) in WIDE_ROWS {
+            if row_bytes(table)? != wide {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns every TypeDef token except `<Module>`.

@@ -6,7 +6,6 @@ pub mod async_completion;
 pub mod call_form;
 pub mod instrumentation;
 pub mod instrumented_body;
-pub mod metadata_room;
 pub mod timed_body;
 pub mod tokens;
 

@@ -4,13 +4,12 @@
 #![forbid(unsafe_code)]
 
 use super::call_form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
-use super::metadata_room::{self, HeapRoom};
 use crate::catalogue::{Module, Modules};
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
-use crate::signature::{Type, append_locals, write_locals};
+use crate::signature::{Type, append_locals};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, OnceLock};
@@ -19,43 +18,21 @@ use std::sync::{Mutex, OnceLock};
 const ASSEMBLY_REF: u32 = 0x23;
 /// Assembly that programs reference for types of the core library.
 const FACADE: &str = "System.Runtime";
-/// Number of variables in the smallest filler: more of one kind than any body has.
-const FILLER: usize = 333;
 
 /// Opens a module's metadata for writing while the module loads, before anybody reads it. Done later, beside
-/// readers, it crashed hosts: a reader sees tables while they are made writable. A module without room
-/// ([`metadata_room`]) is widened as well.
+/// readers, it crashed hosts: a reader sees tables while they are made writable.
+///
+/// The CLR also widens all tables while it opens them, so that nothing the agent adds makes it replace a table that
+/// others read (dotnet/runtime 127957). On a runtime that leaves tables narrow the agent would add nothing.
 ///
 /// # Errors
 /// If the metadata cannot be extended.
-pub fn open(info: &ProfilerInfo, module: &LoadedModule, tokens: &ModuleTokens) -> Result<(), ClrError> {
-    match open_quietly(info, module, tokens)? {
-        true => info.apply_metadata(module),
-        false => Ok(()),
+pub fn open(info: &ProfilerInfo, module: &LoadedModule) -> Result<(), ClrError> {
+    drop(info.emitter(module)?);
+    if info.import(module)?.has_wide_tables()? {
+        return Ok(());
     }
-}
-
-/// Like [`open`], but does not notify the runtime (`ApplyMetaData`), which may wait for other threads. Returns
-/// whether that is necessary.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_quietly(
-    info: &ProfilerInfo,
-    module: &LoadedModule,
-    tokens: &ModuleTokens,
-) -> Result<bool, ClrError> {
-    let emitter = info.emitter(module)?;
-    let sizes = info.import(module)?.sizes()?;
-    let left = HeapRoom::of(&sizes);
-    if left.is_none() {
-        // Certainly new, so that it is added; the next addition finds the limit exceeded and widens.
-        let filler = write_locals(&vec![Type::I4; metadata_room::missing(sizes.blobs) + FILLER]);
-        emitter.stand_alone_sig(&filler.unwrap_or_default())?;
-        emitter.stand_alone_sig(&SELDOM_SIGNATURE)?;
-    }
-    lock(&tokens.local_sigs).room = left.unwrap_or(HeapRoom::Wide);
-    Ok(left.is_none())
+    Err(ClrError { call: "IMetaDataTables", hresult: E_FAIL })
 }
 
 /// Creates the call sites' tokens in `module`, which has been opened, at its first dial. `form` is the best
@@ -163,7 +140,6 @@ pub struct LocalSigs {
     made: HashMap<LocalSigKey, Option<SigWithLocal>>,
     /// For each original, one of these that also serves a counting body.
     counting: HashMap<u32, SigWithLocal>,
-    room: HeapRoom,
 }
 
 /// A signature with the probe's variables.
@@ -223,44 +199,31 @@ pub fn add_local_sigs(
         let mut missing: Vec<LocalSigKey> = counting.take(MAX_NEW_SIGS).collect();
         let counted: HashSet<LocalSigKey> = missing.iter().cloned().collect();
         let timed = timed.into_iter().filter(|wanted| unknown(wanted) && !counted.contains(wanted));
-        let from = missing.len();
         missing.extend(timed);
-        // If the room runs out, it does so for the same signatures in every process.
-        if let Some(timed) = missing.get_mut(from..) {
-            timed.sort_by_cached_key(|(original, result)| (*original, format!("{result:?}")));
-        }
         missing
     };
     // A thread that unloads the module waits for at most one part.
     for part in missing.chunks(PART) {
-        let mut room = lock(&tokens.local_sigs).room;
         let made =
             module.while_loaded(|loaded| -> Result<Vec<(LocalSigKey, Option<SigWithLocal>)>, ClrError> {
                 let import = info.import(loaded)?;
                 let emitter = info.emitter(loaded)?;
-                let mut make =
-                    |wanted: &LocalSigKey| (wanted.clone(), with_local(&import, &emitter, wanted, &mut room));
-                let made = part.iter().map(&mut make).collect();
+                let make = |wanted: &LocalSigKey| (wanted.clone(), with_local(&import, &emitter, wanted));
+                let made = part.iter().map(make).collect();
                 info.apply_metadata(loaded)?;
                 Ok(made)
             });
         let Some(Ok(made)) = made else { return };
         let mut known = lock(&tokens.local_sigs);
         made.into_iter().for_each(|(wanted, made)| known.add(wanted, made));
-        known.room = room;
     }
 }
 
-fn with_local(
-    import: &Import,
-    emitter: &Emitter,
-    wanted: &LocalSigKey,
-    room: &mut HeapRoom,
-) -> Option<SigWithLocal> {
+fn with_local(import: &Import, emitter: &Emitter, wanted: &LocalSigKey) -> Option<SigWithLocal> {
     let (original, result) = wanted;
     let blob = if *original == 0 { Vec::new() } else { import.stand_alone_sig(*original).ok()? };
     let ours: Vec<Type> = std::iter::once(Type::I).chain(result.clone()).collect();
     let (blob, local) = append_locals(&blob, &ours).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
-    let token = room.take(&blob).then(|| emitter.stand_alone_sig(&blob).ok()).flatten()?;
+    let token = emitter.stand_alone_sig(&blob).ok()?;
     Some(SigWithLocal { token, local: u16::try_from(local).ok()? })
 }

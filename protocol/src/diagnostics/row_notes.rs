@@ -90,7 +90,7 @@ pub enum UntimedReason {
     EndsInItself,
     /// Its signature cannot be read.
     Signature,
-    /// Its module's metadata has no room for the signature of its variables.
+    /// The signature of a timed body's variables could not be added to its module's metadata.
     NoRoom,
     /// The agent's memory for times is used up.
     NoMemory,

@@ -105,8 +105,8 @@ fn untimed(reason: UntimedReason) -> &'static str {
             "it is only counted: its signature could not be read; time its callers instead"
         }
         UntimedReason::NoRoom => {
-            "it is only counted: its module's metadata has no room left for the variables of a timed body; time its \
-             callers in other modules instead"
+            "it is only counted: the variables of a timed body could not be added to its module; time its callers \
+             instead"
         }
         UntimedReason::NoMemory => "it is only counted: the agent's memory for times is used up",
     }
