@@ -389,14 +389,58 @@ fn the_queue_of_events_is_bounded() {
     flood(limits(LONG, LONG, 1 << 20), delta, check);
 }
 
+/// Serves events that follow the hello at once, while `controller` uses a session whose answers are overdue from the
+/// start. All fit into the channel of the reader. It begins when the first of them has arrived.
+fn overdue(packets: Vec<AgentPacket>, controller: impl FnOnce(&mut Session)) {
+    let hello = AgentPacket::Hello(facts(0));
+    let first = AgentPacket::Event(counters(0));
+    let frames: Vec<u8> = [&hello, &first]
+        .into_iter()
+        .chain(&packets)
+        .flat_map(|packet| packet.to_frame().expect("short"))
+        .collect();
+    serve(
+        |mut agent| {
+            agent.receive();
+            agent.raw(&frames);
+            wait_for_end(agent);
+        },
+        |pid| {
+            let mut session = open_limited(pid, limits(0, LONG, usize::MAX));
+            assert_eq!(session.next(None).expect("an event"), Some(counters(0)));
+            // The others are close behind. Without them a test only checks less.
+            std::thread::sleep(Duration::from_millis(20));
+            controller(&mut session);
+        },
+    );
+}
+
 #[test]
-fn all_off_ends_in_a_flood_and_queues_nothing() {
-    flood(
-        limits(50, LONG, usize::MAX),
-        |_| counters(1),
-        |session| {
-            let error = session.all_off().expect_err("it never answers");
-            assert!(matches!(error, LinkError::Silent { .. }), "{error}");
+fn all_off_ends_at_the_deadline_although_packets_wait() {
+    let mut packets = vec![AgentPacket::Event(counters(1)); 4];
+    packets.push(AgentPacket::AllOffDone { reverted: 1, remaining: 0, change: 0 });
+    overdue(packets, |session| {
+        let error = session.all_off().expect_err("its answer comes too late");
+        assert!(matches!(error, LinkError::Silent { .. }), "{error}");
+        assert!(session.queued.is_empty());
+    });
+}
+
+#[test]
+fn all_off_queues_none_of_the_events_before_its_answer() {
+    serve(
+        |mut agent| {
+            agent.hello(facts(0));
+            assert_eq!(agent.receive(), Some(ControllerPacket::AllOff));
+            for number in 0..100 {
+                agent.event(counters(number));
+            }
+            agent.send(&AgentPacket::AllOffDone { reverted: 1, remaining: 0, change: 0 });
+            wait_for_end(agent);
+        },
+        |pid| {
+            let mut session = open(pid);
+            assert_eq!(session.all_off().expect("an answer").reverted, 1);
             assert!(session.queued.is_empty());
         },
     );
@@ -404,11 +448,14 @@ fn all_off_ends_in_a_flood_and_queues_nothing() {
 
 #[test]
 fn replies_to_pings_do_not_outlast_a_deadline() {
-    let pong = |_| Event::Reply { id: PING_ID, reply: Reply::Done };
-    flood(ReplyLimits::default(), pong, |session| {
-        session.send(WireCommand::Ping).expect("sent");
-        let soon = Some(Instant::now() + Duration::from_millis(20));
-        assert_eq!(session.next(soon).expect("no error"), None);
-        assert_eq!(session.next_or_wake(soon).expect("no error"), None);
-    });
+    let pong = AgentPacket::Event(Event::Reply { id: PING_ID, reply: Reply::Done });
+    let mut packets = vec![pong; 4];
+    packets.push(AgentPacket::Event(counters(1)));
+    for take in [Session::next, Session::next_or_wake] {
+        overdue(packets.clone(), |session| {
+            assert_eq!(take(session, Some(Instant::now())).expect("no error"), None);
+            // The event is still there.
+            while session.next(None).expect("no error").is_none() {}
+        });
+    }
 }
