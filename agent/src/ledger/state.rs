@@ -178,12 +178,14 @@ impl LedgerState {
         rows
     }
 
-    /// Returns the number of live copies, and of copies on (pending or live) by kept and by held orders.
+    /// Returns the number of live copies, and of copies on (pending or live) by kept and by held orders. Copies that are
+    /// about to be reverted count as neither.
     pub fn totals(&self) -> (u64, u64, u64) {
         let on = self.rows.iter().filter(|row| row.is_on());
         on.fold((0, 0, 0), |(live, kept, held), row| {
             let live = live + u64::from(matches!(row.state, RequestState::Live { .. }));
             match row.wanted.owner {
+                _ if !row.wanted.is_on() => (live, kept, held),
                 Some(OrderLifetime::Held(_)) => (live, kept, held + 1),
                 _ => (live, kept + 1, held),
             }
