@@ -155,7 +155,7 @@ pub(crate) fn install(
         server: Box::leak(Box::default()),
         rejit_errors: AtomicU64::new(0),
     }));
-    agent.context.info.set_event_mask(mask)?;
+    agent.context.info.set_event_mask(mask, true)?;
     Ok(agent)
 }
 

@@ -4,10 +4,11 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Modules;
+use crate::catalogue::code_queries::CODE_PAUSE;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::names::ModuleNames;
 use crate::clr::ProfilerInfo;
-use crate::clr::profiler_info::CodeAt;
+use crate::clr::code_owner::CodeAt;
 use crate::platform::is_native;
 use crate::probes::blocks::Slot;
 use crate::probes::callers::{Sites, places_seen, sites};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Limit for cached call sites, and for cached methods; those beyond are looked up on every request.
 const MAX_CACHED: usize = 64 << 10;
 
-/// How long to wait while code is being unloaded.
+/// How long a request waits in all while code is being unloaded.
 const UNLOAD_WAIT: Duration = Duration::from_secs(1);
 /// How long one round may look up call sites that no client has asked for yet.
 const ROUND: Duration = Duration::from_millis(20);
@@ -42,6 +43,16 @@ struct CallerCache {
     seen: u64,
     /// The slot to continue with, when the last round ran out of time.
     from: Option<Slot>,
+}
+
+/// The owner of the code at a call site, as far as it can be found now.
+enum Found {
+    /// The owner.
+    Known(Arc<CallOrigin>),
+    /// A dynamic method. Others are being destroyed, so its name cannot be asked for.
+    Unnamed,
+    /// Modules are being unloaded, so nothing can be asked for.
+    Nothing,
 }
 
 /// The callers of a method, with their numbers of calls.
@@ -67,26 +78,38 @@ impl CallerNames {
         let until = Instant::now() + ROUND;
         let from = lock(&self.known).from;
         let (done, todo) = slots.split_at(slots.partition_point(|slot| Some(*slot) < from));
+        let mut all_named = true;
         for slot in todo.iter().chain(done) {
             if Instant::now() >= until {
                 lock(&self.known).from = Some(*slot);
                 return;
             }
-            let mut places = sites(*slot).calls.into_keys();
-            if !places.all(|address| self.at(info, modules, address, Duration::ZERO).is_some()) {
-                return;
+            for address in sites(*slot).calls.into_keys() {
+                match self.at(info, modules, address, Instant::now()) {
+                    Found::Known(_) => {}
+                    Found::Unnamed => all_named = false,
+                    Found::Nothing => return,
+                }
             }
         }
-        lock(&self.known).seen = seen;
+        if all_named {
+            lock(&self.known).seen = seen;
+        }
     }
 
     /// Returns the callers of a slot.
     pub fn of(&self, info: &ProfilerInfo, modules: &Modules, slot: Slot) -> CallerCounts {
         let Sites { calls, mut others } = sites(slot);
-        let gone = Arc::new(CallOrigin::Gone);
+        let (gone, unnamed) =
+            (Arc::new(CallOrigin::Gone), Arc::new(CallOrigin::Dynamic { name: String::new() }));
+        let until = Instant::now() + UNLOAD_WAIT;
         let mut by_caller: HashMap<Arc<CallOrigin>, Caller> = HashMap::new();
         for (address, calls) in calls {
-            let origin = self.at(info, modules, address, UNLOAD_WAIT).unwrap_or_else(|| Arc::clone(&gone));
+            let origin = match self.at(info, modules, address, until) {
+                Found::Known(origin) => origin,
+                Found::Unnamed => Arc::clone(&unnamed),
+                Found::Nothing => Arc::clone(&gone),
+            };
             let caller = by_caller.entry(Arc::clone(&origin));
             let caller = caller.or_insert_with(|| Caller { origin: (*origin).clone(), sites: 0, calls: 0 });
             caller.sites += 1;
@@ -98,34 +121,44 @@ impl CallerNames {
         CallerCounts { callers, others }
     }
 
-    /// Returns the owner of the code at a return address; None if it cannot be looked up now.
-    fn at(
-        &self,
-        info: &ProfilerInfo,
-        modules: &Modules,
-        address: usize,
-        patience: Duration,
-    ) -> Option<Arc<CallOrigin>> {
+    /// Returns the owner of the code at a return address, and waits until a time for code that is being unloaded.
+    fn at(&self, info: &ProfilerInfo, modules: &Modules, address: usize, until: Instant) -> Found {
         if let Some(known) = lock(&self.known).places.get(&address) {
-            return Some(Arc::clone(known));
+            return Found::Known(Arc::clone(known));
         }
         // If the call is its method's last instruction, its return address belongs to another method.
         let call = address.wrapping_sub(1);
-        let origin = modules.while_code_stays(patience, || self.look_up(info, modules, call))?;
+        let origin = loop {
+            let query = || self.look_up(info, modules, call);
+            match modules.code.while_modules_stay(until, query) {
+                None => return Found::Nothing,
+                Some(Some(origin)) => break origin,
+                Some(None) if Instant::now() >= until => return Found::Unnamed,
+                Some(None) => std::thread::sleep(CODE_PAUSE),
+            }
+        };
         let mut known = lock(&self.known);
         if known.places.len() < MAX_CACHED {
             known.places.insert(address, Arc::clone(&origin));
         }
-        Some(origin)
+        Found::Known(origin)
     }
 
-    fn look_up(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> Arc<CallOrigin> {
-        match info.code_at(address) {
+    /// Returns the owner of the code at an address; None for a dynamic method whose name cannot be asked for now.
+    fn look_up(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> Option<Arc<CallOrigin>> {
+        let name = || match info.reports_destroyed_methods() {
+            true => modules.code.while_dynamic_methods_stay(|| info.dynamic_name_at(address)),
+            false => Some(Some(String::new())),
+        };
+        Some(match info.code_at(address) {
             Some(CodeAt::Method(module, token)) => self.method(info, modules, module, token),
-            Some(CodeAt::Dynamic(name)) => Arc::new(CallOrigin::Dynamic { name }),
+            Some(CodeAt::Dynamic) => match name()? {
+                Some(name) => Arc::new(CallOrigin::Dynamic { name }),
+                None => Arc::new(CallOrigin::Gone),
+            },
             None if is_native(address) => Arc::new(CallOrigin::Native),
             None => Arc::new(CallOrigin::Gone),
-        }
+        })
     }
 
     fn method(

@@ -39,8 +39,8 @@ pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
 pub fn silence(info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
     let fixed = event_mask(runtime, settings) & COR_PRF_MONITOR_IMMUTABLE as u32;
     // Inside Initialize even these may go; if the runtime refuses both, each callback still does nothing.
-    if info.set_event_mask(0).is_err() {
-        let _ = info.set_event_mask(fixed);
+    if info.set_event_mask(0, false).is_err() {
+        let _ = info.set_event_mask(fixed, false);
     }
 }
 
@@ -63,7 +63,7 @@ impl Exceptions {
         }
         let flag = if needed { COR_PRF_MONITOR_EXCEPTIONS as u32 } else { 0 };
         // If the runtime refuses, exception types stay unknown; the next change tries again.
-        if info.set_event_mask(mask | flag).is_ok() {
+        if info.set_event_mask(mask | flag, true).is_ok() {
             self.0.store(needed, Ordering::Relaxed);
         }
     }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod async_methods;
+pub mod code_queries;
 pub mod matched_method;
 pub mod methods;
 pub mod modules;

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::async_methods::AsyncMethods;
+use super::code_queries::CodeQueries;
 use super::precompiled::is_precompiled;
 use super::unload_wait::{UNLOAD_WAIT, UnloadWait};
-use crate::clr::loaded_module::wait_for_readers;
 use crate::clr::metadata::{GLOBAL_TYPE, Import};
 use crate::clr::module_enumeration::ModuleEnumeration;
 use crate::clr::{LoadedModule, ModuleLife, ProfilerInfo};
@@ -19,13 +19,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
 
-/// How long after a module begins to unload its code may disappear.
-const CODE_UNLOAD_TIME: Duration = Duration::from_millis(100);
-/// Pause between two attempts to query code.
-const CODE_PAUSE: Duration = Duration::from_millis(5);
 /// The shared domain's name on CoreCLR 2.1 and .NET Framework.
 const SHARED_DOMAIN: &str = "EE Shared Assembly Repository";
 
@@ -177,18 +173,8 @@ pub struct Modules {
     /// Modules that unload while those loaded before an attach are recorded.
     pub enumeration: ModuleEnumeration,
     unload_wait: UnloadWait,
-    code: Code,
-}
-
-/// Guards queries about code whose module is unknown until the CLR answers.
-#[derive(Default)]
-struct Code {
-    /// Read-locked during a query.
-    readers: RwLock<()>,
-    /// When a module last began to unload: the runtime frees its code soon after.
-    unload_began: Mutex<Option<Instant>>,
-    /// No more queries, ever.
-    closed: AtomicBool,
+    /// Queries about machine code.
+    pub code: CodeQueries,
 }
 
 #[derive(Default)]
@@ -247,7 +233,7 @@ impl Modules {
     /// Forgets a module that is about to unload, after a bounded wait for readers of its metadata.
     pub fn unload(&self, id: usize) -> Option<Arc<Module>> {
         // Set first, so that every later query sees it, even if the waits below time out.
-        *lock(&self.code.unload_began) = Some(Instant::now());
+        self.code.begin_unload();
         self.unload_wait.within(|deadline| {
             let is_unlisted = self.enumeration.unloading(id, deadline);
             let module = {
@@ -259,7 +245,7 @@ impl Modules {
             self.changed();
             module.life.end();
             let is_unread = module.life.wait_for_readers(deadline);
-            let is_unasked = wait_for_readers(&self.code.readers, deadline);
+            let is_unasked = self.code.wait_for_queries(deadline);
             (Some(module), is_unlisted && is_unread && is_unasked)
         })
     }
@@ -269,30 +255,14 @@ impl Modules {
         self.unload_wait.timeouts()
     }
 
-    /// Runs `body`, which queries the CLR about the owner of code, while no code disappears. None if that is not
-    /// possible within `patience`, or ever again.
-    pub fn while_code_stays<T>(&self, patience: Duration, body: impl FnOnce() -> T) -> Option<T> {
-        let deadline = Instant::now() + patience;
-        loop {
-            {
-                let _reading = self.code.readers.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-                if self.code.closed.load(Ordering::Acquire) {
-                    return None;
-                }
-                if lock(&self.code.unload_began).is_none_or(|since| since.elapsed() >= CODE_UNLOAD_TIME) {
-                    return Some(body());
-                }
-            }
-            if Instant::now() >= deadline {
-                return None;
-            }
-            std::thread::sleep(CODE_PAUSE);
-        }
+    /// Waits, within the bound of an unload, until nobody queries the dynamic method that is about to be destroyed.
+    pub fn destroy_dynamic_method(&self) {
+        self.unload_wait.within(|deadline| ((), self.code.destroy_dynamic_method(deadline)));
     }
 
     /// Ends all reading of metadata for good. `wait`: waits within a bound for present readers.
     pub fn close(&self, wait: bool) {
-        self.code.closed.store(true, Ordering::Release);
+        self.code.close();
         let all = self.all();
         all.iter().for_each(|module| module.life.end());
         if !wait {
@@ -302,7 +272,7 @@ impl Modules {
         for module in all {
             module.life.wait_for_readers(deadline);
         }
-        wait_for_readers(&self.code.readers, deadline);
+        self.code.wait_for_queries(deadline);
     }
 
     /// Records an AppDomain under construction: the CLR must not be queried about it yet.

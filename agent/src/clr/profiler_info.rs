@@ -1,8 +1,9 @@
 //! `ICorProfilerInfo` and its successors, as far as the runtime implements them.
 
 use super::bindings::{
-    COR_PRF_DESKTOP_CLR, COR_PRF_METHOD, COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC,
-    COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4,
+    COR_PRF_DESKTOP_CLR, COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS, COR_PRF_METHOD,
+    COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, COR_PRF_REJIT_BLOCK_INLINING,
+    COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4, ICorProfilerInfo5,
     ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo8, ICorProfilerInfo10, ICorProfilerMethodEnum,
     IMetaDataEmit2, IMetaDataImport2,
 };
@@ -16,6 +17,7 @@ use super::kept_memory::KeptMemory;
 use super::loaded_module::LoadedModule;
 use super::metadata::Import;
 use crate::sync::long_work;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use windows_core::{BOOL, HRESULT, IUnknown, Interface, PWSTR};
 
@@ -28,7 +30,7 @@ const OF_READ: u32 = 0;
 /// `CorOpenFlags::ofWrite`.
 const OF_WRITE: u32 = 1;
 /// Longest path or name we read, UTF-16 units.
-const NAME_UNITS: usize = 2048;
+pub(super) const NAME_UNITS: usize = 2048;
 
 /// The profiling API, opened by capability: requires ReJIT (`ICorProfilerInfo4`); the other interfaces are
 /// optional.
@@ -37,7 +39,9 @@ pub struct ProfilerInfo {
     rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
-    code: Option<ICorProfilerInfo8>,
+    pub(super) code: Option<ICorProfilerInfo8>,
+    masks: Option<ICorProfilerInfo5>,
+    reports_destroyed_methods: AtomicBool,
     newer: Option<ICorProfilerInfo10>,
     /// Counts the requests, for the memory that the CLR keeps for them.
     pub kept: KeptMemory,
@@ -73,15 +77,6 @@ pub struct ModuleInfo {
     pub collectible: bool,
 }
 
-/// The owner of the machine code at an address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CodeAt {
-    /// A method: ModuleID and MethodDef token.
-    Method(usize, u32),
-    /// A method of this name without metadata: one made at run time, or a stub of the runtime.
-    Dynamic(String),
-}
-
 /// The runtime's own description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeInfo {
@@ -104,15 +99,31 @@ impl ProfilerInfo {
             inliners: unknown.cast().ok(),
             apply: unknown.cast().ok(),
             code: unknown.cast().ok(),
+            masks: unknown.cast().ok(),
+            reports_destroyed_methods: AtomicBool::new(false),
             newer: unknown.cast().ok(),
             kept: KeptMemory::default(),
         })
     }
 
-    /// `SetEventMask`. Outside `Initialize`, only flags outside `COR_PRF_MONITOR_IMMUTABLE` may change.
-    pub fn set_event_mask(&self, events: u32) -> Result<(), ClrError> {
+    /// `SetEventMask2`, or `SetEventMask` on runtimes without it. Outside `Initialize`, only flags outside
+    /// `COR_PRF_MONITOR_IMMUTABLE` may change. `destroyed_methods`: also report dynamic methods that are destroyed.
+    pub fn set_event_mask(&self, events: u32, destroyed_methods: bool) -> Result<(), ClrError> {
+        let more = if destroyed_methods { COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS as u32 } else { 0 };
         // SAFETY: no pointers; the runtime refuses flags that may not be set now.
+        let set = self.masks.as_ref().map(|masks| unsafe { masks.SetEventMask2(events, more) });
+        let is_set = set.is_some_and(HRESULT::is_ok);
+        self.reports_destroyed_methods.store(destroyed_methods && is_set, Ordering::Release);
+        if is_set {
+            return Ok(());
+        }
+        // SAFETY: as above.
         check("SetEventMask", unsafe { self.base.SetEventMask(events) })
+    }
+
+    /// Whether the runtime reports dynamic methods that are destroyed.
+    pub fn reports_destroyed_methods(&self) -> bool {
+        self.reports_destroyed_methods.load(Ordering::Acquire)
     }
 
     /// `ICorProfilerInfo3::GetRuntimeInformation`.
@@ -271,40 +282,6 @@ impl ProfilerInfo {
         };
         check("GetFunctionInfo2", hresult)?;
         Ok((module, token))
-    }
-
-    /// Finds the owner of the machine code at an address. Uses `GetFunctionFromIP3`, or `GetFunctionFromIP` on
-    /// runtimes without it, which does not find dynamic methods. Returns None for code that the JIT did not make.
-    /// The caller keeps modules from unloading.
-    pub fn code_at(&self, address: usize) -> Option<CodeAt> {
-        let ip = std::ptr::without_provenance::<u8>(address);
-        let Some(code) = &self.code else {
-            // SAFETY: the runtime looks the address up without following it.
-            let function = unsafe { self.base.GetFunctionFromIP(ip) }.ok()?;
-            return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
-        };
-        let mut function = 0usize;
-        // SAFETY: as above; the out pointer is a live local. Without a ReJITID the call takes no lock.
-        unsafe { code.GetFunctionFromIP3(ip, &mut function, std::ptr::null_mut()) }.ok().ok()?;
-        // SAFETY: the runtime has just returned the FunctionID.
-        if !unsafe { code.IsFunctionDynamic(function) }.ok()?.as_bool() {
-            return self.function_info(function).ok().map(|(module, token)| CodeAt::Method(module, token));
-        }
-        let mut name = vec![0u16; NAME_UNITS];
-        let (mut module, mut signature, mut bytes, mut written) = (0usize, std::ptr::null_mut(), 0u32, 0u32);
-        // SAFETY: the buffer has the length given; out pointers are live locals.
-        let hresult = unsafe {
-            code.GetDynamicFunctionInfo(
-                function,
-                &mut module,
-                &mut signature,
-                &mut bytes,
-                name.len() as u32,
-                &mut written,
-                PWSTR(name.as_mut_ptr()),
-            )
-        };
-        Some(CodeAt::Dynamic(if hresult.is_ok() { text(&name, written) } else { String::new() }))
     }
 
     /// `GetILFunctionBody`: reads the original body, including its header and data sections.

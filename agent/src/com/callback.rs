@@ -359,8 +359,8 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback9_Impl for Callback_Impl {
-    ignored! {
-        DynamicMethodUnloaded(usize);
+    fn DynamicMethodUnloaded(&self, _function: usize) -> Result<()> {
+        with("DynamicMethodUnloaded", |agent| agent.context.modules.destroy_dynamic_method())
     }
 }
 
