@@ -215,6 +215,7 @@ fn samples_contain_every_code() {
             RecompiledCallers,
             RestrainedInlining,
             UnfinishedReads,
+            AwaitedReverts,
         }
     );
     has_all!(codes::RESOURCES, Resource { DialledMethods, KnownMethods, TimesBytes });

@@ -178,19 +178,32 @@ impl LedgerState {
         rows
     }
 
-    /// Returns the number of live copies, and of copies on (pending or live) by kept and by held orders. Copies that are
-    /// about to be reverted count as neither.
-    pub fn totals(&self) -> (u64, u64, u64) {
-        let on = self.rows.iter().filter(|row| row.is_on());
-        on.fold((0, 0, 0), |(live, kept, held), row| {
-            let live = live + u64::from(matches!(row.state, RequestState::Live { .. }));
+    /// Counts the copies that are on (pending or live).
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for row in self.rows.iter().filter(|row| row.is_on()) {
+            totals.live += u64::from(matches!(row.state, RequestState::Live { .. }));
             match row.wanted.owner {
-                _ if !row.wanted.is_on() => (live, kept, held),
-                Some(OrderLifetime::Held(_)) => (live, kept, held + 1),
-                _ => (live, kept + 1, held),
+                _ if !row.wanted.is_on() => totals.awaiting_revert += 1,
+                Some(OrderLifetime::Held(_)) => totals.held += 1,
+                _ => totals.kept += 1,
             }
-        })
+        }
+        totals
     }
+}
+
+/// Numbers of copies that are on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Those with a live body.
+    pub live: u64,
+    /// Those on by kept orders.
+    pub kept: u64,
+    /// Those on by held orders.
+    pub held: u64,
+    /// Those that should be off.
+    pub awaiting_revert: u64,
 }
 
 /// Returns the row number of a MethodDef token.

@@ -9,6 +9,7 @@ use super::{method_pages, rows, times};
 use crate::inbox::HANG_THRESHOLD;
 use crate::inbox::OrderChange;
 use crate::known_bad;
+use crate::ledger::state::Totals;
 use crate::platform::heap_bytes;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
 use redial_protocol::diagnostics::{Remainder, Resource, Unavailable};
@@ -161,12 +162,12 @@ impl Session {
 
     fn agent_status(&self) -> AgentStatus {
         let context = self.context;
-        let (kept, held, compilations, recompiled, slots, rows) = {
+        let (totals, compilations, recompiled, slots, rows) = {
             let ledger = context.ledger.lock();
-            let (_, kept, held) = ledger.totals();
             let (recompiled, rows) = (ledger.recompiled_callers.count(), ledger.rows().present());
-            (kept, held, ledger.compilations(), recompiled, ledger.slots.used(), rows)
+            (ledger.totals(), ledger.compilations(), recompiled, ledger.slots.used(), rows)
         };
+        let Totals { kept, held, awaiting_revert, .. } = totals;
         let mut remains = Vec::new();
         let clr_kept_bytes = context.info.kept.bytes(compilations);
         if compilations > 0 || clr_kept_bytes >= MIN_REPORTED_BYTES {
@@ -177,7 +178,10 @@ impl Session {
         } else if context.worker.busy_for() >= HANG_THRESHOLD {
             remains.push(Remainder::RuntimeSilent { seconds: context.worker.busy_for().as_secs() });
         }
-        if kept + held > 0 {
+        if awaiting_revert > 0 {
+            remains.push(Remainder::AwaitedReverts { methods: awaiting_revert });
+        }
+        if kept + held + awaiting_revert > 0 {
             let defects = known_bad::warnings(context.runtime.major, context.runtime.patch);
             remains.extend(defects.map(Remainder::RuntimeDefect));
         }

@@ -8,6 +8,7 @@ use super::shared::Server;
 use crate::audit;
 use crate::context::Context;
 use crate::inbox::AllOffResult;
+use crate::ledger::state::Totals;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::AuditedChange;
@@ -172,8 +173,8 @@ impl Session {
         let record = audit::record(self.user(), &self.holder().program, AuditedChange::AllOff);
         self.context.audit.put(record.clone().into());
         let done = self.context.inbox.all_off(record, ALL_OFF_WAIT).unwrap_or_else(|| {
-            let (_, kept, held) = self.context.ledger.lock().totals();
-            AllOffResult { remaining: kept + held, ..AllOffResult::default() }
+            let Totals { kept, held, awaiting_revert, .. } = self.context.ledger.lock().totals();
+            AllOffResult { remaining: kept + held + awaiting_revert, ..AllOffResult::default() }
         });
         let AllOffResult { reverted, remaining, change } = done;
         self.send_packet(&AgentPacket::AllOffDone { reverted, remaining, change })

@@ -9,6 +9,7 @@ use super::shared::Server;
 use super::subscription::StopSignal;
 use crate::context::Context;
 use crate::inbox::Job;
+use crate::ledger::state::Totals;
 use crate::planner::SessionId;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::Limit;
@@ -104,7 +105,7 @@ impl Session {
 
     pub(super) fn facts(&self) -> AgentFacts {
         let context = self.context;
-        let ((live, kept, held), compilations) = {
+        let (Totals { live, kept, held, .. }, compilations) = {
             let ledger = context.ledger.lock();
             (ledger.totals(), ledger.compilations())
         };

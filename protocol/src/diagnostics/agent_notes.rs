@@ -38,6 +38,11 @@ pub enum Remainder {
         /// Number of these unloads.
         unloads: u64,
     },
+    /// Methods should be off but still run instrumented code, since their revert has not been requested yet.
+    AwaitedReverts {
+        /// Number of these methods.
+        methods: u64,
+    },
 }
 
 /// A defect of a runtime that concerns users with dials on.

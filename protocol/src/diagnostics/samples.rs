@@ -64,7 +64,7 @@ pub const UNAVAILABLE: [Unavailable; 6] = [
 ];
 
 /// Samples of remaining effects.
-pub const REMAINDERS: [Remainder; 11] = [
+pub const REMAINDERS: [Remainder; 13] = [
     Remainder::KeptByRuntime { bytes: 1500, recompilations: 1 },
     Remainder::WaitsForCompilation,
     Remainder::RuntimeSilent { seconds: 12 },
@@ -76,6 +76,8 @@ pub const REMAINDERS: [Remainder; 11] = [
     Remainder::RestrainedInlining { methods: 3 },
     Remainder::UnfinishedReads { unloads: 1 },
     Remainder::UnfinishedReads { unloads: 2 },
+    Remainder::AwaitedReverts { methods: 1 },
+    Remainder::AwaitedReverts { methods: 2 },
 ];
 
 /// Every limited resource.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::diagnostics::Remainder;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::order::Order;
@@ -206,7 +207,7 @@ impl Steps {
         let pattern = self.pattern();
         holder.dial(&pattern, Level::Time, Lifetime::Held)?;
         drop(holder);
-        self.wait_until_released(&pattern, Instant::now())
+        self.wait_until_released(Instant::now())
     }
 
     /// Kills `redial dial --hold` while it starts, changes or holds.
@@ -223,7 +224,7 @@ impl Steps {
         }
         let killed = Instant::now();
         holder.kill();
-        self.wait_until_released(&pattern, killed)
+        self.wait_until_released(killed)
     }
 
     /// Returns once a dial is held, or the holder has ended.
@@ -235,26 +236,18 @@ impl Steps {
         Ok(())
     }
 
-    /// Waits until nothing is held, nobody has control, and every method that matches `pattern` and should be off is.
-    fn wait_until_released(&mut self, pattern: &str, since: Instant) -> Result<()> {
+    /// Waits until nothing is held or still to be reverted, and nobody has control.
+    fn wait_until_released(&mut self, since: Instant) -> Result<()> {
         let bound = if soak::is_on() { REVERT_BOUND } else { host::DEADLINE };
         loop {
             let status = self.controller.agent_status()?;
-            let asked = since.elapsed();
-            let is_reverting = |row: &StatusRow| {
-                row.wanted == Level::Off && matches!(row.state, CopyState::Asked | CopyState::Live)
-            };
-            let released = status.held == 0 && status.control.is_none();
-            let left = if released {
-                self.controller.status(Some(pattern))?.iter().filter(|row| is_reverting(row)).count() as u64
-            } else {
-                status.held
-            };
-            if released && left == 0 {
-                self.slowest_revert = self.slowest_revert.max(asked);
+            let took = since.elapsed();
+            let awaiting = status.remains.iter().any(|one| matches!(one, Remainder::AwaitedReverts { .. }));
+            if status.held == 0 && !awaiting && status.control.is_none() {
+                self.slowest_revert = self.slowest_revert.max(took);
                 return Ok(());
             }
-            ensure!(asked < bound, "after {asked:.1?}, {left} dials of a dead controller are on");
+            ensure!(took < bound, "{took:.1?} after the end of a controller: {status:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -41,6 +41,9 @@ pub fn remainder(remainder: &Remainder) -> String {
             "{} while the agent was still reading: the process may become unstable; please report this",
             count(*unloads, "module unloaded", "modules unloaded"),
         ),
+        Remainder::AwaitedReverts { methods } => {
+            format!("{} being turned off", count(*methods, "method is", "methods are"))
+        }
     }
 }
 
