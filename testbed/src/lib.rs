@@ -25,6 +25,8 @@ pub mod hostility;
 mod layout;
 #[cfg(target_os = "linux")]
 pub mod load;
+#[cfg(target_os = "linux")]
+pub mod native;
 pub mod noise;
 pub mod packages;
 pub mod pe;
