@@ -21,6 +21,9 @@ use crate::soak;
 /// The dials of a dead controller are off within this time.
 const REVERT_BOUND: Duration = Duration::from_secs(2);
 
+/// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
+const METHODS_PER_STEP: usize = 400;
+
 /// A kind of step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
@@ -108,6 +111,8 @@ pub(super) struct Steps {
     controller: Controller,
     /// `Module!Type.Method(PARAMS)` of every method that can be dialled.
     methods: Vec<String>,
+    /// Number of methods that patterns may still name.
+    allowance: usize,
     counts: StepCounts,
     slowest_revert: Duration,
 }
@@ -130,6 +135,7 @@ impl Steps {
             subject,
             controller,
             methods,
+            allowance: 0,
             counts: StepCounts::default(),
             slowest_revert: Duration::ZERO,
         })
@@ -146,6 +152,7 @@ impl Steps {
     /// Takes one random step, and lets the program work.
     pub fn take_one(&mut self) -> Result<()> {
         let step = Step::random(&mut self.rng);
+        self.allowance += METHODS_PER_STEP;
         let taken = match step {
             Step::Change => self.change(),
             Step::Counts => self.subject.check_counts(&mut self.controller),
@@ -177,20 +184,29 @@ impl Steps {
         Order::new(self.pattern(), level)
     }
 
-    /// Returns a pattern: mostly a method, often a type, sometimes a module, seldom everything.
+    /// Returns a pattern: mostly a method, often a type or the program's own methods, sometimes a module or everything.
     fn pattern(&mut self) -> String {
         let Some(method) = choose(&mut self.rng, &self.methods).cloned() else { return "*".to_owned() };
         let (module, rest) = method.split_once('!').unwrap_or(("*", "*"));
         let name = rest.split('(').next().unwrap_or_default();
-        match self.rng.below(200) {
-            0 => "*".to_owned(),
-            1..=10 => format!("{module}!*"),
-            11..=80 => match name.rsplit_once('.') {
+        let pattern = match self.rng.below(100) {
+            0..=9 => "*".to_owned(),
+            10..=19 => format!("{module}!*"),
+            20..=54 => match name.rsplit_once('.') {
                 Some((of, _)) if !of.ends_with('.') => format!("{module}!{of}.*"),
-                _ => method,
+                _ => return method,
             },
-            81..=100 => self.settings.program.own_methods().to_owned(),
-            _ => method,
+            55..=64 => return self.settings.program.own_methods().to_owned(),
+            _ => return method,
+        };
+        let start = pattern.trim_end_matches('*');
+        let matched = self.methods.iter().filter(|method| method.starts_with(start)).count();
+        match self.allowance.checked_sub(matched) {
+            Some(left) => {
+                self.allowance = left;
+                pattern
+            }
+            None => method,
         }
     }
 
@@ -212,7 +228,7 @@ impl Steps {
 
     /// Kills `redial dial --hold` while it starts, changes or holds.
     fn kill_controller(&mut self) -> Result<()> {
-        let pattern = if self.rng.below(4) == 0 { "*".to_owned() } else { self.pattern() };
+        let pattern = self.pattern();
         let level = [Level::Count, Level::Time][self.rng.below(2)];
         let pid = self.subject.pid().to_string();
         let dial = host::redial(&["dial", &pid, &pattern, level.word(), "--hold"])?;
