@@ -20,6 +20,9 @@ pub const MAX_STATUS_ROWS: usize = 512 << 10;
 /// Bytes of one answer, pages and all. A million methods take about 80 MiB.
 pub const MAX_ANSWER: usize = 128 << 20;
 
+/// Memory of a status row in a controller, bytes, without its texts: the row, its times, and its place in a table.
+pub const ROW_MEMORY: usize = 640;
+
 /// Lines per page of IL.
 pub const IL_LINES_PER_PAGE: usize = 4096;
 

@@ -4,9 +4,8 @@
 
 use super::error::LinkError;
 use redial_protocol::ids::{ModuleKey, RowId};
-use redial_protocol::limits::{MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS};
+use redial_protocol::limits::{MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS, ROW_MEMORY};
 use redial_protocol::message::{Event, Instance, WireCommand};
-use redial_protocol::times::Times;
 use redial_text::words;
 use std::time::Duration;
 
@@ -16,9 +15,9 @@ pub struct ReplyLimits {
     /// Until the next page. Dialling a whole large program may wait for the runtime to suspend. An agent gives
     /// up after 30 s and says so; longer than this is a hang.
     pub page: Duration,
-    /// Until the reply.
+    /// Until the replies to all commands of a session that belong together.
     pub total: Duration,
-    /// Bytes of all pages, and bytes of all events that wait for `Session::next`.
+    /// Bytes of all answers that belong together, and bytes of all events that wait for `Session::next`.
     pub bytes: usize,
 }
 
@@ -26,6 +25,19 @@ impl Default for ReplyLimits {
     fn default() -> ReplyLimits {
         ReplyLimits { page: Duration::from_secs(40), total: Duration::from_secs(5 * 60), bytes: MAX_ANSWER }
     }
+}
+
+/// Memory of an instruction, bytes, without its texts.
+const LINE_MEMORY: usize = 160;
+
+/// What earlier answers of a session took of the limits. Without it, an agent could answer each of many small
+/// commands with as much as one answer may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UsedLimits {
+    /// Bytes of pages and replies.
+    pub bytes: usize,
+    /// Time until the replies.
+    pub time: Duration,
 }
 
 /// Counts what an agent sends in answer to one command.
@@ -40,21 +52,26 @@ pub struct ReplyMeter {
 }
 
 impl ReplyMeter {
-    /// Starts with nothing received.
-    pub fn new(pid: u32, limit: usize, command: &WireCommand) -> ReplyMeter {
+    /// Starts after earlier answers of `used` bytes.
+    pub fn new(pid: u32, limit: usize, used: usize, command: &WireCommand) -> ReplyMeter {
         let methods = match command {
             WireCommand::Methods { limit, .. } => usize::try_from(*limit).unwrap_or(usize::MAX),
             _ => 0,
         };
         ReplyMeter {
             pid,
-            left: limit,
+            left: limit.saturating_sub(used),
             limit,
             methods: ItemCount::new(methods.min(MAX_CATALOGUE_METHODS), "methods"),
             rows: ItemCount::new(MAX_STATUS_ROWS, "dialled methods"),
             times: ItemCount::new(MAX_STATUS_ROWS, "times of methods"),
             lines: ItemCount::new(MAX_IL_CODE, "lines of IL"),
         }
+    }
+
+    /// Returns the bytes received, with those of earlier answers.
+    pub fn used(&self) -> usize {
+        self.limit - self.left
     }
 
     /// Counts a page.
@@ -105,14 +122,18 @@ pub fn memory(event: &Event, bytes: usize) -> usize {
             numbers * size_of::<u32>() + page.modules.len() * size_of::<ModuleKey>()
         }
         Event::Rows { rows, .. } => {
-            rows.iter().map(|row| row.instances.len()).sum::<usize>() * size_of::<Instance>()
+            let instances: usize = rows.iter().map(|row| row.instances.len()).sum();
+            // Listings copy the texts.
+            2 * bytes + rows.len() * ROW_MEMORY + instances * size_of::<Instance>()
         }
         Event::Transition(transition) => transition.instances.len() * size_of::<Instance>(),
-        Event::Times { times, .. } => times.len() * size_of::<Times>(),
+        // A row's memory includes its times. Others are dropped.
+        Event::Times { .. } => bytes,
         Event::Counters { delta, .. } => {
             delta.rows.len() * size_of::<RowId>() + delta.calls.len() * size_of::<u64>()
         }
-        Event::Reply { .. } | Event::Il { .. } | Event::Budget(_) => bytes * 4,
+        Event::Il { page, .. } => (bytes * 4).max(bytes + page.lines.len() * LINE_MEMORY),
+        Event::Reply { .. } | Event::Budget(_) => bytes * 4,
         Event::Control(_) | Event::Progress { .. } | Event::Catalogue { .. } | Event::Goodbye { .. } => 0,
     };
     decoded.max(bytes).max(size_of::<Event>())

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub struct ReplyTimer {
     step: Duration,
     total: Duration,
+    /// Time that earlier answers took of the total.
+    spent: Duration,
     begun: Instant,
     last_step: Instant,
 }
@@ -18,8 +20,18 @@ pub struct ReplyTimer {
 impl ReplyTimer {
     /// Starts now.
     pub fn start(step: Duration, total: Duration) -> ReplyTimer {
+        ReplyTimer::resume(step, total, Duration::ZERO)
+    }
+
+    /// Starts now, after earlier answers took a part of the total.
+    pub fn resume(step: Duration, total: Duration, spent: Duration) -> ReplyTimer {
         let now = Instant::now();
-        ReplyTimer { step, total, begun: now, last_step: now }
+        ReplyTimer { step, total, spent, begun: now, last_step: now }
+    }
+
+    /// Returns the time spent, with that of earlier answers.
+    pub fn spent(&self) -> Duration {
+        self.spent + self.begun.elapsed()
     }
 
     /// Grants another step.
@@ -29,7 +41,11 @@ impl ReplyTimer {
 
     /// Returns when to give up.
     pub fn deadline(&self) -> Instant {
-        (self.last_step + self.step).min(self.begun + self.total)
+        (self.last_step + self.step).min(self.last())
+    }
+
+    fn last(&self) -> Instant {
+        self.begun + self.total.saturating_sub(self.spent)
     }
 
     /// Returns an error once the deadline has passed.
@@ -39,7 +55,7 @@ impl ReplyTimer {
 
     /// Returns the error for an agent that missed the deadline.
     pub fn expired(&self, pid: u32) -> LinkError {
-        match self.last_step + self.step > self.begun + self.total {
+        match self.last_step + self.step > self.last() {
             true => LinkError::Unfinished { pid, seconds: self.total.as_secs() },
             false => silent(pid, self.step),
         }

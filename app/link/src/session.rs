@@ -3,7 +3,7 @@
 
 use super::error::LinkError;
 use super::reader::ReceivedPacket;
-use super::reply_limits::{ReplyLimits, ReplyMeter, memory, too_many_bytes};
+use super::reply_limits::{ReplyLimits, ReplyMeter, UsedLimits, memory, too_many_bytes};
 use super::reply_timer::ReplyTimer;
 use super::silent::silent;
 use super::wire::{PING_ID, Wire, WireEvent};
@@ -53,6 +53,7 @@ pub struct Session {
     wire: Wire,
     facts: AgentFacts,
     limits: ReplyLimits,
+    used: UsedLimits,
     /// Events that arrived while waiting for a reply, each with its memory.
     queued: VecDeque<(Event, usize)>,
     /// Memory of all of them.
@@ -85,6 +86,7 @@ impl Session {
                 wire,
                 facts,
                 limits,
+                used: UsedLimits::default(),
                 queued: VecDeque::new(),
                 queued_bytes: 0,
                 last_id: PING_ID,
@@ -105,13 +107,31 @@ impl Session {
     }
 
     /// Sends a command and waits for its reply. Passes the reply's pages to `page` and queues all other
-    /// events for `next`. A refusal is an error, and so is an answer or a queue beyond the limits.
+    /// events for `next`. A refusal is an error, and so are answers or a queue beyond the limits: all answers since
+    /// `forget_answers` together have the limits of one.
     pub fn ask(&mut self, command: WireCommand, page: &mut dyn FnMut(ReplyPage)) -> Result<Reply, LinkError> {
-        let mut meter = ReplyMeter::new(self.pid(), self.limits.bytes, &command);
+        let mut meter = ReplyMeter::new(self.pid(), self.limits.bytes, self.used.bytes, &command);
         let id = self.send(command)?;
-        let mut timer = ReplyTimer::start(self.limits.page, self.limits.total);
+        let mut timer = ReplyTimer::resume(self.limits.page, self.limits.total, self.used.time);
+        let reply = self.receive(id, page, &mut meter, &mut timer);
+        self.used = UsedLimits { bytes: meter.used(), time: timer.spent() };
+        reply
+    }
+
+    /// Grants the next answers the whole limits again, because the caller keeps nothing of the earlier ones.
+    pub fn forget_answers(&mut self) {
+        self.used = UsedLimits::default();
+    }
+
+    fn receive(
+        &mut self,
+        id: u32,
+        page: &mut dyn FnMut(ReplyPage),
+        meter: &mut ReplyMeter,
+        timer: &mut ReplyTimer,
+    ) -> Result<Reply, LinkError> {
         loop {
-            let ReceivedPacket { packet, bytes } = self.packet_within(&timer)?;
+            let ReceivedPacket { packet, bytes } = self.packet_within(timer)?;
             let event = match *packet {
                 AgentPacket::Event(event) => event,
                 AgentPacket::VersionRefused { agent_protocol, agent_version, .. } => {

@@ -153,6 +153,7 @@ impl StartupWatch {
             Some(session) => session,
             none => none.insert(connect::open(pid, PROGRAM)?),
         };
+        session.forget_answers();
         match session.ask(WireCommand::Modules, &mut |_| {})? {
             Reply::Modules { modules, .. } => Ok(modules),
             _ => Err(session.wrong_reply()),

@@ -4,14 +4,19 @@ use super::cost::{self, CostEstimate, DialLoad};
 use super::snapshot_clock::SnapshotClock;
 use redial_protocol::cost::{Cost, CostBudget};
 use redial_protocol::counters::CounterDelta;
+use redial_protocol::diagnostics::MissingTimes;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::limits::MAX_STATUS_ROWS;
-use redial_protocol::message::{Event, StatusRow, Transition};
+use redial_protocol::limits::{MAX_ANSWER, ROW_MEMORY};
+use redial_protocol::message::{Event, Instance, StatusRow, Transition};
 use redial_protocol::slowest_calls::RowSlowestCalls;
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Memory of all rows, bytes. An agent that sends more is faulty, or its dialled methods do not fit into one table.
+const MAX_MEMORY: usize = MAX_ANSWER;
 
 /// A dialled copy with its rate.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +43,9 @@ impl DialledCopy {
 /// All rows of one agent in ledger order.
 #[derive(Clone, Debug, Default)]
 pub struct DialledCopies {
-    rows: BTreeMap<RowId, DialledCopy>,
+    rows: BTreeMap<RowId, Box<DialledCopy>>,
+    memory: usize,
+    is_full: bool,
     clock: SnapshotClock,
     ended: bool,
     missed_deadlines: u64,
@@ -95,18 +102,32 @@ impl DialledCopies {
         }
     }
 
-    /// Applies a page of rows; known rows keep their rates. Ignores new rows beyond `MAX_STATUS_ROWS`.
+    /// Applies a page of rows; known rows keep their rates. Ignores rows that do not fit into memory; see `is_full`.
     pub fn rows(&mut self, rows: Vec<StatusRow>) {
         for row in rows {
-            let is_full = self.rows.len() >= MAX_STATUS_ROWS;
-            match self.rows.entry(row.row) {
-                std::collections::btree_map::Entry::Vacant(vacant) if !is_full => {
-                    vacant.insert(DialledCopy { row, rate: None, times: None, calls: None });
+            let entry = self.rows.entry(row.row);
+            let before = match &entry {
+                Entry::Occupied(occupied) => memory(&occupied.get().row),
+                Entry::Vacant(_) => 0,
+            };
+            let memory = self.memory - before + memory(&row);
+            if memory > MAX_MEMORY {
+                self.is_full = true;
+                continue;
+            }
+            self.memory = memory;
+            match entry {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Box::new(DialledCopy { row, rate: None, times: None, calls: None }));
                 }
-                std::collections::btree_map::Entry::Vacant(_) => {}
-                std::collections::btree_map::Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
+                Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
             }
         }
+    }
+
+    /// Returns whether rows were ignored because they do not fit into memory.
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Applies the slowest calls of rows.
@@ -129,6 +150,7 @@ impl DialledCopies {
 
     fn transition(&mut self, transition: Transition) -> DialsUpdate {
         let Some(dial) = self.rows.get_mut(&transition.row) else { return DialsUpdate::None };
+        self.memory -= memory(&dial.row);
         dial.row.wanted = transition.wanted;
         dial.row.state = transition.state;
         dial.row.version = transition.version;
@@ -136,6 +158,10 @@ impl DialledCopies {
         dial.row.note = transition.note;
         dial.row.times_note = transition.times_note;
         dial.row.options = transition.options;
+        if self.memory + memory(&dial.row) > MAX_MEMORY {
+            (dial.row.instances, dial.row.times_note, self.is_full) = (Vec::new(), None, true);
+        }
+        self.memory += memory(&dial.row);
         DialsUpdate::Rows
     }
 
@@ -180,7 +206,7 @@ impl DialledCopies {
 
     /// Returns a row.
     pub fn get(&self, row: RowId) -> Option<&DialledCopy> {
-        self.rows.get(&row)
+        self.rows.get(&row).map(Box::as_ref)
     }
 
     /// Returns the cost of the dials in percent of one processor; `None` if unknown.
@@ -195,7 +221,7 @@ impl DialledCopies {
 
     /// Returns the rows in ledger order.
     pub fn iter(&self) -> impl Iterator<Item = &DialledCopy> {
-        self.rows.values()
+        self.rows.values().map(Box::as_ref)
     }
 
     /// Returns the number of rows.
@@ -228,6 +254,17 @@ impl DialledCopies {
     pub fn missed_deadlines(&self) -> u64 {
         self.missed_deadlines
     }
+}
+
+/// Estimates the memory of a row and of the copies of its texts in listings.
+fn memory(row: &StatusRow) -> usize {
+    let texts = [&row.method, &row.signature, &row.module, &row.domain].map(String::capacity);
+    let note = match row.times_note.as_ref().and_then(|note| note.missing.as_ref()) {
+        Some(MissingTimes::CompletionsNeedDial { pattern }) => pattern.capacity(),
+        _ => 0,
+    };
+    let instances = row.instances.capacity() * size_of::<Instance>();
+    ROW_MEMORY + 2 * (texts.iter().sum::<usize>() + note) + instances
 }
 
 impl From<&DialledCopy> for DialLoad {
@@ -338,14 +375,24 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_limited_number_of_rows() {
-        let mut dials = DialledCopies::default();
-        for page in 0..=(MAX_STATUS_ROWS / 1024) as u32 {
-            dials.rows((page * 1024..(page + 1) * 1024).map(|id| row(id, "A.B", 0)).collect());
+    fn rows_are_bounded_in_memory() {
+        let page =
+            |from: u32, text: &str| (from..from + 1024).map(|index| row(index, text, 0)).collect::<Vec<_>>();
+        for text in ["A.B".to_owned(), "x".repeat(4_000)] {
+            let one = memory(&row(0, &text, 0));
+            let mut dials = DialledCopies::default();
+            for first in (0..(MAX_MEMORY / one) as u32).step_by(1024) {
+                dials.rows(page(first, &text));
+            }
+            dials.rows(page(1 << 20, &text));
+            assert!(dials.is_full() && dials.len() <= MAX_MEMORY / one, "{} rows", dials.len());
+            dials.rows(page(0, "A"));
+            assert_eq!(
+                dials.get(RowId(0)).map(|dial| dial.row.method.as_str()),
+                Some("A"),
+                "known rows change"
+            );
         }
-        assert_eq!(dials.len(), MAX_STATUS_ROWS);
-        dials.rows(vec![row(7, "A.B", 5)]);
-        assert_eq!(dials.get(RowId(7)).map(|dial| dial.row.calls), Some(5), "known rows still change");
     }
 
     #[test]

@@ -81,8 +81,13 @@ pub(super) fn watch(
     }
     let mut pace = SnapshotTimer::new(interval);
     let mut left = arguments.count.unwrap_or(u64::MAX);
+    let mut full = false;
     loop {
-        match next_snapshot(session, &mut dials, &mut pace) {
+        let next = next_snapshot(session, &mut dials, &mut pace);
+        if !std::mem::replace(&mut full, dials.is_full()) && full {
+            say(FULL.to_owned());
+        }
+        match next {
             Ok(()) => show(&dials)?,
             // The last numbers came with the goodbye, or never arrive.
             Err(error @ LinkError::Ended(_)) => {
@@ -103,6 +108,10 @@ pub(super) fn watch(
         }
     }
 }
+
+/// Reports rows that do not fit into memory.
+const FULL: &str =
+    "more methods are dialled than fit into memory, so some are not shown; a PATTERN selects methods";
 
 const GOES_ON: &str = "still watching for later dials";
 

@@ -188,6 +188,7 @@ impl LoadingThread {
         loaded: &mut LoadedCatalogue,
         first: bool,
     ) -> Result<(), LoadEnd> {
+        session.forget_answers();
         let Reply::Modules { domains, modules } = session.ask(WireCommand::Modules, &mut |_| {})? else {
             return Err(session.wrong_reply().into());
         };
