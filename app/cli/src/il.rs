@@ -42,7 +42,10 @@ fn one(pid: u32, arguments: &arguments::IlArguments, out: &mut Out) -> Result<Ex
         let dialled = dialled(&mut session, &method)?;
         let own = if arguments.instrumented { Some(ask(&mut session, method.copy, false)?.0) } else { None };
         let named = (&*method.shown(), method.copy.token.0);
-        for line in listing::lines(named, dialled, (&body, own.as_ref()), &lines) {
+        for line in listing::header(named, dialled, (&body, own.as_ref()), &lines) {
+            out.line(&line)?;
+        }
+        for line in listing::instructions(&lines) {
             out.line(&line)?;
         }
     }

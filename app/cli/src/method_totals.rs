@@ -13,9 +13,11 @@ use redial_protocol::times::{Completions, Times};
 use redial_text::words;
 use redial_text::words::printable;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A method: `Shop!Shop.Cart.Add(int)`, and in parts module, method, signature.
-type MethodName = (String, [String; 3]);
+/// The totals of several processes share it.
+type MethodName = Arc<(String, [String; 3])>;
 
 /// The numbers of a method in one process or summed over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -43,7 +45,7 @@ pub struct MethodTotal {
 /// The sums of all methods.
 #[derive(Clone, Debug, Default)]
 pub struct MethodTotals {
-    methods: BTreeMap<MethodName, MethodTotal>,
+    methods: BTreeMap<MethodName, Box<MethodTotal>>,
     /// The number of processes that send numbers, with or without dialled methods.
     processes: usize,
 }
@@ -64,7 +66,7 @@ impl MethodTotals {
             let one = MethodTotal::of(dial);
             let row = &dial.row;
             let parts = [row.module.clone(), row.method.clone(), row.signature.clone()];
-            let sum = sums.methods.entry((wording::name(dial), parts)).or_default();
+            let sum = sums.methods.entry(Arc::new((wording::name(dial), parts))).or_default();
             sum.add(&one);
             sum.processes = 1;
             let numbers = [&mut sum.wanted, &mut sum.live, &mut sum.on, &mut sum.at_least, &mut sum.timed];
@@ -79,7 +81,7 @@ impl MethodTotals {
     pub fn add(&mut self, other: &MethodTotals) {
         self.processes += other.processes;
         for (name, one) in &other.methods {
-            self.methods.entry(name.clone()).or_default().add(one);
+            self.methods.entry(Arc::clone(name)).or_default().add(one);
         }
     }
 
@@ -129,7 +131,7 @@ impl MethodTotals {
     /// appear only with `all`.
     pub fn rows(&self, all: bool) -> Vec<(&str, &MethodTotal)> {
         let mut rows: Vec<(&str, &MethodTotal)> =
-            self.methods.iter().map(|((name, _), sum)| (name.as_str(), sum)).collect();
+            self.methods.iter().map(|(name, sum)| (name.0.as_str(), &**sum)).collect();
         rows.retain(|(_, sum)| all || !sum.is_over());
         // The sort is stable: equal rows stay in the order of their names.
         rows.sort_by_key(|(_, sum)| (sum.is_over(), std::cmp::Reverse(sum.calls)));
@@ -138,7 +140,8 @@ impl MethodTotals {
 
     /// Returns every row for JSON.
     pub fn json(&self) -> Vec<SumJson<'_>> {
-        let rows = self.methods.iter().map(|((_, [module, method, signature]), sum)| SumJson {
+        let parts = self.methods.iter().map(|(name, sum)| (&name.1, sum));
+        let rows = parts.map(|([module, method, signature], sum)| SumJson {
             method,
             signature,
             module,
@@ -164,7 +167,7 @@ impl MethodTotals {
     /// again after 78 calls (--all lists them)`.
     pub fn line(&self, ended: usize, all: bool) -> String {
         let (on, over): (Vec<&MethodTotal>, Vec<&MethodTotal>) =
-            self.methods.values().partition(|sum| !sum.is_over());
+            self.methods.values().map(Box::as_ref).partition(|sum| !sum.is_over());
         let total = |of: &[&MethodTotal]| {
             let mut total = MethodTotal::default();
             of.iter().for_each(|sum| total.add(sum));

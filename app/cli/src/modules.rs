@@ -12,7 +12,8 @@ use redial_model::iis::IisName;
 use redial_protocol::catalogue::{DomainRow, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::message::{Reply, WireCommand};
-use redial_text::words;
+use redial_text::width::cut_middle;
+use redial_text::words::{self, printable};
 use std::collections::HashMap;
 
 /// Lists AppDomains and modules.
@@ -46,6 +47,7 @@ fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -
     let mut lines = domain_lines(domains, columns);
     lines.push(String::new());
     let copies = RepeatedModules::of(modules);
+    let names = DomainNames::of(domains);
     let mut table = Table::new(&[
         number("METHODS"),
         text("MODULE"),
@@ -62,7 +64,7 @@ fn lines(domains: &[DomainRow], modules: &[ModuleRow], columns: Option<usize>) -
             id,
             module.name.clone(),
             domains_of(module),
-            remark(module, domains, copies.place(module)),
+            remark(module, &names, copies.place(module)),
             path.to_owned(),
         ]);
     }
@@ -99,22 +101,43 @@ fn domains_of(module: &ModuleRow) -> String {
 }
 
 /// Returns what distinguishes a module and what prevents dialling it.
-fn remark(module: &ModuleRow, domains: &[DomainRow], place: Option<(usize, usize)>) -> String {
+fn remark(module: &ModuleRow, domains: &DomainNames, place: Option<(usize, usize)>) -> String {
     let mut remarks = Vec::new();
     if let Some((number, of)) = place {
         remarks.push(format!("copy {number} of {of}"));
     }
     if module.shared {
-        let names = module.domains.iter().filter_map(|id| domains.iter().find(|domain| domain.id == *id));
-        let names: Vec<String> =
-            names.filter(|domain| !domain.shared).map(|domain| domain.name.clone()).collect();
+        let names = domains.of_module(module, false);
         if !names.is_empty() {
-            remarks.push(format!("used by {}", words::all(&names)));
+            remarks.push(format!("used by {names}"));
         }
     }
     remarks.extend(module.dynamic.then(|| "dynamic".to_owned()));
     remarks.extend(module.collectible.then(|| "collectible".to_owned()));
     remarks.join("; ")
+}
+
+/// The most AppDomains that a module's line names, and the most columns of each name.
+const DOMAINS_NAMED: usize = 8;
+const DOMAIN_COLUMNS: usize = 80;
+
+/// Names of AppDomains, short enough for each module's line.
+pub struct DomainNames(HashMap<u64, (String, bool)>);
+
+impl DomainNames {
+    /// Takes the names of these domains.
+    pub fn of(domains: &[DomainRow]) -> DomainNames {
+        let short = |domain: &DomainRow| cut_middle(&printable(&domain.name), DOMAIN_COLUMNS);
+        DomainNames(domains.iter().map(|domain| (domain.id, (short(domain), domain.shared))).collect())
+    }
+
+    /// Lists the AppDomains of a module, with the shared domain only if `with_shared` is set.
+    pub fn of_module(&self, module: &ModuleRow, with_shared: bool) -> String {
+        let theirs = module.domains.iter().filter_map(|id| self.0.get(id));
+        let theirs = theirs.filter(|(_, shared)| with_shared || !shared);
+        let names: Vec<&str> = theirs.map(|(name, _)| name.as_str()).collect();
+        words::first(&names, DOMAINS_NAMED)
+    }
 }
 
 /// Modules that are loaded several times in the same AppDomains, for example by load contexts.
@@ -246,10 +269,15 @@ mod tests {
         let (mut domains, modules) = rows();
         domains.push(DomainRow { id: 0x56, name: "Shop".into(), shared: false });
         domains.push(DomainRow { id: 0x57, name: "EE Shared".into(), shared: true });
+        let names = DomainNames::of(&domains);
         let shared = ModuleRow { shared: true, domains: vec![0x55, 0x56, 0x57], ..modules[0].clone() };
-        assert_eq!(remark(&shared, &domains, None), "used by clrhost and Shop");
+        assert_eq!(remark(&shared, &names, None), "used by clrhost and Shop");
+        domains.extend((100..120).map(|id| DomainRow { id, name: "d".repeat(9_000), shared: false }));
+        let many = ModuleRow { domains: (100..120).collect(), ..shared.clone() };
+        let text = remark(&many, &DomainNames::of(&domains), None);
+        assert!(text.ends_with(" and 12 more") && text.len() < 1_000, "{text}");
         let both = ModuleRow { dynamic: true, collectible: true, ..modules[0].clone() };
-        assert_eq!(remark(&both, &domains, Some((2, 3))), "copy 2 of 3; dynamic; collectible");
-        assert_eq!(remark(&modules[0], &domains, None), "");
+        assert_eq!(remark(&both, &names, Some((2, 3))), "copy 2 of 3; dynamic; collectible");
+        assert_eq!(remark(&modules[0], &names, None), "");
     }
 }

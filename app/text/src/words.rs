@@ -194,6 +194,14 @@ pub fn all(words: &[String]) -> String {
     }
 }
 
+/// Joins the first `most` of a list and counts the others: `a, b and 3 more`.
+pub fn first(words: &[&str], most: usize) -> String {
+    let more = words.len().saturating_sub(most);
+    let mut named: Vec<String> = words.iter().take(most).map(|word| (*word).to_owned()).collect();
+    named.extend((more > 0).then(|| format!("{} more", grouped(more as u64))));
+    all(&named)
+}
+
 /// Formats a short time, given in microseconds: `450 µs`, `12 ms`, `1.2 s`, `90 s`.
 pub fn short_time(us: u64) -> String {
     match us {

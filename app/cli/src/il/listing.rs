@@ -6,6 +6,8 @@ use redial_protocol::state::CopyState;
 use redial_text::words;
 use redial_text::words::printable;
 
+/// The width to which opcodes are padded at most.
+const WIDEST_OPCODE: usize = 32;
 /// The prefix of the probe's lines.
 const INSERTED: &str = "+ ";
 /// The prefix of the method's own lines.
@@ -17,9 +19,9 @@ const COUNTS: &str = "  lines with + are the probe, which adds one to the runnin
 const TIMES: &str = "  lines with + are the probe, which calls the agent when a call begins and ends; the other lines are the \
                      method's own, inside a try with a fault handler for exceptions that leave it; each ret became a leave";
 
-/// Returns the lines of a listing. `dialled` is the method's level and state, if its dial is on. `own` is the header
+/// Returns the lines above the instructions. `dialled` is the method's level and state, if its dial is on. `own` is the header
 /// of the original IL, if `body` is instrumented.
-pub fn lines(
+pub fn header(
     (method, token): (&str, u32),
     dialled: Option<(Level, CopyState)>,
     (body, own): (&IlBody, Option<&IlBody>),
@@ -65,9 +67,18 @@ pub fn lines(
         lines.push(format!("  and {more} more{}", plus(added)));
     }
     lines.push(String::new());
-    let width = instructions.iter().map(|line| line.opcode.len()).max().unwrap_or(0);
-    lines.extend(instructions.iter().map(|line| instruction(line, width, timed)));
     lines
+}
+
+/// Returns the lines of the instructions, one after the other: a body may have a million.
+pub fn instructions(lines: &[IlLine]) -> impl Iterator<Item = String> {
+    let (width, timed) = (opcode_width(lines), is_timed(lines));
+    lines.iter().map(move |line| instruction(line, width, timed))
+}
+
+/// Returns the width of the opcode column. The longest opcode has 15 characters; a faulty agent may send others.
+fn opcode_width(lines: &[IlLine]) -> usize {
+    lines.iter().map(|line| line.opcode.len()).max().unwrap_or(0).min(WIDEST_OPCODE)
 }
 
 /// Returns whether the probe measures time: only then does the probe contain the final `ret`.
@@ -165,6 +176,15 @@ fn remark(line: &IlLine, timed: bool) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines(
+        named: (&str, u32),
+        dialled: Option<(Level, CopyState)>,
+        bodies: (&IlBody, Option<&IlBody>),
+        code: &[IlLine],
+    ) -> Vec<String> {
+        header(named, dialled, bodies, code).into_iter().chain(instructions(code)).collect()
+    }
 
     fn line(offset: u32, opcode: &str) -> IlLine {
         IlLine { offset, opcode: opcode.into(), ..IlLine::default() }

@@ -1,12 +1,17 @@
 //! The columns that identify a method's copy, shown if a module is loaded more than once.
 
+use crate::modules::DomainNames;
 use crate::output::json::module_id;
+use crate::output::table::WIDEST;
 use redial_protocol::catalogue::{DomainRow, MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_text::width::{pad_right, width};
 use redial_text::words;
 use redial_text::words::printable;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The most assemblies that the explanation names.
+const NAMED: usize = 8;
 
 /// Formats a copy's cell in one column.
 type CopyCell<'a> = &'a dyn Fn(&ModuleRow) -> String;
@@ -47,7 +52,8 @@ impl CopyCells {
                 .iter()
                 .any(|(_, copies)| copies.iter().map(|one| cell(one)).collect::<BTreeSet<_>>().len() > 1)
         };
-        let domain = |module: &ModuleRow| place(module, domains);
+        let domains = DomainNames::of(domains);
+        let domain = |module: &ModuleRow| place(module, &domains);
         let path = |module: &ModuleRow| printable(&module.path);
         let mut columns: Vec<(&'static str, CopyCell<'_>)> = vec![("id", &|module| module_id(module.key))];
         if differ(&domain) {
@@ -61,7 +67,7 @@ impl CopyCells {
         for (_, cell) in &columns {
             let columns_needed = all.iter().map(|module| width(&cell(module))).max().unwrap_or(0);
             for module in &all {
-                let text = format!("{}  ", pad_right(&cell(module), columns_needed));
+                let text = format!("{}  ", pad_right(&cell(module), columns_needed.min(WIDEST)));
                 cells.entry(module.key).or_default().push_str(&text);
             }
         }
@@ -84,19 +90,18 @@ impl CopyCells {
             format!(
                 "several copies of {} are loaded; each method starts with its copy's {}; \
                  `redial dial --copy` takes an id",
-                words::all(&self.names),
+                words::first(&self.names.iter().map(String::as_str).collect::<Vec<_>>(), NAMED),
                 words::all(&columns)
             )
         })
     }
 }
 
-fn place(module: &ModuleRow, domains: &[DomainRow]) -> String {
+fn place(module: &ModuleRow, domains: &DomainNames) -> String {
     if module.shared {
         return "(shared)".to_owned();
     }
-    let named = |id: &u64| domains.iter().find(|domain| domain.id == *id).map(|one| printable(&one.name));
-    words::all(&module.domains.iter().filter_map(named).collect::<Vec<_>>())
+    domains.of_module(module, true)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The JSON rows of every listing: stable names, null for absent values, ids as hexadecimal strings. Renaming a field
 //! breaks scripts; the tests check the names.
 
-use redial_model::dials::DialledCopy;
+use redial_model::dials::{DialledCopies, DialledCopy};
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
@@ -198,6 +198,21 @@ impl<'a> DialJson<'a> {
     }
 }
 
+/// The rows of a process, made one by one as they are written.
+#[derive(Debug)]
+pub struct DialsJson<'a> {
+    /// Process id.
+    pub pid: u32,
+    /// The rows.
+    pub dials: &'a DialledCopies,
+}
+
+impl Serialize for DialsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.dials.iter().map(|dial| DialJson::new(self.pid, dial)))
+    }
+}
+
 /// One line of `watch`.
 #[derive(Debug, Serialize)]
 pub struct WatchJson<'a> {
@@ -206,7 +221,7 @@ pub struct WatchJson<'a> {
     /// Milliseconds since the watch began.
     pub t_ms: u64,
     /// Every row.
-    pub dials: Vec<DialJson<'a>>,
+    pub dials: DialsJson<'a>,
     /// The number of updates that the agent dropped so far because this reader was slow.
     pub dropped: u64,
     /// The cost of all dials, in percent of one processor; null until rates are known.

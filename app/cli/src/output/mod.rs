@@ -62,7 +62,12 @@ impl Out {
 
     /// Writes one value as JSON on one line.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        self.line(&json_line(value)?)
+        let written = match &mut self.to {
+            Sink::Standard(to) => serde_json::to_writer(to, value),
+            Sink::Memory(to) => serde_json::to_writer(to, value),
+        };
+        written.map_err(json_failure)?;
+        self.line("")
     }
 
     /// Flushes buffered output.
@@ -84,8 +89,14 @@ impl Out {
 
 /// Formats a value as JSON on one line.
 pub fn json_line(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value)
-        .map_err(|error| Failure::new(Exit::Failed, format!("cannot write JSON: {error}")))
+    serde_json::to_string(value).map_err(json_failure)
+}
+
+fn json_failure(error: serde_json::Error) -> Failure {
+    if error.is_io() {
+        return write_failure(error.into());
+    }
+    Failure::new(Exit::Failed, format!("cannot write JSON: {error}"))
 }
 
 fn write_failure(error: io::Error) -> Failure {

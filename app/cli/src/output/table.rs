@@ -90,6 +90,11 @@ impl TableColumn {
 
 /// The minimum width of a column that shrinks.
 const NARROWEST: usize = 12;
+/// The width to which other cells of a column are padded at most. Without it, one long name among many rows would
+/// multiply the table. Outside a terminal, longer cells move the rest of their own row.
+pub const WIDEST: usize = 240;
+/// Stands between the cells of a row; cells contain no controls.
+const BETWEEN: char = '\n';
 const GAP: usize = 2;
 
 /// Returns the part of a line that names keep: 30 characters of 80.
@@ -100,7 +105,8 @@ fn share(line: usize) -> usize {
 /// Rows under headings.
 pub struct Table {
     columns: Vec<TableColumn>,
-    rows: Vec<Vec<String>>,
+    /// The cells of each row, joined by [`BETWEEN`]: a table may have a hundred thousand rows.
+    rows: Vec<Box<str>>,
 }
 
 /// The layout of a table for a line length.
@@ -120,18 +126,24 @@ impl Table {
     /// Adds a row. Missing cells are empty, surplus cells are dropped. Control characters are escaped, because names
     /// come from other people's files and processes.
     pub fn row(&mut self, cells: Vec<String>) {
-        let mut cells: Vec<String> = cells.iter().map(|cell| printable(cell)).collect();
-        cells.resize(self.columns.len(), String::new());
-        self.rows.push(cells);
+        let mut row = String::new();
+        for (number, cell) in cells.iter().take(self.columns.len()).enumerate() {
+            if number > 0 {
+                row.push(BETWEEN);
+            }
+            row.push_str(&printable(cell));
+        }
+        self.rows.push(row.into_boxed_str());
     }
 
     /// Returns the lines, headings first. To fit `line` characters, headings become short, then columns are hidden,
     /// then columns shrink by cutting cells in the middle. The terminal wraps lines that still do not fit.
     pub fn lines(&self, line: Option<usize>) -> Vec<String> {
         let Layout { short, widths } = self.layout(line);
-        let headings: Vec<String> =
-            self.columns.iter().map(|column| column.heading(short).to_owned()).collect();
-        std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
+        let headings = self.columns.iter().map(|column| column.heading(short));
+        let headings = self.line(headings, &widths, line);
+        let rows = self.rows.iter().map(|row| self.line(row.split(BETWEEN), &widths, line));
+        std::iter::once(headings).chain(rows).collect()
     }
 
     /// Returns the headings of the columns that are hidden at this line length.
@@ -168,8 +180,8 @@ impl Table {
         let least = |column: &TableColumn| text_width(column.heading(short)).max(column.least);
         let mut widths: Vec<usize> = self.columns.iter().map(least).collect();
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(text_width(cell));
+            for (width, cell) in widths.iter_mut().zip(row.split(BETWEEN)) {
+                *width = (*width).max(text_width(cell).min(WIDEST));
             }
         }
         widths
@@ -197,11 +209,18 @@ impl Table {
         }
     }
 
-    fn line(&self, row: &[String], widths: &[Option<usize>]) -> String {
+    fn line<'a>(
+        &self,
+        row: impl Iterator<Item = &'a str>,
+        widths: &[Option<usize>],
+        most: Option<usize>,
+    ) -> String {
         let mut line = String::new();
-        for ((cell, width), column) in row.iter().zip(widths).zip(&self.columns) {
+        let row = row.chain(std::iter::repeat(""));
+        for ((cell, width), column) in row.zip(widths).zip(&self.columns) {
             let Some(width) = *width else { continue };
             let cell = match column.gives {
+                _ if most.is_none() => cell.to_owned(),
                 CutPolicy::WayAtLast => cut_name(cell, width),
                 _ => cut_middle(cell, width),
             };

@@ -10,7 +10,7 @@ use super::copy_locations::LocationColumns;
 use super::method_totals::MethodTotals;
 use super::times::{self, StoppedCopies, TimeColumns};
 use super::{arguments, multi_process, row_order};
-use crate::output::json::DialJson;
+use crate::output::json::DialsJson;
 use crate::output::table::{self, Table, number, text, wide};
 use crate::output::{Out, terminal_columns};
 use redial_link::connect;
@@ -57,8 +57,7 @@ fn copies(
         _ => None,
     };
     if arguments.json {
-        let rows: Vec<DialJson<'_>> = dials.iter().map(|dial| DialJson::new(session.pid(), dial)).collect();
-        out.json(&rows)?;
+        out.json(&DialsJson { pid: session.pid(), dials: &dials })?;
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;
         let pattern = arguments.pattern.as_deref();
@@ -241,7 +240,7 @@ mod tests {
     #[test]
     fn rows_have_every_documented_field() {
         let dials = dials();
-        let rows: Vec<_> = dials.iter().map(|dial| DialJson::new(9, dial)).collect();
+        let rows = DialsJson { pid: 9, dials: &dials };
         let rows = serde_json::to_value(rows).expect("JSON");
         assert_eq!(
             rows[0],

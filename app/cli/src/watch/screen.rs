@@ -7,7 +7,7 @@ use super::super::row_order::{ByRate, OffTotals, on_first};
 use super::super::status::wording;
 use super::super::times::{self, StoppedCopies, TimeColumns};
 use super::notes::Notes;
-use crate::output::json::{CostBudgetJson, DialJson, WatchJson};
+use crate::output::json::{CostBudgetJson, DialsJson, WatchJson};
 use crate::output::table::{Table, name, number, text};
 use crate::output::{Out, json_line, terminal};
 use redial_link::exit::Failure;
@@ -98,7 +98,7 @@ impl View {
     ) -> Result<Vec<String>, Failure> {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
-            let rows = dials.iter().map(|dial| DialJson::new(self.pid, dial)).collect();
+            let rows = DialsJson { pid: self.pid, dials };
             let (dropped, cost_percent) = (dials.dropped(), dials.cost_percent());
             let cost_budget = dials.budget().map(CostBudgetJson::from);
             let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent, cost_budget };

@@ -221,7 +221,7 @@ fn counts_methods_off_again_and_reports_new_ones() {
 #[test]
 fn a_json_line_has_the_documented_fields() {
     let dials = dials(1);
-    let rows = dials.iter().map(|dial| DialJson::new(42, dial)).collect();
+    let rows = DialsJson { pid: 42, dials: &dials };
     let line = {
         let (cost_percent, cost_budget) = (None, None);
         serde_json::to_value(WatchJson {

@@ -8,7 +8,7 @@ use crate::method_totals::{MethodTotal, MethodTotals};
 use crate::multi_process::combined;
 use crate::number_cells::rate;
 use crate::output::json::WatchSumJson;
-use crate::output::{Out, json_line, terminal};
+use crate::output::{Out, terminal};
 use crate::target::TargetProcess;
 use crate::times;
 use redial_link::exit::{Exit, Failure};
@@ -195,7 +195,7 @@ impl<'a> TotalsWriter<'a> {
             None if self.arguments.json => {
                 let dropped = total(self.last.iter().map(|one| one.dropped));
                 let (processes, ended) = (sums.processes() as u64, self.ended() as u64);
-                out.line(&json_line(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?)?;
+                out.json(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?;
             }
             None => self.changes(&sums, t_ms).iter().try_for_each(|line| out.line(line))?,
         }

@@ -13,8 +13,9 @@ use redial_model::dials::DialledCopies;
 use std::sync::Once;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-/// The capacity of the channel, in snapshots. A thread that exceeds it blocks, and its agent drops and counts updates.
-const WAITING: usize = 64;
+/// The capacity of the channel, in snapshots: each may be large, so none waits there. A thread blocks until its
+/// snapshot is taken, and its agent drops and counts updates.
+const WAITING: usize = 0;
 
 /// A message from the thread of a process, with the process's index.
 pub type WatchMessage<N> = (usize, WatchEvent<N>);

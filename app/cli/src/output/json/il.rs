@@ -3,7 +3,7 @@
 use super::fields::{module_id, token};
 use redial_protocol::ids::CopyKey;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A method's IL.
 #[derive(Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct IlJson<'a> {
     code_size: u32,
     clauses: Vec<ClauseJson<'a>>,
     clauses_left_out: u32,
-    instructions: Vec<InstructionJson<'a>>,
+    instructions: InstructionsJson<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,6 +37,16 @@ struct ClauseJson<'a> {
     try_end: u32,
     handler_start: u32,
     handler_end: u32,
+}
+
+/// Instructions, made one by one as they are written.
+#[derive(Debug)]
+struct InstructionsJson<'a>(&'a [IlLine]);
+
+impl Serialize for InstructionsJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(InstructionJson::from))
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +92,7 @@ impl<'a> IlJson<'a> {
             code_size: body.code_size,
             clauses: body.clauses.iter().map(ClauseJson::from).collect(),
             clauses_left_out: body.more_clauses,
-            instructions: lines.iter().map(InstructionJson::from).collect(),
+            instructions: InstructionsJson(lines),
         }
     }
 }
