@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -72,16 +72,20 @@ impl TargetHost {
         Ok(Self { live: under_agent::start(command)?, folder })
     }
 
+    /// Returns the path of its socket.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn socket(&self) -> Result<PathBuf> {
+        self.folder.socket(self.live.pid)
+    }
+
     /// Opens a connection that ignores the protocol.
     ///
     /// # Errors
     /// When nobody listens.
     pub fn connect(&self) -> Result<RawClient> {
-        let socket = self.folder.socket(self.live.pid)?;
-        let stream = UnixStream::connect(&socket).with_context(|| socket.display().to_string())?;
-        stream.set_read_timeout(Some(DEADLINE))?;
-        stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(RawClient { stream, frames: FrameReader::new() })
+        RawClient::connect(&self.socket()?)
     }
 
     /// Returns a number from `/proc/PID/status`, such as kB or threads.
@@ -89,10 +93,7 @@ impl TargetHost {
     /// # Errors
     /// When the process has ended, or there is no such line.
     pub fn fact(&self, name: &str) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.live.pid))?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let number = line.and_then(|line| line.split_whitespace().next()).context("no such line")?;
-        Ok(number.parse()?)
+        process_fact(self.live.pid, name)
     }
 
     /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some
@@ -107,6 +108,17 @@ impl TargetHost {
     }
 }
 
+/// Returns a number from `/proc/PID/status`, such as kB or threads.
+///
+/// # Errors
+/// When the process has ended, or there is no such line.
+pub fn process_fact(pid: u32, name: &str) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let number = line.and_then(|line| line.split_whitespace().next()).context("no such line")?;
+    Ok(number.parse()?)
+}
+
 /// One end of a connection that may send anything.
 pub struct RawClient {
     /// The connection.
@@ -115,6 +127,17 @@ pub struct RawClient {
 }
 
 impl RawClient {
+    /// Connects to the socket at `path`.
+    ///
+    /// # Errors
+    /// When nobody listens.
+    pub fn connect(path: &Path) -> Result<Self> {
+        let stream = UnixStream::connect(path).with_context(|| path.display().to_string())?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.set_write_timeout(Some(DEADLINE))?;
+        Ok(RawClient { stream, frames: FrameReader::new() })
+    }
+
     /// Exchanges hellos.
     ///
     /// # Errors

@@ -7,6 +7,8 @@ mod collector;
 mod context;
 mod count;
 mod figures;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod idle;
 mod machine;
 mod many;
@@ -58,6 +60,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
     Subject { name: "idle", measure: Measure::Pairs(idle::measure) },
     Subject { name: "throughput", measure: Measure::Pairs(throughput::measure) },
+    #[cfg(target_os = "linux")]
+    Subject { name: "hostile", measure: Measure::Pairs(hostile::measure) },
     Subject { name: "changes", measure: Measure::Figures(changes::measure) },
     Subject { name: "plan", measure: Measure::Figures(plan::measure) },
     Subject { name: "memory", measure: Measure::Figures(memory::measure) },

@@ -105,7 +105,7 @@ mod mapped {
     use std::ptr::null_mut;
 
     /// Blocks of this size or more are mapped.
-    pub const LARGE: usize = 256 << 10;
+    pub const LARGE: usize = 64 << 10;
     /// Alignment of every mapping, bytes: the smallest page that Linux has.
     pub const PAGE: usize = 4 << 10;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of all outboxes together, apart from one frame each.
-pub(super) const MAX_OUTBOXES: usize = 4 * MAX_OUTBOX;
+pub(super) const MAX_OUTBOXES: usize = 2 * MAX_OUTBOX;
 
 /// The bytes that all outboxes hold.
 #[derive(Clone, Default)]
