@@ -99,6 +99,7 @@ fn reports_the_memory_of_compilations(runtime: Runtime) -> Result<()> {
     let rounds = soak::scaled(6, 10);
     for round in 0..=rounds {
         let report = controller.dial(HOT, Level::Count, Lifetime::Kept)?;
+        ensure!(report.accepted == 1_000, "{report:?}");
         live.host.ask("sweep 2", "swept 2")?;
         ensure!(controller.all_off()? == (report.accepted, 0));
         live.host.ask("sweep 2", "swept 2")?;
