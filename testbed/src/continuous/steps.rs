@@ -118,12 +118,12 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Starts the program, and dials everything once, so that the agent knows every method.
+    /// Starts the program and times everything once, so that the agent has rows, counters and times of every method.
     pub fn start(settings: &Settings) -> Result<Self> {
         let mut subject = settings.program.start(true, &settings.variables)?;
         subject.work()?;
         let mut controller = Controller::connect(subject.pid())?;
-        controller.dial("*", Level::Count, Lifetime::Kept)?;
+        controller.dial("*", Level::Time, Lifetime::Kept)?;
         let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
         let methods: Vec<_> = controller.status(None)?.iter().filter(is_dialable).map(full_name).collect();
         ensure!(methods.len() > 1_000, "{} methods can be dialled", methods.len());
