@@ -2,6 +2,7 @@
 //
 // makelibs tiny FOLDER COUNT -> FOLDER/Lib0.dll, Lib1.dll, ...: each has Lib0.Worker with
 //     static int First(int n) => n + 1; static int Second(int n) => n * 2;
+// makelibs wide FOLDER COUNT METHODS -> the same, and each Lib0.Worker also has the methods M0, M1, ...
 // makelibs bad FILE          -> FILE has Bad.Bodies with
 //     static int Good(int n) => n + 1; static int Broken(int n), whose IL pops from an empty stack;
 //     static int Variable(int n, __arglist) => n; static int CallsVariable(int n) => Variable(n, __arglist(n, n)).
@@ -19,14 +20,18 @@ static class MakeLibs
 {
     static int Main(string[] args)
     {
-        if (args.Length == 3 && args[0] == "tiny" && int.TryParse(args[2], out int count))
+        bool isWide = args.Length == 4 && args[0] == "wide";
+        if ((isWide || args.Length == 3 && args[0] == "tiny") && int.TryParse(args[2], out int count))
         {
+            int methods = isWide ? int.Parse(args[3]) : 0;
             Directory.CreateDirectory(args[1]);
             for (int i = 0; i < count; i++)
             {
                 var library = new Library("Lib" + i, "Worker");
                 library.Method("First", il => { Argument(il); One(il); il.OpCode(ILOpCode.Add); Return(il); });
                 library.Method("Second", il => { Argument(il); Argument(il); il.OpCode(ILOpCode.Add); Return(il); });
+                for (int method = 0; method < methods; method++)
+                    library.Method("M" + method, il => { Argument(il); Return(il); });
                 library.Write(Path.Combine(args[1], "Lib" + i + ".dll"));
             }
             Console.WriteLine("wrote " + count);
@@ -48,7 +53,7 @@ static class MakeLibs
             Console.WriteLine("wrote " + args[1]);
             return 0;
         }
-        Console.Error.WriteLine("usage: makelibs tiny FOLDER COUNT | bad FILE | jumps FILE");
+        Console.Error.WriteLine("usage: makelibs tiny FOLDER COUNT | wide FOLDER COUNT METHODS | bad FILE | jumps FILE");
         return 2;
     }
 

@@ -94,6 +94,16 @@ pub fn tiny_libraries(count: u32) -> Result<PathBuf> {
     })
 }
 
+/// Returns a folder of `Lib0.dll`… with `methods` further methods each, written by `makelibs wide`.
+///
+/// # Errors
+/// Messages of the compiler or of `makelibs`.
+pub fn wide_libraries(count: u64, methods: u64) -> Result<PathBuf> {
+    make_libraries(&format!("wide-{count}-{methods}"), |folder| {
+        vec!["wide".into(), folder.display().to_string(), count.to_string(), methods.to_string()]
+    })
+}
+
 /// Returns `Bad.dll`, written by `makelibs bad`.
 ///
 /// # Errors

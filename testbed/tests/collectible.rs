@@ -2,13 +2,14 @@
 //! the host continues.
 
 use anyhow::{Result, ensure};
+use redial_protocol::diagnostics::Remainder;
 use redial_protocol::level::Level;
 use redial_protocol::reason::Reason;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
-use redial_testbed::{host, on_each_runtime, programs};
+use redial_testbed::{host, on_each_runtime, programs, soak};
 use redial_text::diagnostics::{Reader, row_notes};
 
 on_each_runtime!(
@@ -127,9 +128,9 @@ fn standing_orders_refuse_it_too(runtime: Runtime) -> Result<()> {
 
 /// Repeated many times, so that the runtime reuses ModuleIDs.
 fn unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
-    const TIMES: usize = 20;
     /// Unloaded modules whose rows the agent still shows.
     const SHOWN: usize = 16;
+    let times = soak::scaled(20, 50) as usize;
     let mut live = start(runtime)?;
     let mut controller = live.controller()?;
     controller.subscribe(None)?;
@@ -140,7 +141,7 @@ fn unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
         ensure!(runtime == Runtime::V2_1);
         return Ok(());
     }
-    for round in 1..=TIMES {
+    for round in 1..=times {
         if round > 1 {
             ensure!(load(&mut live, "collectible")?);
         }
@@ -155,11 +156,14 @@ fn unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
             dials.values().filter(|row| row.state == CopyState::Lost).count() == round
         })?;
     }
+    let remains = controller.agent_status()?.remains;
+    let is_unfinished = |one: &Remainder| matches!(one, Remainder::UnfinishedReads { .. });
+    ensure!(!remains.iter().any(is_unfinished), "{remains:?}");
     let rows = controller.status(Some(TWICE))?;
     ensure!(rows.len() == SHOWN + 1, "{} rows", rows.len());
     for row in &rows {
         match row.state {
-            CopyState::Live => ensure!(row.calls == 3 * TIMES as u64, "{row:?}"),
+            CopyState::Live => ensure!(row.calls == 3 * times as u64, "{row:?}"),
             CopyState::Lost => {
                 ensure!(row.calls == 0 && row.version.is_none() && row.wanted == Level::Off, "{row:?}")
             }
@@ -170,7 +174,7 @@ fn unloaded_context_leaves_lost_rows(runtime: Runtime) -> Result<()> {
     let mut keys: Vec<_> = controller.dials().values().map(|row| row.copy.module).collect();
     keys.sort_unstable();
     keys.dedup();
-    ensure!(keys.len() == TIMES + 1, "two lives of a module share a key: {:?}", controller.dials());
+    ensure!(keys.len() == times + 1, "two lives of a module share a key: {:?}", controller.dials());
     // The standing order matches only what is loaded now.
     let report = controller.dial(TWICE, Level::Count, Lifetime::Kept)?;
     ensure!((report.matched, report.accepted) == (1, 1), "{report:?}");
