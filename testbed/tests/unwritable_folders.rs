@@ -135,6 +135,8 @@ fn agent_falls_back_to_another_folder(runtime: Runtime) -> Result<()> {
             command.env("XDG_RUNTIME_DIR", folder.0.join("none"));
         }
         let live = under_agent::start_prepared(command)?;
+        let mounts = std::fs::read_to_string(format!("/proc/{}/mounts", live.pid))?;
+        ensure!(mounts.contains(&format!("{} tmpfs ro", folder.path())) == read_only, "{mounts}");
         ensure_messages(&live.redial("dial", &["Shop!*", "count"])?, 0, &[])?;
         end(live.host)?;
     }
