@@ -45,6 +45,7 @@ impl DialledCopy {
 pub struct DialledCopies {
     rows: BTreeMap<RowId, Box<DialledCopy>>,
     memory: usize,
+    max_memory: Option<usize>,
     is_full: bool,
     clock: SnapshotClock,
     ended: bool,
@@ -104,6 +105,7 @@ impl DialledCopies {
 
     /// Applies a page of rows; known rows keep their rates. Ignores rows that do not fit into memory; see `is_full`.
     pub fn rows(&mut self, rows: Vec<StatusRow>) {
+        let max_memory = self.max_memory.unwrap_or(MAX_MEMORY);
         for row in rows {
             let entry = self.rows.entry(row.row);
             let before = match &entry {
@@ -111,7 +113,7 @@ impl DialledCopies {
                 Entry::Vacant(_) => 0,
             };
             let memory = self.memory - before + memory(&row);
-            if memory > MAX_MEMORY {
+            if memory > max_memory {
                 self.is_full = true;
                 continue;
             }
@@ -123,6 +125,11 @@ impl DialledCopies {
                 Entry::Occupied(mut occupied) => occupied.get_mut().row = row,
             }
         }
+    }
+
+    /// Sets the memory of all rows, bytes, for a caller that keeps more than these rows.
+    pub fn limit_memory(&mut self, bytes: usize) {
+        self.max_memory = Some(bytes);
     }
 
     /// Returns whether rows were ignored because they do not fit into memory.
@@ -158,7 +165,7 @@ impl DialledCopies {
         dial.row.note = transition.note;
         dial.row.times_note = transition.times_note;
         dial.row.options = transition.options;
-        if self.memory + memory(&dial.row) > MAX_MEMORY {
+        if self.memory + memory(&dial.row) > self.max_memory.unwrap_or(MAX_MEMORY) {
             (dial.row.instances, dial.row.times_note, self.is_full) = (Vec::new(), None, true);
         }
         self.memory += memory(&dial.row);

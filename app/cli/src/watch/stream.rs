@@ -6,6 +6,7 @@ use redial_link::error::LinkError;
 use redial_link::exit::{Exit, Failure};
 use redial_link::session::Session;
 use redial_model::dials::{DialledCopies, DialsUpdate};
+use redial_protocol::limits::MAX_ANSWER;
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_text::words::{self, printable};
 use std::time::{Duration, Instant};
@@ -61,6 +62,9 @@ pub(super) fn watch(
 ) -> Result<Exit, WatchEnd> {
     let interval = Duration::from_millis(arguments.interval.into());
     let mut dials = DialledCopies::default();
+    if arguments.sum {
+        dials.limit_memory(MEMORY_FOR_SUMS);
+    }
     dials.calls_cost(status::ask_costs(session)?);
     session.execute(WireCommand::Subscribe {
         pattern: arguments.pattern.clone(),
@@ -108,6 +112,9 @@ pub(super) fn watch(
         }
     }
 }
+
+/// The memory for rows of a watch that also keeps their sums, bytes.
+const MEMORY_FOR_SUMS: usize = MAX_ANSWER / 8 * 3;
 
 /// Reports rows that do not fit into memory.
 const FULL: &str =
