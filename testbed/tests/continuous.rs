@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use anyhow::{Result, ensure};
 use redial_testbed::continuous::{Length, Program, Settings, Step, StepCounts, Summary, run};
+use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::soak;
 
@@ -14,6 +15,8 @@ fn short(program: Program, checkpoints: u32, fault: Option<&str>) -> Result<Summ
         program,
         length: Length::Checkpoints(checkpoints),
         seed: 7,
+        // Other tests may keep both cores busy.
+        revert_bound: DEADLINE,
         variables: variables.into_iter().collect(),
     };
     let mut print = |line: &str, _: &StepCounts| {

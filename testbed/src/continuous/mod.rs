@@ -4,6 +4,7 @@
 //! the slope of the agent's memory in the end.
 
 mod memory;
+mod settings;
 mod steps;
 mod subject;
 
@@ -12,9 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::rng::Rng;
-
 pub use memory::Slopes;
+pub use settings::{Length, Settings};
 pub use steps::{Step, StepCounts};
 pub use subject::Program;
 
@@ -22,28 +22,6 @@ pub use subject::Program;
 const STEPS_PER_CHECKPOINT: u64 = 20;
 /// The memory of the first part of a run does not count: tables grow to their size.
 const WARM_PART: f64 = 0.25;
-
-/// How long a run lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Length {
-    /// This number of checkpoints, each after 20 steps.
-    Checkpoints(u32),
-    /// Until this time has passed.
-    Time(Duration),
-}
-
-/// Settings of a run.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The program.
-    pub program: Program,
-    /// How long it lasts.
-    pub length: Length,
-    /// Chooses the steps.
-    pub seed: u64,
-    /// Variables of the program, such as `REDIAL_TEST_FAULT`.
-    pub variables: Vec<(String, String)>,
-}
 
 /// The result of a run that found no fault.
 #[derive(Clone, Debug)]
@@ -98,9 +76,4 @@ pub fn run(settings: &Settings, report: Report<'_>) -> Result<Summary> {
     steps.end().with_context(|| said.clone())?;
     ensure!(slopes.is_bounded(), "{said}: the agent's memory grows: {slopes}");
     Ok(Summary { steps: counts, slopes, slowest_revert, lasted: began.elapsed() })
-}
-
-/// Returns one of several things.
-fn choose<'a, T>(rng: &mut Rng, things: &'a [T]) -> Option<&'a T> {
-    things.get(rng.below(things.len()))
 }

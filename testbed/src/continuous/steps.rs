@@ -11,15 +11,11 @@ use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 
 use super::memory::Sample;
+use super::settings::Settings;
 use super::subject::Subject;
-use super::{Settings, choose};
 use crate::controller::{Controller, Lifetime, full_name, raw};
 use crate::host::{self, Host};
 use crate::rng::Rng;
-use crate::soak;
-
-/// The dials of a dead controller are off within this time.
-const REVERT_BOUND: Duration = Duration::from_secs(2);
 
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
 const METHODS_PER_STEP: usize = 400;
@@ -186,7 +182,8 @@ impl Steps {
 
     /// Returns a pattern: mostly a method, often a type or the program's own methods, sometimes a module or everything.
     fn pattern(&mut self) -> String {
-        let Some(method) = choose(&mut self.rng, &self.methods).cloned() else { return "*".to_owned() };
+        let chosen = self.rng.below(self.methods.len());
+        let Some(method) = self.methods.get(chosen).cloned() else { return "*".to_owned() };
         let (module, rest) = method.split_once('!').unwrap_or(("*", "*"));
         let name = rest.split('(').next().unwrap_or_default();
         let pattern = match self.rng.below(100) {
@@ -254,7 +251,7 @@ impl Steps {
 
     /// Waits until nothing is held or still to be reverted, and nobody has control.
     fn wait_until_released(&mut self, since: Instant) -> Result<()> {
-        let bound = if soak::is_on() { REVERT_BOUND } else { host::DEADLINE };
+        let bound = self.settings.revert_bound;
         loop {
             let status = self.controller.agent_status()?;
             let took = since.elapsed();

@@ -21,6 +21,8 @@ const PROGRAMS: [(&str, Program); 6] = [
     ("8.0", Program::Contexts(Runtime::V8_0)),
     ("10.0", Program::Server),
 ];
+/// The dials of a killed controller are off within this time, although several programs keep the machine busy.
+const REVERT_BOUND: Duration = Duration::from_secs(2);
 /// The runtimes that are used unless others are named.
 const USUAL: [&str; 2] = ["8.0", "10.0"];
 
@@ -83,8 +85,13 @@ impl Soak {
 
     /// Uses one program for some time, recording its steps as it goes.
     fn use_program(&self, program: Program, time: Duration) -> Result<()> {
-        let settings =
-            Settings { program, length: Length::Time(time), seed: self.seed, variables: Vec::new() };
+        let settings = Settings {
+            program,
+            length: Length::Time(time),
+            seed: self.seed,
+            revert_bound: REVERT_BOUND,
+            variables: Vec::new(),
+        };
         let (mut recorded, mut since) = (StepCounts::default(), Instant::now());
         let mut at_checkpoint = |line: &str, steps: &StepCounts| {
             // The record keeps whole seconds.
