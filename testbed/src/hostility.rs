@@ -35,8 +35,10 @@ const HALF_OPEN: usize = 8;
 /// Garbage frames written at a time; the agent closes the connection after three.
 const BURST: usize = 10;
 
-/// The kinds of hostility.
-const KINDS: [(&str, fn(&Actor)); 13] = [
+/// A kind of hostility: its name, and what it does until it is over.
+type Kind = (&'static str, fn(&Actor));
+
+const KINDS: [Kind; 13] = [
     ("unread requests", stopped_readers),
     ("status requests", |actor| asks(actor, Duration::from_micros(500), status)),
     ("agent status requests", |actor| asks(actor, Duration::from_millis(1), agent_status)),
@@ -52,7 +54,7 @@ const KINDS: [(&str, fn(&Actor)); 13] = [
     ("foreign hellos", foreign),
 ];
 
-/// The hostile client. Dropping it ends it.
+/// The hostile client. Dropping it ends it and closes all its connections.
 pub struct Hostility {
     stop: Arc<AtomicBool>,
     counts: Arc<[AtomicU64; KINDS.len()]>,
@@ -65,7 +67,7 @@ impl Hostility {
     pub fn start(path: &Path) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let counts: Arc<[AtomicU64; KINDS.len()]> = Arc::default();
-        let act = |(kind, (_, act)): (usize, &(&str, fn(&Actor)))| {
+        let act = |(kind, (_, act)): (usize, &Kind)| {
             let actor =
                 Actor { path: path.to_owned(), stop: Arc::clone(&stop), counts: Arc::clone(&counts), kind };
             let act = *act;
@@ -81,9 +83,6 @@ impl Hostility {
         let rate = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64 / seconds;
         KINDS.iter().zip(self.counts.iter()).map(|((name, _), count)| (*name, rate(count))).collect()
     }
-
-    /// Ends it, and returns once all its connections are closed.
-    pub fn end(self) {}
 }
 
 impl Drop for Hostility {
