@@ -65,7 +65,7 @@ fn garbage_at_a_high_rate_is_cut_off_and_counts_stay_exact(runtime: Runtime) -> 
         Ok(())
     };
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(&client)).collect();
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
         clients.into_iter().try_for_each(|client| client.join().map_err(|_| anyhow::anyhow!("panicked"))?)
     })?;
     let rate = sent.load(Ordering::Relaxed) as f64 / begun.elapsed().as_secs_f64();
