@@ -53,7 +53,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         work: CommandWork::new(),
     };
     if session.place.is_none() {
-        server.restricted.add(session.id, session.closer.clone());
+        server.restricted.add(session.id, session.closer.clone(), false);
     }
     session.read_frames(read);
 }
@@ -158,6 +158,7 @@ impl Session {
         match ControllerPacket::from_body(body) {
             Ok(ControllerPacket::Hello(hello)) => {
                 self.hello = Some(hello);
+                self.server.restricted.greet(self.id);
                 self.send_packet(&AgentPacket::Hello(self.facts()))
             }
             Ok(ControllerPacket::Status) => self.send_packet(&AgentPacket::Status(self.facts())),
@@ -172,7 +173,13 @@ impl Session {
     fn all_off(&mut self) -> bool {
         let record = audit::record(self.user(), &self.holder().program, AuditedChange::AllOff);
         self.context.audit.put(record.clone().into());
-        let done = self.context.inbox.all_off(record, ALL_OFF_WAIT).unwrap_or_else(|| {
+        // While it waits for the answer, it does not make room for others.
+        self.server.restricted.remove(self.id);
+        let done = self.context.inbox.all_off(record, ALL_OFF_WAIT);
+        if self.place.is_none() {
+            self.server.restricted.add(self.id, self.closer.clone(), self.hello.is_some());
+        }
+        let done = done.unwrap_or_else(|| {
             let Totals { kept, held, awaiting_revert, .. } = self.context.ledger.lock().totals();
             AllOffResult { remaining: kept + held + awaiting_revert, ..AllOffResult::default() }
         });

@@ -49,27 +49,45 @@ pub struct Server {
     pub(super) watchers: LastWatchers,
 }
 
-/// The sessions without a place, oldest first. When too many wait, the oldest ends: a later one may be there to turn
+/// The sessions without a place, oldest first. When too many wait, one ends: a later one may be there to turn
 /// everything off.
 #[derive(Default)]
-pub(super) struct RestrictedSessions(Mutex<VecDeque<(SessionId, Closer)>>);
+pub(super) struct RestrictedSessions(Mutex<VecDeque<RestrictedSession>>);
+
+struct RestrictedSession {
+    id: SessionId,
+    closer: Closer,
+    /// Whether it has sent a hello, unlike most clients that connect without end.
+    greeted: bool,
+}
 
 impl RestrictedSessions {
     /// Adds a session.
-    pub(super) fn add(&self, id: SessionId, closer: Closer) {
-        lock(&self.0).push_back((id, closer));
+    pub(super) fn add(&self, id: SessionId, closer: Closer, greeted: bool) {
+        lock(&self.0).push_back(RestrictedSession { id, closer, greeted });
+    }
+
+    /// Records that a session has sent a hello.
+    pub(super) fn greet(&self, id: SessionId) {
+        if let Some(session) = lock(&self.0).iter_mut().find(|session| session.id == id) {
+            session.greeted = true;
+        }
     }
 
     /// Removes a session that got a place or ended.
     pub(super) fn remove(&self, id: SessionId) {
-        lock(&self.0).retain(|(other, _)| *other != id);
+        lock(&self.0).retain(|session| session.id != id);
     }
 
-    /// Closes the connection of the oldest.
+    /// Closes the connection of the oldest that has sent no hello, or else of the oldest.
     pub(super) fn end_oldest(&self) {
-        let oldest = lock(&self.0).pop_front();
-        if let Some((_, closer)) = oldest {
-            closer.close();
+        let oldest = {
+            let mut sessions = lock(&self.0);
+            let silent = sessions.iter().position(|session| !session.greeted);
+            sessions.remove(silent.unwrap_or(0))
+        };
+        if let Some(session) = oldest {
+            session.closer.close();
         }
     }
 }
