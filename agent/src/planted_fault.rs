@@ -40,9 +40,7 @@ pub fn at_request() {
     if PlantedFault::Leak.is_wanted() {
         vec![1u8; 1 << 20].leak();
     }
-    if PlantedFault::Crash.is_wanted()
-        && REQUESTS.fetch_add(1, Ordering::Relaxed) >= REQUESTS_BEFORE_CRASH
-    {
+    if PlantedFault::Crash.is_wanted() && REQUESTS.fetch_add(1, Ordering::Relaxed) >= REQUESTS_BEFORE_CRASH {
         std::process::abort();
     }
 }

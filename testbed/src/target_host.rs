@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::frame::FrameReader;
@@ -94,6 +95,25 @@ impl TargetHost {
     /// When the process has ended, or there is no such line.
     pub fn fact(&self, name: &str) -> Result<u64> {
         process_fact(self.live.pid, name)
+    }
+
+    /// Returns the processor time of the thread of this name (proc(5), fields `utime` and `stime` of `stat`).
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub fn processor_time(&self, thread: &str) -> Result<Duration> {
+        const TICK: Duration = Duration::from_millis(10);
+        for task in fs::read_dir(format!("/proc/{}/task", self.live.pid))? {
+            let task = task?.path();
+            if fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == thread) {
+                let stat = fs::read_to_string(task.join("stat"))?;
+                let (_, fields) = stat.rsplit_once(')').context("no name in stat")?;
+                let times = fields.split_whitespace().skip(11).take(2);
+                let ticks: u32 = times.map(|ticks| ticks.parse::<u32>().unwrap_or_default()).sum();
+                return Ok(TICK * ticks);
+            }
+        }
+        bail!("{} has no thread {thread}", self.live.pid)
     }
 
     /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some

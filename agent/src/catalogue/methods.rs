@@ -9,15 +9,20 @@ use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
 use std::ops::ControlFlow;
 
+/// Types between two checks whether to stop: thousands of long patterns take a millisecond for four types.
+const TYPES_PER_CHECK: usize = 64;
+
 /// Calls `visit` for each method of the module that matches any of `patterns`, with the ascending indices of those
-/// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks.
+/// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks, or soon after `stop`
+/// returns true.
 pub fn matching(
     import: &Import,
     names: &ModuleNames,
     patterns: &[&Pattern],
+    stop: &dyn Fn() -> bool,
     visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    matching_from(0, import, names, patterns, visit);
+    matching_from(0, import, names, patterns, stop, visit);
 }
 
 /// Like [`matching`], skipping the module's first types.
@@ -26,11 +31,15 @@ pub fn matching_from(
     import: &Import,
     names: &ModuleNames,
     patterns: &[&Pattern],
+    stop: &dyn Fn() -> bool,
     mut visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
     let mut matcher = Matcher::new(patterns.to_vec());
     let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
     for (type_place, type_token) in types.enumerate().skip(first_type) {
+        if type_place % TYPES_PER_CHECK == 0 && stop() {
+            return;
+        }
         let Some(type_name) = names.type_name(import, type_token) else { continue };
         if !matcher.enter_type(&type_name) {
             continue;

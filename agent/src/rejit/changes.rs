@@ -247,7 +247,10 @@ impl Worker {
             rows.filter(wants).filter_map(|row| row.changed_at).max()
         };
         match latest.map(|changed_at| changed_at + MERGE_WINDOW) {
-            _ if entered.progress.is_cancelled() => self.take_back(entered, answer),
+            // The scan may have given up.
+            _ if entered.progress.is_cancelled() || self.context.inbox.all_off_pending() => {
+                self.take_back(entered, answer);
+            }
             Some(due) if due > Instant::now() => self.deferred.push(DeferredChange { due, entered, answer }),
             _ => {
                 let applied = self.apply(&entered.found.rows, &entered.progress);
@@ -338,11 +341,17 @@ impl Worker {
     }
 
     /// Plans a change with these orders.
-    pub(super) fn plan(&self, orders: Vec<Order>, owner: OrderLifetime) -> Result<Reply, Refusal> {
+    pub(super) fn plan(
+        &self,
+        orders: Vec<Order>,
+        owner: OrderLifetime,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Reply, Refusal> {
         let mut then = self.orders.clone();
         let new = self.parse(orders.clone(), owner, &Arc::default())?;
         let added = then.add_all(new).map_err(too_many_orders)?;
-        let DryRun { mut plan, expanded, recompiled_callers } = dry_run(self.context, &then, &added.seqs);
+        let DryRun { mut plan, expanded, recompiled_callers } =
+            dry_run(self.context, &then, &added.seqs, stop);
         let matched: BTreeSet<OrderSeq> = added
             .seqs
             .iter()

@@ -25,8 +25,8 @@ pub struct DryRun {
     pub recompiled_callers: u64,
 }
 
-/// Plans the orders numbered `seqs`, which are among `orders`.
-pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq]) -> DryRun {
+/// Plans the orders numbered `seqs`, which are among `orders`. The plan lacks methods once `stop` returns true.
+pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn Fn() -> bool) -> DryRun {
     let mut expanded = 0;
     let (mut asked_for, mut inliners): (Vec<Method>, HashSet<Method>) = Default::default();
     let mut tally = Tally::new(seqs);
@@ -36,7 +36,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq]) -> DryRun 
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = ModuleOrders::new(context, &module, of_module);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
-        target.each(context, &[], |(import, names), method, here, refused| {
+        target.each(context, &[], stop, |(import, names), method, here, refused| {
             target.note_shared(here, refused, &mut shared);
             let known = {
                 let ledger = context.ledger.lock();

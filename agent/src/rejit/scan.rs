@@ -78,11 +78,12 @@ impl<'a> ModuleOrders<'a> {
 
     /// Visits every method that the orders match, with the orders that apply to it and those that are refused, each
     /// oldest first. If `only` is not empty, visits only methods that one of these orders matches, regardless of
-    /// scope and whether it stands.
+    /// scope and whether it stands. Stops soon after `stop` returns true.
     pub fn each(
         &self,
         context: &Context,
         only: &[&Standing],
+        stop: &dyn Fn() -> bool,
         mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &[&'a Standing], &[&'a Standing]),
     ) {
         if self.aimed.is_empty() && only.is_empty() {
@@ -93,7 +94,7 @@ impl<'a> ModuleOrders<'a> {
         let (mut here, mut refused) = (Vec::new(), Vec::new());
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
-            matching(import, &names, &patterns, |method, hits| {
+            matching(import, &names, &patterns, stop, |method, hits| {
                 // Hits are ascending, so that those of `only` come last.
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
@@ -135,10 +136,11 @@ impl<'a> ModuleOrders<'a> {
 }
 
 /// Adds the copies that the orders match in their module. The orders are either all standing ones, or later than
-/// all others. Reads metadata only; requests nothing from the CLR.
+/// all others. Reads metadata only; requests nothing from the CLR. Gives up once "all off" waits, which makes every
+/// order void.
 pub fn scan(context: &Context, target: &ModuleOrders, found: &mut ScanResult) {
     let now = context.ledger.now_ms();
-    target.each(context, &[], |metadata, method, here, refused| {
+    target.each(context, &[], &|| context.inbox.all_off_pending(), |metadata, method, here, refused| {
         target.note_shared(here, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.is_empty() {
@@ -154,7 +156,7 @@ pub fn scan(context: &Context, target: &ModuleOrders, found: &mut ScanResult) {
 pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], found: &mut ScanResult) {
     let now = context.ledger.now_ms();
     let mut changed_refusals = Vec::new();
-    target.each(context, changed, |metadata, method, here, refused| {
+    target.each(context, changed, &|| context.inbox.all_off_pending(), |metadata, method, here, refused| {
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));

@@ -204,11 +204,16 @@ impl Worker {
         if request.cancelled.load(Ordering::Acquire) {
             return refuse_plan(self.context, request, Refusal::Cancelled);
         }
-        let PlanRequest { orders, owner, expected, answer, .. } = request;
+        let PlanRequest { orders, owner, expected, cancelled, answer } = request;
         let timer = WorkTimer::start();
-        let result = self.plan(orders, owner);
+        let is_cancelled = || cancelled.load(Ordering::Acquire);
+        let result = self.plan(orders, owner, &|| is_cancelled() || self.context.inbox.all_off_pending());
         self.context.inbox.session_work.finish_plan(expected, Some(timer.contended(Duration::ZERO)));
-        answer.send(result);
+        answer.send(match result {
+            _ if is_cancelled() => Err(Refusal::Cancelled),
+            _ if self.context.inbox.all_off_pending() => Err(outdated()),
+            result => result,
+        });
     }
 
     fn scan_one(&self, module: &Arc<Module>) -> ScanResult {

@@ -61,7 +61,7 @@ fn read_batch(context: &Context, module: &Module, pattern: &Pattern, first_type:
     module.with_metadata(&context.info, |import| {
         let names = ModuleNames::default();
         let mut at_type = None;
-        matching_from(first_type, import, &names, &[pattern], |found, _| {
+        matching_from(first_type, import, &names, &[pattern], &|| false, |found, _| {
             let begins = at_type.replace(found.type_place) != Some(found.type_place);
             if begins && batch.pages.len() >= PAGES_AT_ONCE {
                 batch.next = Some(found.type_place);

@@ -24,8 +24,11 @@ on_each_runtime!(
     everything_at_once_leaves_the_host_its_memory,
     stopped_readers_share_a_bound,
     orders_of_ended_sessions_are_bounded,
+    off_ends_a_long_plan,
 );
 
+/// The name of the agent's ReJIT thread.
+const REJIT_THREAD: &str = "redial-rejit";
 /// The most that a host may grow meanwhile.
 const GROWTH_KB: u64 = 64 << 10;
 /// The most that may stay afterwards, in the C library's arenas.
@@ -139,7 +142,7 @@ fn orders_of_ended_sessions_are_bounded(runtime: Runtime) -> Result<()> {
     let orders: Vec<Order> = (0..4000).map(order).collect();
     let mut planner = host.connect()?;
     planner.hello()?;
-    for id in 0..3 {
+    for id in 0..soak::scaled(1, 3) as u32 {
         planner.ask(id, WireCommand::Plan { orders: orders.clone(), lifetime: Lifetime::Kept })?;
     }
     let (mut most, mut refused) = (0, 0);
@@ -167,4 +170,27 @@ fn orders_of_ended_sessions_are_bounded(runtime: Runtime) -> Result<()> {
     ensure!(most <= before + BOUND, "{before} bytes became {most}");
     ensure!(refused > 0, "the ReJIT thread had time for everything");
     ensure_messages(&host.live.redial("off", &[])?, 0, &[])
+}
+
+/// A plan of thousands of long patterns takes seconds. "All off" ends it.
+fn off_ends_a_long_plan(runtime: Runtime) -> Result<()> {
+    let host = TargetHost::start(shop(runtime)?)?;
+    let mut other = host.live.controller()?;
+    other.dial("Shop!Shop.Cart.Add(int)", Level::Count, Lifetime::Kept)?;
+    let order = |number: usize| Order::new(format!("*!*.{number}{}", "x".repeat(1000)), Level::Count);
+    let orders = (0..4000).map(order).collect();
+    let before = host.processor_time(REJIT_THREAD)?;
+    let mut planner = host.connect()?;
+    planner.hello()?;
+    planner.ask(1, WireCommand::Plan { orders, lifetime: Lifetime::Kept })?;
+    // It is in the middle of it once it has worked for some time.
+    while host.processor_time(REJIT_THREAD)? < before + Duration::from_millis(100) {
+        std::thread::yield_now();
+    }
+    ensure!(other.all_off()? == (1, 0));
+    let answer = planner.packet()?;
+    let is_refused =
+        matches!(answer, Some(AgentPacket::Event(Event::Reply { id: 1, reply: Reply::Refused(_) })));
+    ensure!(is_refused, "the plan was made first: {answer:?}");
+    Ok(())
 }
