@@ -1,4 +1,5 @@
 //! Faults that tests plant, to prove that the continuous soak notices them (`REDIAL_TEST_FAULT`). Test builds only.
+#![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,7 +35,7 @@ fn read() -> Option<PlantedFault> {
     }
 }
 
-/// Crashes or leaks if a test wants that of requests.
+/// Crashes or leaks at a request if a test wants that.
 pub fn at_request() {
     static REQUESTS: AtomicU32 = AtomicU32::new(0);
     if PlantedFault::Leak.is_wanted() {

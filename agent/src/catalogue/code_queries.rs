@@ -67,8 +67,8 @@ impl CodeQueries {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Runs `query`, which asks the CLR about the owner of code, while no module unloads. None if that is not possible
-    /// until the deadline, or ever again.
+    /// Runs `query`, which asks the CLR about the owner of code, while no module unloads. None if that is impossible
+    /// until `until`, or for good.
     pub fn while_modules_stay<T>(&self, until: Instant, query: impl Fn() -> T) -> Option<T> {
         loop {
             let answer = self.modules.unless_removing(|| (!self.closed.load(Ordering::Acquire)).then(&query));

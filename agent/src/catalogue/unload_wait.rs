@@ -1,4 +1,4 @@
-//! The time that host threads spend waiting for readers of modules that unload.
+//! The time that host threads spend waiting for readers of modules that unload, or of dynamic methods that are destroyed.
 //!
 //! Modules often unload together, with an AppDomain or a load context. They share one wait, which later grows back
 //! slowly, so that neither one unload nor many hold the host up.

@@ -34,7 +34,7 @@ impl Session {
         if !takes_turns(&command) {
             return self.execute_now(id, command);
         }
-        // The ReJIT thread does its work, so that pages cannot wait for turns.
+        // The ReJIT thread makes a plan in one piece, so only its beginning can wait for a turn.
         let whole = matches!(command, WireCommand::Plan { .. });
         if !self.begin_work() && whole {
             return self.send(Event::Reply { id, reply: Reply::Refused(too_many_pending()) });
@@ -262,7 +262,7 @@ impl Session {
         self.context.inbox.session_work.charge(took);
     }
 
-    /// Adds processor time that another thread takes for this session.
+    /// Adds processor time that this session's commands took, on any thread.
     pub(super) fn add_work(&self, time: Duration) {
         self.work.used.set(self.work.used.get().saturating_add(time));
     }

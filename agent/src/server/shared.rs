@@ -21,8 +21,8 @@ const REPORT_WAIT: Duration = Duration::from_secs(2);
 /// still arrives.
 pub(super) const FRAME_MEMORY: usize = 2 * MAX_FRAME;
 
-/// Bytes of decoded orders in long requests that wait for the ReJIT thread, those of ended sessions included; and as
-/// many in short ones, so that long ones do not hold them up.
+/// Bytes of decoded orders in long requests that wait for the ReJIT thread, including those of ended sessions. Short
+/// requests have a quota of the same size, so that long ones do not hold them up.
 pub(super) const ORDER_MEMORY: usize = 2 * MAX_FRAME;
 /// Bytes of orders in the longest short request.
 const SHORT_ORDERS: usize = 64 << 10;
