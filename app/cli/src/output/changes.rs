@@ -98,7 +98,8 @@ pub fn planned(
     }
     if plan.expected_clr_bytes > 0 || plan.expected_agent_bytes > 0 {
         lines.push(format!(
-            "expected memory: up to about {} kept by the runtime until the AppDomain unloads, about {} used by the agent",
+            "expected memory: up to about {} kept by the runtime until the AppDomain unloads or the process ends, \
+             about {} used by the agent",
             words::bytes(plan.expected_clr_bytes),
             words::bytes(plan.expected_agent_bytes)
         ));
@@ -300,8 +301,8 @@ pub mod tests {
                 "  Shop.Common is one copy shared by AppDomains 'A', 'B\\u{1b}' and 2 more",
                 "2 of them are generic: all instantiations are dialled, including later ones",
                 "expected time: about 1 ms until the runtime accepts the change",
-                "expected memory: up to about 5.86 KiB kept by the runtime until the AppDomain unloads, about 512 B used by \
-                 the agent",
+                "expected memory: up to about 5.86 KiB kept by the runtime until the AppDomain unloads or the process ends, \
+                 about 512 B used by the agent",
                 "warning: mind the gap",
                 "nothing was changed (--plan)",
             ]

@@ -194,8 +194,8 @@ impl LargeChange {
             sentences.push(format!("Skipped: {bodyless} without a body (abstract, extern, P/Invoke)."));
         }
         sentences.push(format!(
-            "Until the AppDomain unloads, the runtime retains about {} in all for them, even after the \
-            dials are off.",
+            "Until the AppDomain unloads or the process ends, the runtime retains about {} in all for them, \
+            even after the dials are off.",
             words::bytes(self.fresh() * (CLR_BYTES_PER_COMPILATION + CLR_BYTES_PER_REQUEST))
         ));
         sentences
@@ -263,8 +263,8 @@ fn planned(plan: &PlanReport, agents: usize) -> Vec<String> {
     let (time, clr) = (words::short_time(plan.expected_us), words::bytes(plan.expected_clr_bytes));
     let agent = words::bytes(plan.expected_agent_bytes);
     sentences.push(format!(
-        "Expected: about {time} until the runtime accepts the change. Until the AppDomain unloads, the \
-        runtime retains up to {clr}, even after the dials are off; the agent needs about {agent}."
+        "Expected: about {time} until the runtime accepts the change. Until the AppDomain unloads or the \
+        process ends, the runtime retains up to {clr}, even after the dials are off; the agent needs about {agent}."
     ));
     let warnings = change_warnings::sentences(&plan.warnings, Reader::Window);
     sentences.extend(warnings.iter().map(|warning| words::sentence(&words::one_line(warning))));
