@@ -30,7 +30,7 @@ impl Default for ReplyLimits {
 /// Memory of an instruction, bytes, without its texts.
 const LINE_MEMORY: usize = 160;
 
-/// What earlier answers of a session took of the limits. Without it, an agent could answer each of many small
+/// The part of the limits that earlier answers of a session used. Without it, an agent could answer each of many small
 /// commands with as much as one answer may have.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UsedLimits {

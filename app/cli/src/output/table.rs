@@ -93,8 +93,8 @@ const NARROWEST: usize = 12;
 /// The width to which other cells of a column are padded at most. Without it, one long name among many rows would
 /// multiply the table. Outside a terminal, longer cells move the rest of their own row.
 pub const WIDEST: usize = 240;
-/// Stands between the cells of a row; cells contain no controls.
-const BETWEEN: char = '\n';
+/// Separates the cells of a row; cells contain no controls.
+const SEPARATOR: char = '\n';
 const GAP: usize = 2;
 
 /// Returns the part of a line that names keep: 30 characters of 80.
@@ -105,7 +105,7 @@ fn share(line: usize) -> usize {
 /// Rows under headings.
 pub struct Table {
     columns: Vec<TableColumn>,
-    /// The cells of each row, joined by [`BETWEEN`]: a table may have a hundred thousand rows.
+    /// The cells of each row, joined by [`SEPARATOR`]: a table may have a hundred thousand rows.
     rows: Vec<Box<str>>,
 }
 
@@ -129,7 +129,7 @@ impl Table {
         let mut row = String::new();
         for (number, cell) in cells.iter().take(self.columns.len()).enumerate() {
             if number > 0 {
-                row.push(BETWEEN);
+                row.push(SEPARATOR);
             }
             row.push_str(&printable(cell));
         }
@@ -142,7 +142,7 @@ impl Table {
         let Layout { short, widths } = self.layout(line);
         let headings = self.columns.iter().map(|column| column.heading(short));
         let headings = self.line(headings, &widths, line);
-        let rows = self.rows.iter().map(|row| self.line(row.split(BETWEEN), &widths, line));
+        let rows = self.rows.iter().map(|row| self.line(row.split(SEPARATOR), &widths, line));
         std::iter::once(headings).chain(rows).collect()
     }
 
@@ -180,7 +180,7 @@ impl Table {
         let least = |column: &TableColumn| text_width(column.heading(short)).max(column.least);
         let mut widths: Vec<usize> = self.columns.iter().map(least).collect();
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(row.split(BETWEEN)) {
+            for (width, cell) in widths.iter_mut().zip(row.split(SEPARATOR)) {
                 *width = (*width).max(text_width(cell).min(WIDEST));
             }
         }
