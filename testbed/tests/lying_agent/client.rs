@@ -1,4 +1,4 @@
-//! `redial` against the lying server: its end, its output and its memory, and what they must never be.
+//! Runs `redial` against the lying server, and checks its end, its output and its memory.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};

@@ -62,7 +62,7 @@ pub enum FloodSize {
     Beyond,
 }
 
-/// Answers with a flood, and else as little as possible.
+/// Answers with a flood, and otherwise as little as possible.
 pub struct Flooding(pub Flood, pub FloodSize);
 
 impl Script for Flooding {

@@ -117,7 +117,7 @@ impl Liar {
         values[self.below(values.len() as u64) as usize].clone()
     }
 
-    /// Returns a number: often one so small that ids collide and indexes fit, else an extreme or any one.
+    /// Returns a number: often one so small that ids collide and indexes fit, otherwise an extreme or any one.
     pub fn number(&mut self) -> u64 {
         match self.below(8) {
             0..5 => self.below(5),
