@@ -68,10 +68,15 @@ fn may_mount(test: &str, runtime: Runtime) -> bool {
     probe.args(["-m", "mount", "-t", "tmpfs", "redial", "/tmp"]);
     let may = probe.output().is_ok_and(|output| output.status.success());
     if !may {
-        let test = format!("unwritable_folders::{test}::net_{}", runtime.name().replace('.', "_"));
-        skip::not_run(&test, "only root can mount a file system of a process's own");
+        not_run(test, runtime, "only root can mount a file system of a process's own");
     }
     may
+}
+
+/// Records that `test` did not run.
+fn not_run(test: &str, runtime: Runtime, reason: &str) {
+    let test = format!("unwritable_folders::{test}::net_{}", runtime.name().replace('.', "_"));
+    skip::not_run(&test, reason);
 }
 
 fn shop(runtime: Runtime) -> Result<Command> {
@@ -102,8 +107,12 @@ fn unreachable_status(pid: &str, part: &str) -> Result<Outcome> {
 
 /// The agent cannot make its socket. The host runs, and `status` names the reason.
 fn host_runs_with_a_read_only_socket_folder(runtime: Runtime) -> Result<()> {
-    if !may_mount("host_runs_with_a_read_only_socket_folder", runtime) || cache::folder().starts_with("/tmp")
-    {
+    const TEST: &str = "host_runs_with_a_read_only_socket_folder";
+    if !may_mount(TEST, runtime) {
+        return Ok(());
+    }
+    if cache::folder().starts_with("/tmp") {
+        not_run(TEST, runtime, "a file system over /tmp would hide the cache folder");
         return Ok(());
     }
     let mut command = shop(runtime)?;
