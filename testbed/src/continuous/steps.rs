@@ -11,12 +11,14 @@ use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 
 use super::memory::Sample;
-use super::settings::Settings;
+use super::settings::{Length, Settings};
 use super::subject::Subject;
 use crate::controller::{Controller, Lifetime, full_name, raw};
 use crate::host::{self, Host};
 use crate::rng::Rng;
 
+/// Toggles of everything before the first step of a long run: the agent lists the latest five bodies of a method.
+const WARM_TOGGLES: u32 = 6;
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
 const METHODS_PER_STEP: usize = 400;
 
@@ -114,17 +116,26 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Starts the program and times everything once, so that the agent has rows, counters and times of every method.
+    /// Starts the program and times everything a few times, so that the agent has rows, counters, times and earlier
+    /// bodies of every method.
     pub fn start(settings: &Settings) -> Result<Self> {
         let mut subject = settings.program.start(true, &settings.variables)?;
         subject.work()?;
         let mut controller = Controller::connect(subject.pid())?;
-        controller.dial("*", Level::Time, Lifetime::Kept)?;
-        let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
-        let methods: Vec<_> = controller.status(None)?.iter().filter(is_dialable).map(full_name).collect();
+        let toggles = match settings.length {
+            Length::Checkpoints(_) => 1,
+            Length::Time(_) => WARM_TOGGLES,
+        };
+        let mut methods = Vec::new();
+        for _ in 0..toggles {
+            controller.dial("*", Level::Time, Lifetime::Kept)?;
+            subject.work()?;
+            let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
+            methods = controller.status(None)?.iter().filter(is_dialable).map(full_name).collect();
+            controller.all_off()?;
+            subject.work()?;
+        }
         ensure!(methods.len() > 1_000, "{} methods can be dialled", methods.len());
-        subject.work()?;
-        controller.all_off()?;
         Ok(Self {
             settings: settings.clone(),
             rng: Rng::new(settings.seed),
