@@ -222,6 +222,11 @@ impl Closer {
     pub fn close(&self) {
         self.0.close();
     }
+
+    /// Returns whether the peer has closed the connection in both directions, so that it reads nothing any more.
+    pub fn is_hung_up(&self) -> bool {
+        self.0.is_hung_up()
+    }
 }
 
 /// Connects to the agent in process `pid` (as seen from here) and checks that the server is that process and

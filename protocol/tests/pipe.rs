@@ -23,6 +23,7 @@ fn endpoint_works_from_bind_to_close() {
     check_served(&listener);
     check_requests_are_answered(&listener, pid);
     check_written_bytes_are_readable_after_closing(&listener, pid);
+    check_hang_ups_show_without_reading(&listener, pid);
     check_closing_ends_both_sides(&listener, pid);
     check_a_read_can_time_out(&listener, pid);
     check_many_connections(&listener, pid);
@@ -129,6 +130,20 @@ fn check_written_bytes_are_readable_after_closing(listener: &Listener, pid: u32)
     let mut all = Vec::new();
     read.read_to_end(&mut all).unwrap();
     assert_eq!(all, b"goodbye");
+}
+
+/// Bytes that were written before do not hide that the peer has gone.
+fn check_hang_ups_show_without_reading(listener: &Listener, pid: u32) {
+    let (agent, controller) = pair(listener, pid);
+    let (_agent_read, _agent_write, agent_closer) = agent.split();
+    let (read, mut write, closer) = controller.split();
+    assert!(!agent_closer.is_hung_up());
+    write.write_all(b"before").unwrap();
+    assert!(!agent_closer.is_hung_up());
+    drop((read, write));
+    assert!(!agent_closer.is_hung_up(), "one part of it is still there");
+    drop(closer);
+    assert!(agent_closer.is_hung_up());
 }
 
 fn check_closing_ends_both_sides(listener: &Listener, pid: u32) {

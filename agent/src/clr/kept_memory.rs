@@ -12,12 +12,12 @@ pub struct KeptMemory {
 }
 
 impl KeptMemory {
-    /// Counts the methods of a `RequestReJIT`.
+    /// Counts the methods of a `RequestReJIT` that succeeded.
     pub(super) fn add_requested(&self, methods: usize) {
         self.requested.fetch_add(methods as u64, Ordering::Relaxed);
     }
 
-    /// Counts the methods of a `RequestRevert`.
+    /// Counts the methods that a `RequestRevert` reverted.
     pub(super) fn add_reverted(&self, methods: usize) {
         self.reverted.fetch_add(methods as u64, Ordering::Relaxed);
     }

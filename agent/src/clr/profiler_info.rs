@@ -109,6 +109,8 @@ impl ProfilerInfo {
     /// `SetEventMask2`, or `SetEventMask` on runtimes without it. Outside `Initialize`, only flags outside
     /// `COR_PRF_MONITOR_IMMUTABLE` may change. `destroyed_methods`: also report dynamic methods that are destroyed.
     pub fn set_event_mask(&self, events: u32, destroyed_methods: bool) -> Result<(), ClrError> {
+        // Nobody may name dynamic methods once their ends are no longer reported.
+        self.reports_destroyed_methods.store(false, Ordering::Release);
         let more = if destroyed_methods { COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS as u32 } else { 0 };
         // SAFETY: no pointers; the runtime refuses flags that may not be set now.
         let set = self.masks.as_ref().map(|masks| unsafe { masks.SetEventMask2(events, more) });
@@ -369,11 +371,12 @@ impl ProfilerInfo {
     pub fn request_rejit(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
         // `ReJITError` arrives during a request, and takes the ledger's lock.
         long_work();
-        self.kept.add_requested(methods.len());
         let (modules, tokens) = arrays(methods);
         let count = methods.len() as u32;
         // SAFETY: all modules are loaded; both arrays hold `count` elements and outlive the call.
-        check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })
+        check("RequestReJIT", unsafe { self.rejit.RequestReJIT(count, modules.as_ptr(), tokens.as_ptr()) })?;
+        self.kept.add_requested(methods.len());
+        Ok(())
     }
 
     /// Whether the runtime has [`ProfilerInfo::request_rejit_with_inliners`].
@@ -396,7 +399,6 @@ impl ProfilerInfo {
     /// Crashes older runtimes in the case described at `RuntimeIssue::InlinersNotLoaded`.
     pub fn request_rejit_with_inliners(&self, methods: &[LoadedMethod]) -> Result<(), ClrError> {
         long_work();
-        self.kept.add_requested(methods.len());
         const CALL: &str = "RequestReJITWithInliners";
         let newer = self.newer.as_ref().ok_or(ClrError { call: CALL, hresult: E_NOTIMPL })?;
         let (modules, tokens) = arrays(methods);
@@ -405,13 +407,14 @@ impl ProfilerInfo {
         // SAFETY: all modules are loaded; both arrays hold `count` elements and outlive the call.
         check(CALL, unsafe {
             newer.RequestReJITWithInliners(flags, count, modules.as_ptr(), tokens.as_ptr())
-        })
+        })?;
+        self.kept.add_requested(methods.len());
+        Ok(())
     }
 
     /// `RequestRevert` for a batch: returns the overall result and one HRESULT per method.
     pub fn request_revert(&self, methods: &[LoadedMethod]) -> (Result<(), ClrError>, Vec<HRESULT>) {
         long_work();
-        self.kept.add_reverted(methods.len());
         let (modules, tokens) = arrays(methods);
         let count = methods.len();
         let mut status = vec![HRESULT(0); count];
@@ -419,6 +422,9 @@ impl ProfilerInfo {
         let hresult = unsafe {
             self.rejit.RequestRevert(count as u32, modules.as_ptr(), tokens.as_ptr(), status.as_mut_ptr())
         };
+        if hresult.is_ok() {
+            self.kept.add_reverted(status.iter().filter(|one| one.is_ok()).count());
+        }
         (check("RequestRevert", hresult), status)
     }
 

@@ -359,8 +359,10 @@ impl ICorProfilerCallback8_Impl for Callback_Impl {
 }
 
 impl ICorProfilerCallback9_Impl for Callback_Impl {
+    /// Waits even after the kill switch, because sessions still name callers.
     fn DynamicMethodUnloaded(&self, _function: usize) -> Result<()> {
-        with("DynamicMethodUnloaded", |agent| agent.context.modules.destroy_dynamic_method())
+        let wait = |agent: &'static Agent| agent.context.modules.destroy_dynamic_method();
+        with_always("DynamicMethodUnloaded", wait, wait)
     }
 }
 

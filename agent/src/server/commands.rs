@@ -36,7 +36,11 @@ impl Session {
         }
         // The ReJIT thread makes a plan in one piece, so only its beginning can wait for a turn.
         let whole = matches!(command, WireCommand::Plan { .. });
-        if !self.begin_work() && whole {
+        let has_turn = self.begin_work();
+        if self.closer.is_hung_up() {
+            return false;
+        }
+        if !has_turn && whole {
             return self.send(Event::Reply { id, reply: Reply::Refused(too_many_pending()) });
         }
         let open = self.execute_now(id, command);
@@ -247,7 +251,7 @@ impl Session {
 impl Session {
     /// Waits for a turn, and begins to measure. False if none came within seconds.
     pub(super) fn begin_work(&self) -> bool {
-        let is_over = || self.outbox.is_closed() || self.context.is_stopped();
+        let is_over = || self.outbox.is_closed() || self.context.is_stopped() || self.closer.is_hung_up();
         let turn = self.context.inbox.session_work.wait_for_turn(self.id, self.work.used.get(), is_over);
         self.work.timer.set(WorkTimer::start());
         self.work.waited.set(self.outbox.waited());
@@ -272,7 +276,7 @@ impl Session {
         let sent = self.send(event);
         self.end_work();
         self.begin_work();
-        sent
+        sent && !self.closer.is_hung_up()
     }
 }
 

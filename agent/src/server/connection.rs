@@ -50,6 +50,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         peer,
         hello: None,
         bad_frames: 0,
+        was_protected: false,
         work: CommandWork::new(),
     };
     if session.place.is_none() {
@@ -92,7 +93,7 @@ impl Session {
                         match frames.next() {
                             Ok(Some(body)) => {
                                 frame_begun = None;
-                                if !self.take(&body) {
+                                if !self.take(&body) || self.context.is_stopped() {
                                     return;
                                 }
                                 drop(body);
@@ -173,10 +174,13 @@ impl Session {
     fn all_off(&mut self) -> bool {
         let record = audit::record(self.user(), &self.holder().program, AuditedChange::AllOff);
         self.context.audit.put(record.clone().into());
-        // While it waits for the answer, it does not make room for others.
-        self.server.restricted.remove(self.id);
+        // While it waits for its first answer, it does not make room for others. A flood is not protected.
+        let is_protected = !std::mem::replace(&mut self.was_protected, true);
+        if is_protected {
+            self.server.restricted.remove(self.id);
+        }
         let done = self.context.inbox.all_off(record, ALL_OFF_WAIT);
-        if self.place.is_none() {
+        if is_protected && self.place.is_none() {
             self.server.restricted.add(self.id, self.closer.clone(), self.hello.is_some());
         }
         let done = done.unwrap_or_else(|| {

@@ -85,7 +85,7 @@ impl Outbox {
             return false;
         }
         self.push(&mut state, frame);
-        true
+        !state.closed
     }
 
     /// Queues a frame at once, beyond the bound if necessary: for answers, which are few at a time.

@@ -43,6 +43,9 @@ pub struct Session {
     pub(super) closer: Closer,
     pub(super) peer: Peer,
     pub(super) hello: Option<ClientHello>,
+    /// Whether it has turned everything off, without making room for others meanwhile.
+    pub(super) was_protected: bool,
+    /// Frames that could not be decoded.
     pub(super) bad_frames: u32,
     pub(super) work: CommandWork,
 }

@@ -33,7 +33,7 @@ pub enum Remainder {
         /// Number of these methods.
         methods: u64,
     },
-    /// Modules unloaded while the agent was still reading them, since the host does not wait for long.
+    /// Modules or dynamic methods unloaded while the agent was still reading them, since the host does not wait for long.
     UnfinishedReads {
         /// Number of these unloads.
         unloads: u64,

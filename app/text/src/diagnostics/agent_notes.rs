@@ -39,7 +39,11 @@ pub fn remainder(remainder: &Remainder) -> String {
         ),
         Remainder::UnfinishedReads { unloads } => format!(
             "{} while the agent was still reading: the process may become unstable; please report this",
-            count(*unloads, "module unloaded", "modules unloaded"),
+            count(
+                *unloads,
+                "module or dynamic method was unloaded",
+                "modules or dynamic methods were unloaded"
+            ),
         ),
         Remainder::AwaitedReverts { methods } => {
             format!("{} being turned off", count(*methods, "method is", "methods are"))

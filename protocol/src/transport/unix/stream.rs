@@ -137,4 +137,11 @@ impl Closer {
         // Fails only if the connection has already ended.
         let _ = self.0.shutdown(Shutdown::Both);
     }
+
+    pub(crate) fn is_hung_up(&self) -> bool {
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
+        // SAFETY: one structure, which is ours; the descriptor is open as long as self. Does not wait (poll(2)).
+        let ready = unsafe { libc::poll(&raw mut poll, 1, 0) };
+        ready == 1 && poll.revents & (libc::POLLHUP | libc::POLLERR) != 0
+    }
 }

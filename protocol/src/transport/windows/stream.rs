@@ -13,6 +13,7 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
 use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, OVERLAPPED};
+use windows_sys::Win32::System::Pipes::PeekNamedPipe;
 use windows_sys::Win32::System::Threading::{CreateEventW, INFINITE, SetEvent, WaitForMultipleObjects};
 
 #[derive(Debug)]
@@ -128,6 +129,14 @@ impl Closer {
         unsafe { SetEvent(self.0.closed.as_raw_handle()) };
         // Waits for the operations that are now ending.
         drop(self.0.handle.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    pub(crate) fn is_hung_up(&self) -> bool {
+        let guard = self.0.handle.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(handle) = guard.as_ref().map(AsRawHandle::as_raw_handle) else { return true };
+        let nothing = std::ptr::null_mut();
+        // SAFETY: the handle is open while the guard lives. Without buffers the call only looks (PeekNamedPipe).
+        unsafe { PeekNamedPipe(handle, std::ptr::null_mut(), 0, nothing, nothing, nothing) == 0 }
     }
 }
 
