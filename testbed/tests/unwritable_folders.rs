@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
-use redial_testbed::{cache, on_each_runtime, programs, skip};
+use redial_testbed::{artefacts, cache, on_each_runtime, programs, skip};
 
 on_each_runtime!(
     host_runs_with_a_read_only_socket_folder,
@@ -111,8 +111,8 @@ fn host_runs_with_a_read_only_socket_folder(runtime: Runtime) -> Result<()> {
     if !may_mount(TEST, runtime) {
         return Ok(());
     }
-    if cache::folder().starts_with("/tmp") {
-        not_run(TEST, runtime, "a file system over /tmp would hide the cache folder");
+    if [cache::folder(), artefacts::agent()?].iter().any(|path| path.starts_with("/tmp")) {
+        not_run(TEST, runtime, "a file system over /tmp would hide the runtimes or the agent");
         return Ok(());
     }
     let mut command = shop(runtime)?;
