@@ -39,11 +39,13 @@ impl CapturedText {
     fn take(&mut self, pending: &mut Vec<u8>) {
         let whole = match std::str::from_utf8(pending) {
             Ok(text) => text.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(error) => {
-                self.problem.get_or_insert_with(|| "it is not UTF-8".to_owned());
-                error.valid_up_to()
-            }
+            Err(error) => match error.error_len() {
+                None => error.valid_up_to(),
+                Some(invalid) => {
+                    self.problem.get_or_insert_with(|| "it is not UTF-8".to_owned());
+                    error.valid_up_to() + invalid
+                }
+            },
         };
         let part = String::from_utf8_lossy(&pending[..whole]).into_owned();
         self.length += part.len() as u64;
