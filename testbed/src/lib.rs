@@ -7,7 +7,6 @@ pub mod artefacts;
 #[cfg(target_os = "linux")]
 pub mod busy_host;
 pub mod cache;
-#[cfg(target_os = "linux")]
 pub mod continuous;
 pub mod controller;
 pub mod csharp;
