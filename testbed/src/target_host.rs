@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::frame::FrameReader;
@@ -95,6 +95,21 @@ impl TargetHost {
     /// When the process has ended, or there is no such line.
     pub fn fact(&self, name: &str) -> Result<u64> {
         process_fact(self.live.pid, name)
+    }
+
+    /// Waits until it has no more threads and sockets than these.
+    ///
+    /// # Errors
+    /// When the deadline passes first.
+    pub fn wait_for_no_more_than(&self, threads: u64, sockets: usize) -> Result<()> {
+        // No event announces the end of the last thread.
+        let deadline = Instant::now() + DEADLINE;
+        while self.fact("Threads")? > threads || self.sockets()? > sockets {
+            let (now, open) = (self.fact("Threads")?, self.sockets()?);
+            ensure!(Instant::now() < deadline, "{threads} threads became {now}, {sockets} sockets {open}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
     }
 
     /// Returns the processor time of the thread of this name (proc(5), fields `utime` and `stime` of `stat`).

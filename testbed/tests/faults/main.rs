@@ -253,14 +253,7 @@ fn short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
     }
     ensure!(greeted > 50, "{greeted} of 250 were greeted");
     other.agent_status()?;
-    // No event announces the end of the last thread.
-    let deadline = Instant::now() + DEADLINE;
-    while host.fact("Threads")? > threads || host.sockets()? > sockets {
-        let (now, open) = (host.fact("Threads")?, host.sockets()?);
-        ensure!(Instant::now() < deadline, "{threads} threads became {now}, {sockets} sockets {open}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
+    host.wait_for_no_more_than(threads, sockets)
 }
 
 fn refuses_too_many_sessions(runtime: Runtime) -> Result<()> {

@@ -34,14 +34,7 @@ fn connects_at_a_high_rate_leave_nothing_behind(runtime: Runtime) -> Result<()> 
     let rate = f64::from(connects) / begun.elapsed().as_secs_f64();
     eprintln!("{rate:.0} connects a second for {:.1?}", begun.elapsed());
     other.agent_status()?;
-    // No event announces the end of the last thread.
-    let deadline = Instant::now() + DEADLINE;
-    while host.fact("Threads")? > threads || host.sockets()? > sockets {
-        let (now, open) = (host.fact("Threads")?, host.sockets()?);
-        ensure!(Instant::now() < deadline, "{threads} threads became {now}, {sockets} sockets {open}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
+    host.wait_for_no_more_than(threads, sockets)
 }
 
 /// The host opens eight files at a time without a pause, while clients take every place that the agent gives away.
