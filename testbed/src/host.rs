@@ -334,7 +334,7 @@ impl Host {
         self.failure(&format!("took part in a failure ({error:#})"))
     }
 
-    /// Ends the host and returns an error with its whole output.
+    /// Ends the host and returns an error with the end of its output.
     fn failure(&mut self, happened: &str) -> anyhow::Error {
         let was_running = self.is_running().unwrap_or(true);
         self.kill();
@@ -344,15 +344,24 @@ impl Host {
         };
         let stderr = self.take_errors();
         anyhow!(
-            "{} {happened}; {status}\n--- standard output\n{}--- standard error\n{stderr}",
+            "{} {happened}; {status}\n--- standard output\n{}--- standard error\n{}",
             self.what,
-            self.said
+            last_lines(&self.said),
+            last_lines(&stderr)
         )
     }
 
     fn take_errors(&mut self) -> String {
         self.errors.take().and_then(|reader| reader.join().ok()).unwrap_or_default()
     }
+}
+
+/// Returns the last lines, and the number of those before.
+fn last_lines(text: &str) -> String {
+    const SHOWN: usize = 100;
+    let skipped = text.lines().count().saturating_sub(SHOWN);
+    let shown: String = text.split_inclusive('\n').skip(skipped).collect();
+    if skipped == 0 { shown } else { format!("({skipped} earlier lines)\n{shown}") }
 }
 
 impl Drop for Host {

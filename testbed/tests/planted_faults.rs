@@ -28,7 +28,7 @@ on_each_runtime!(
 /// Rounds within which the program provokes each callback three times.
 const MAX_ROUNDS: u32 = 10;
 /// Callbacks that every round of the program provokes.
-const REPEATED: [&str; 19] = [
+const REPEATED: [&str; 20] = [
     "ModuleLoadFinished",
     "ModuleAttachedToAssembly",
     "ModuleUnloadStarted",
@@ -37,6 +37,7 @@ const REPEATED: [&str; 19] = [
     "JITCompilationFinished",
     "DynamicMethodJITCompilationStarted",
     "DynamicMethodJITCompilationFinished",
+    "DynamicMethodUnloaded",
     "GetReJITParameters",
     "ReJITCompilationStarted",
     "ReJITCompilationFinished",

@@ -31,8 +31,11 @@ struct WorkState {
     debt: u64,
     /// The moment up to which `debt` is paid back.
     paid: Option<Instant>,
-    /// Processor time of each waiting session so far. The one with the least comes first.
+    /// The sessions that wait, each with its work so far. The one with the least comes first.
     waiting: BTreeSet<(Duration, SessionId)>,
+    /// The work so far of the session that had the last turn. A new session begins with as much: otherwise a client
+    /// that connects for each command would always be first.
+    last_turn: Duration,
     /// The last plan's processor time, as the estimate for the next.
     plan: Duration,
 }
@@ -61,30 +64,37 @@ fn rate() -> f64 {
 }
 
 impl SessionWork {
-    /// Waits until a session that has taken `used` gets a turn, at most five seconds; false if it got none. Those
-    /// that have taken less go first.
-    pub fn wait_for_turn(&self, session: SessionId, used: Duration, is_over: impl Fn() -> bool) -> bool {
+    /// Waits until a session with this work so far gets a turn, at most five seconds; false if it got none. Those
+    /// with less work go first. Raises `used` to that of the session before, if it is less.
+    pub fn wait_for_turn(&self, session: SessionId, used: &mut Duration, is_over: impl Fn() -> bool) -> bool {
         let deadline = Instant::now() + TURN_WAIT;
-        let place = (used, session);
-        let mut state = lock(&self.state);
-        state.waiting.insert(place);
-        let turn = loop {
+        let place = Place { work: self, entry: self.enter(session, used) };
+        loop {
+            let mut state = lock(&self.state);
             let now = Instant::now();
             state.pay_back(now);
             let next = state.next_turn();
-            if next.is_zero() && state.waiting.first() == Some(&place) {
-                break true;
+            if next.is_zero() && state.waiting.first() == Some(&place.entry) {
+                state.last_turn = state.last_turn.max(place.entry.0);
+                return true;
             }
-            if now >= deadline || is_over() {
-                break false;
+            if now >= deadline {
+                return false;
             }
             // Behind another, wait for that one's turn to end.
             let wait = if next.is_zero() { TICK } else { next.min(TICK) }.min(deadline - now);
-            state = self.changed.wait_timeout(state, wait).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
-        };
-        state.waiting.remove(&place);
-        self.changed.notify_all();
-        turn
+            drop(self.changed.wait_timeout(state, wait));
+            if is_over() {
+                return false;
+            }
+        }
+    }
+
+    fn enter(&self, session: SessionId, used: &mut Duration) -> (Duration, SessionId) {
+        let mut state = lock(&self.state);
+        *used = state.last_turn.max(*used);
+        state.waiting.insert((*used, session));
+        (*used, session)
     }
 
     /// Adds processor time that a session has taken.
@@ -107,11 +117,25 @@ impl SessionWork {
     /// Replaces the expected time of a plan by the time that it took; `None`: it was not made.
     pub fn finish_plan(&self, expected: Duration, took: Option<Duration>) {
         let mut state = lock(&self.state);
+        state.pay_back(Instant::now());
         state.debt = state.debt.saturating_sub(nanoseconds(expected));
         if let Some(took) = took {
             state.debt = state.debt.saturating_add(nanoseconds(took));
             state.plan = took;
         }
+    }
+}
+
+/// An entry among the waiting sessions, removed with this.
+struct Place<'a> {
+    work: &'a SessionWork,
+    entry: (Duration, SessionId),
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        lock(&self.work.state).waiting.remove(&self.entry);
+        self.work.changed.notify_all();
     }
 }
 
@@ -141,8 +165,9 @@ impl WorkTimer {
 mod tests {
     use super::*;
 
+    /// Asks for a turn, and waits at most once.
     fn turn(work: &SessionWork, session: u64, used: u64) -> bool {
-        work.wait_for_turn(SessionId(session), Duration::from_secs(used), || true)
+        work.wait_for_turn(SessionId(session), &mut Duration::from_secs(used), || true)
     }
 
     #[test]
@@ -163,6 +188,26 @@ mod tests {
         lock(&work.state).waiting.insert((Duration::from_secs(2), SessionId(7)));
         assert!(!turn(&work, 1, 3));
         assert!(turn(&work, 1, 1));
+        assert_eq!(lock(&work.state).waiting.len(), 1);
+    }
+
+    #[test]
+    fn a_new_session_begins_with_the_work_of_the_last() {
+        let work = SessionWork::default();
+        assert!(turn(&work, 1, 3));
+        let mut new = Duration::ZERO;
+        assert!(work.wait_for_turn(SessionId(2), &mut new, || false));
+        assert_eq!(new, Duration::from_secs(3));
+        lock(&work.state).waiting.insert((Duration::from_secs(3), SessionId(7)));
+        assert!(!turn(&work, 8, 0), "before the session that waits");
+    }
+
+    #[test]
+    fn a_panic_leaves_no_place_behind() {
+        let work = SessionWork::default();
+        lock(&work.state).waiting.insert((Duration::ZERO, SessionId(0)));
+        let wait = || work.wait_for_turn(SessionId(1), &mut Duration::default(), || panic!("as planned"));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(wait)).is_err());
         assert_eq!(lock(&work.state).waiting.len(), 1);
     }
 

@@ -1,12 +1,12 @@
-//! Rows by number. Each number is used once, so that a row id means the same row for ever. Only present rows take
-//! memory and time: a host may load and unload modules all day.
+//! Rows by number. Each number is used once, so that a row id means the same row for ever. Forgotten rows take next to
+//! no memory and time: a host may load and unload modules all day.
 #![forbid(unsafe_code)]
 
 use super::copy_identity::CopyIdentity;
 use super::row::Row;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Limit of rows, including those refused under `*` in a large program.
@@ -16,11 +16,21 @@ pub const MAX_ROWS: usize = 400_000;
 /// their rows would fill the memory.
 const UNLOADED_KEPT: usize = 16;
 
+/// Rows with adjacent numbers in one piece of the table.
+const PIECE: usize = 1024;
+
+/// The present rows among [`PIECE`] numbers.
+struct Piece {
+    rows: [Option<Box<Row>>; PIECE],
+    present: usize,
+}
+
 /// The rows.
 #[derive(Default)]
 pub struct RowTable {
-    /// The present rows.
-    rows: BTreeMap<RowId, Box<Row>>,
+    /// Pieces of the table; none where no row is present.
+    pieces: Vec<Option<Box<Piece>>>,
+    present: usize,
     /// The number that the next row gets.
     end: u32,
     /// Rows of dynamic and collectible modules.
@@ -35,38 +45,53 @@ impl RowTable {
         if self.present() >= MAX_ROWS {
             return None;
         }
+        let end = self.end.checked_add(1)?;
         let id = RowId(self.end);
-        self.end = self.end.checked_add(1)?;
+        let (piece, place) = position(id);
+        if piece >= self.pieces.len() {
+            self.pieces.resize_with(piece.checked_add(1)?, || None);
+        }
+        let piece = self.pieces.get_mut(piece)?.get_or_insert_with(Piece::empty);
         self.fleeting += usize::from(is_fleeting(&identity));
-        self.rows.insert(id, Box::new(Row::new(id, identity, ineligible)));
+        *piece.rows.get_mut(place)? = Some(Box::new(Row::new(id, identity, ineligible)));
+        piece.present += 1;
+        self.present += 1;
+        self.end = end;
         Some(id)
     }
 
     /// Returns a row, unless it was forgotten.
     pub fn get(&self, id: RowId) -> Option<&Row> {
-        self.rows.get(&id).map(Box::as_ref)
+        let (piece, place) = position(id);
+        self.pieces.get(piece)?.as_ref()?.rows.get(place)?.as_deref()
     }
 
     /// Returns a row for changing.
     pub fn get_mut(&mut self, id: RowId) -> Option<&mut Row> {
-        self.rows.get_mut(&id).map(Box::as_mut)
+        let (piece, place) = position(id);
+        self.pieces.get_mut(piece)?.as_mut()?.rows.get_mut(place)?.as_deref_mut()
     }
 
     /// Returns all rows, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Row> {
-        self.rows.values().map(Box::as_ref)
+        self.pieces.iter().flatten().flat_map(|piece| piece.rows.iter().flatten()).map(Box::as_ref)
     }
 
     /// Returns the existing rows with these numbers.
     pub fn range(&self, range: Range<RowId>) -> impl Iterator<Item = &Row> {
-        // The map panics if a range ends before it starts.
-        let end = range.end.max(range.start);
-        self.rows.range(range.start..end).map(|(_, row)| row.as_ref())
+        let (first, place) = position(range.start);
+        let skipped = move |number| if number == 0 { place } else { 0 };
+        let pieces = self.pieces.iter().skip(first).enumerate();
+        pieces
+            .filter_map(|(number, piece)| Some((number, piece.as_ref()?)))
+            .flat_map(move |(number, piece)| piece.rows.iter().skip(skipped(number)).flatten())
+            .map(Box::as_ref)
+            .take_while(move |row| row.id < range.end)
     }
 
     /// Returns the number of existing rows.
     pub fn present(&self) -> usize {
-        self.rows.len()
+        self.present
     }
 
     /// Returns the number that the next row gets.
@@ -86,12 +111,37 @@ impl RowTable {
         }
         self.unloaded.push_back(rows);
         let surplus = self.unloaded.len().saturating_sub(UNLOADED_KEPT);
-        for id in self.unloaded.drain(..surplus).flatten() {
-            if let Some(row) = self.rows.remove(&id) {
+        let forgotten: Vec<RowId> = self.unloaded.drain(..surplus).flatten().collect();
+        for id in forgotten {
+            if let Some(row) = self.remove(id) {
                 self.fleeting -= usize::from(is_fleeting(&row.identity));
             }
         }
     }
+
+    fn remove(&mut self, id: RowId) -> Option<Box<Row>> {
+        let (number, place) = position(id);
+        let piece = self.pieces.get_mut(number)?;
+        let present = piece.as_mut()?;
+        let row = present.rows.get_mut(place)?.take()?;
+        present.present -= 1;
+        if present.present == 0 {
+            *piece = None;
+        }
+        self.present -= 1;
+        Some(row)
+    }
+}
+
+impl Piece {
+    fn empty() -> Box<Piece> {
+        Box::new(Piece { rows: [const { None }; PIECE], present: 0 })
+    }
+}
+
+/// Returns the number of a row's piece, and its place there.
+fn position(id: RowId) -> (usize, usize) {
+    (id.0 as usize / PIECE, id.0 as usize % PIECE)
 }
 
 fn is_fleeting(identity: &CopyIdentity) -> bool {

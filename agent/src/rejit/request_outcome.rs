@@ -50,6 +50,7 @@ pub(super) fn unable(context: &Context, item: &RequestItem, hresult: u32) {
 }
 
 pub(super) fn accepted(context: &Context, items: &[RequestItem]) {
+    let changed_at = Some(Instant::now());
     context.ledger.change(|ledger, now| {
         for item in items {
             let Some(row) = item.row.and_then(|id| ledger.row_mut(id)) else { continue };
@@ -58,7 +59,7 @@ pub(super) fn accepted(context: &Context, items: &[RequestItem]) {
                 // Its module unloads: the row is lost.
                 continue;
             }
-            row.changed_at = Some(Instant::now());
+            row.changed_at = changed_at;
             // ReJITError may have come during the request.
             if !row.is_dialable() {
                 continue;

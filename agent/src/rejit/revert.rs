@@ -77,6 +77,7 @@ fn turn_off_part(context: &Context, items: &[RequestItem]) {
     }
     let rows: Vec<RowId> = items.iter().filter_map(|item| item.row).collect();
     let in_flight = in_flight(context, &rows);
+    let changed_at = Some(Instant::now());
     context.ledger.change(|ledger, now| {
         for (item, status) in items.iter().zip(&each) {
             let Some(status) = status else { continue };
@@ -88,7 +89,7 @@ fn turn_off_part(context: &Context, items: &[RequestItem]) {
             let Some(row) = ledger.row_mut(id).filter(|row| row.state != RequestState::Lost) else {
                 continue;
             };
-            row.changed_at = Some(Instant::now());
+            row.changed_at = changed_at;
             if is_off {
                 ledger.mark_off(id, in_flight.contains(&id), now);
             } else {
@@ -173,10 +174,11 @@ fn recompile_part(context: &Context, items: &[RequestItem]) {
 
 fn mark_off(context: &Context, rows: &[RowId]) {
     let in_flight = in_flight(context, rows);
+    let changed_at = Some(Instant::now());
     context.ledger.change(|ledger, now| {
         for id in rows {
             if let Some(row) = ledger.row_mut(*id).filter(|row| row.state != RequestState::Lost) {
-                row.changed_at = Some(Instant::now());
+                row.changed_at = changed_at;
                 ledger.mark_off(*id, in_flight.contains(id), now);
             }
         }

@@ -252,7 +252,9 @@ impl Session {
     /// Waits for a turn, and begins to measure. False if none came within seconds.
     pub(super) fn begin_work(&self) -> bool {
         let is_over = || self.outbox.is_closed() || self.context.is_stopped() || self.closer.is_hung_up();
-        let turn = self.context.inbox.session_work.wait_for_turn(self.id, self.work.used.get(), is_over);
+        let mut used = self.work.used.get();
+        let turn = self.context.inbox.session_work.wait_for_turn(self.id, &mut used, is_over);
+        self.work.used.set(used);
         self.work.timer.set(WorkTimer::start());
         self.work.waited.set(self.outbox.waited());
         turn

@@ -117,6 +117,11 @@ impl Server {
         lock(&self.watchers.subscribers).now += 1;
     }
 
+    /// Returns the number of subscriptions.
+    pub(super) fn subscriptions(&self) -> u32 {
+        u32::try_from(lock(&self.watchers.subscribers).now).unwrap_or(u32::MAX)
+    }
+
     /// Records that a subscription has ended; `served` if it got everything to the end.
     pub(super) fn unsubscribed(&self, served: bool) {
         let mut subscribers = lock(&self.watchers.subscribers);

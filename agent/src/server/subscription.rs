@@ -8,6 +8,7 @@ use super::shared::Server;
 use super::times::send_times;
 use super::watched_times::{WatchedRow, WatchedTimes};
 use crate::context::Context;
+use crate::inbox::WorkTimer;
 use crate::ledger::slots::CountedRow;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
@@ -32,6 +33,10 @@ const BURST_INTERVAL: Duration = Duration::from_millis(1);
 const IMMEDIATE_PASSES: u32 = 4;
 /// The fraction of an interval that may be spent on reading times.
 const TIMES_SHARE: u32 = 8;
+/// On a busy machine all subscriptions together take this fraction of one processor for their snapshots. Their
+/// intervals grow as needed, within a limit.
+const SNAPSHOT_SHARE: u32 = 16;
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Longest wait of the thread at shutdown for its last frames.
 const LAST_FRAMES_WAIT: Duration = Duration::from_secs(2);
 
@@ -170,11 +175,16 @@ impl Subscription {
                 std::thread::sleep(self.interval.min(Duration::from_millis(10)));
                 continue;
             }
+            let (timer, waited) = (WorkTimer::start(), self.outbox.waited());
             let alive = self.new_rows()
                 && self.transitions()
                 && self.control()
                 && self.budget()
                 && (!snapshot_due || self.catalogue() && self.counters(stopping));
+            if snapshot_due {
+                let work = timer.contended(self.outbox.waited().saturating_sub(waited));
+                next_snapshot = next_snapshot.max(Instant::now() + self.pause(work));
+            }
             if stopping {
                 self.served = alive && self.send_goodbye() && self.outbox.drain(LAST_FRAMES_WAIT);
             }
@@ -182,6 +192,12 @@ impl Subscription {
                 return;
             }
         }
+    }
+
+    /// Returns the pause after this work for a snapshot.
+    fn pause(&self, work: Duration) -> Duration {
+        let share = SNAPSHOT_SHARE.saturating_mul(self.server.subscriptions());
+        work.saturating_mul(share).min(LONGEST_PAUSE)
     }
 
     fn send(&self, event: Event) -> bool {

@@ -17,6 +17,8 @@ pub struct Sample {
     pub at: Duration,
     /// The agent's memory.
     pub agent: u64,
+    /// The part of it that has times.
+    pub times: u64,
     /// Estimate of memory that the CLR keeps for recompilations.
     pub clr: u64,
     /// Resident memory of the process.
@@ -28,8 +30,9 @@ impl fmt::Display for Sample {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         write!(
             f,
-            "agent {:.2} MiB, kept by the CLR {:.1}, process {:.1}, after {:.1} min",
+            "agent {:.2} MiB ({:.2} for times), kept by the CLR {:.1}, process {:.1}, after {:.1} min",
             mib(self.agent),
+            mib(self.times),
             mib(self.clr),
             mib(self.resident),
             self.at.as_secs_f64() / 60.0
@@ -112,6 +115,7 @@ mod tests {
             at: Duration::from_secs(60 * minute),
             // Noise that evens out.
             agent: 10_000_000 + minute * bytes_per_minute + (minute % 2) * 50_000,
+            times: 1_000_000,
             clr: 1_000 * minute,
             resident: 100_000_000 + 1_000 * minute,
         };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use redial_protocol::diagnostics::Remainder;
+use redial_protocol::diagnostics::{Remainder, Resource};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::order::Order;
@@ -316,6 +316,11 @@ impl Steps {
         Ok(Sample {
             at: began.elapsed(),
             agent: status.memory_bytes,
+            times: status
+                .budgets
+                .iter()
+                .find(|usage| usage.resource == Resource::TimesBytes)
+                .map_or(0, |usage| usage.used),
             clr: status.clr_kept_bytes,
             resident: resident(self.subject.pid())?,
         })
