@@ -193,7 +193,7 @@ fn marks_variables_and_clauses_of_the_probe(runtime: Runtime) -> Result<()> {
 fn shows_large_bodies_whole(runtime: Runtime) -> Result<()> {
     let folder = random_methods(1)?;
     let mut command = programs::named("randomil")?.command(runtime)?;
-    command.arg("run").arg(&folder).args(["0", "1"]);
+    command.arg("run").arg(&folder);
     let live = under_agent::start(command)?;
     let mut controller = live.controller()?;
     let module = module(&mut controller, "Rand0")?;

@@ -1,13 +1,12 @@
 // Random valid IL, deterministic for a seed, and its driver.
 //
 // randomil make SEED MODULES FOLDER -> FOLDER/Rand0.dll, ...: see Library.cs
-// randomil run FOLDER FIRST END [M.T.N]... runs the modules from FIRST and before END. Commands, one per line (passes
-// leave out method N of Rand<M>.T<T>):
-//   pass FILE  -> passed CALLS    calls every method of these modules and writes a line for each: its number, its name, a
+// randomil run FOLDER [M.T.N]..., then commands, one per line (passes leave out method N of Rand<M>.T<T>):
+//   pass FILE  -> passed CALLS    calls every method of every module and writes a line for each: its number, its name, a
 //                                 hash of its actions, and how it ended
 //                                 ("module N" after each module)
 //   call M T N -> called RESULTS  calls only method N of Rand<M>.T<T>, to examine a failure
-//   truth FILE -> told N          writes how often each method before END was entered so far, one number per line
+//   truth FILE -> told N          writes how often each method was entered so far, one number per line
 // It prints "ready PID" when all modules are loaded, before any call, and ends on "exit" or at the end of
 // its input.
 using System;
@@ -18,6 +17,7 @@ using System.IO;
 using System.Linq;
 using System.Reflection;
 using System.Text;
+using System.Threading;
 using Ground;
 
 static class RandomIl
@@ -26,6 +26,8 @@ static class RandomIl
     const int Allowance = 12;
 
     static readonly int[] Inputs = { 3, 0, -70000 };
+
+    const int StackSize = 8 << 20;
 
     static int Main(string[] args)
     {
@@ -38,22 +40,25 @@ static class RandomIl
             Console.WriteLine("made " + count);
             return 0;
         }
-        if (args.Length >= 4 && args[0] == "run" && int.TryParse(args[2], out int first) && int.TryParse(args[3], out int end))
+        if (args.Length >= 2 && args[0] == "run")
         {
-            Run(Path.GetFullPath(args[1]), first, end, new HashSet<string>(args.Skip(4)));
+            // On the main thread, each exception would make the C library read /proc/self/maps.
+            var thread = new Thread(() => Run(Path.GetFullPath(args[1]), new HashSet<string>(args.Skip(2))), StackSize);
+            thread.Start();
+            thread.Join();
             return 0;
         }
-        Console.Error.WriteLine("usage: randomil make SEED MODULES FOLDER | run FOLDER FIRST END [M.T.N]...");
+        Console.Error.WriteLine("usage: randomil make SEED MODULES FOLDER | run FOLDER [M.T.N]...");
         return 2;
     }
 
-    static void Run(string folder, int first, int end, HashSet<string> leftOut)
+    static void Run(string folder, HashSet<string> leftOut)
     {
-        Assembly[] loaded = Enumerable.Range(first, end - first)
+        int modules = Directory.GetFiles(folder, "Rand*.dll").Length;
+        Assembly[] loaded = Enumerable.Range(0, modules)
             .Select(i => Assembly.LoadFrom(Path.Combine(folder, "Rand" + i + ".dll"))).ToArray();
-        State.Truth = new int[end * Library.Numbers];
-        // By the number of their module.
-        Action<int, int>[][] runs = Enumerable.Repeat(new Action<int, int>[0], first).Concat(loaded.Select(Runs)).ToArray();
+        State.Truth = new int[modules * Library.Numbers];
+        var runs = loaded.Select(Runs).ToArray();
         Say("ready " + Process.GetCurrentProcess().Id);
         string line;
         while ((line = Console.In.ReadLine()) != null && line != "exit")
@@ -62,7 +67,7 @@ static class RandomIl
             switch (words[0])
             {
                 case "pass":
-                    Say("passed " + Pass(runs, first, leftOut, words[1]));
+                    Say("passed " + Pass(runs, leftOut, words[1]));
                     break;
                 case "call":
                     int[] which = words[1].Split(' ').Select(int.Parse).ToArray();
@@ -86,12 +91,12 @@ static class RandomIl
             .Select(i => (Action<int, int>)run.GetMethod("R" + i).CreateDelegate(typeof(Action<int, int>))).ToArray();
     }
 
-    static int Pass(Action<int, int>[][] runs, int first, HashSet<string> leftOut, string file)
+    static int Pass(Action<int, int>[][] runs, HashSet<string> leftOut, string file)
     {
         int calls = 0;
         using (var output = new StreamWriter(file))
         {
-            for (int module = first; module < runs.Length; module++)
+            for (int module = 0; module < runs.Length; module++)
             {
                 for (int type = 0; type < Library.Types; type++)
                     for (int method = 0; method < Library.Methods; method++)

@@ -13,7 +13,7 @@ use redial_agent::il::{Body, ClauseKind, Operand, decode};
 use redial_agent::signature::{Method, Type, parse_locals, parse_method};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
-use redial_protocol::message::{StatusRow, WireCommand};
+use redial_protocol::message::WireCommand;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES, RANDOM_NUMBERS, random_methods};
@@ -23,7 +23,7 @@ use redial_testbed::{on_each_runtime, soak, under_agent};
 
 mod expected;
 
-use expected::{Expected, Modules, OutputFiles, program};
+use expected::{Expected, OutputFiles, program};
 
 on_each_runtime!(dials_change_nothing_and_count_exactly, times_change_nothing_and_count_exactly);
 
@@ -53,27 +53,14 @@ fn rounds(runtime: Runtime, level: Level) -> Result<()> {
     Ok(())
 }
 
-/// Modules of one process. .NET Core 2.1 and 3.1 go through a list of all requests at each compilation, so all modules
-/// in one process take several times as long as a few in each of several.
-const PART: usize = 5;
-
 /// Tests one seed. Returns whether the runtime can run the methods at all.
 fn test_seed(runtime: Runtime, folder: &Path, files: &OutputFiles, level: Level) -> Result<bool> {
     let mut left_out = Vec::new();
-    for first in (0..RANDOM_MODULES).step_by(PART) {
-        loop {
-            let part = first..RANDOM_MODULES.min(first + PART);
-            let Some(expected) = Expected::find(runtime, folder, part, files, left_out)? else {
-                return Ok(false);
-            };
-            let Err(error) = round(runtime, folder, files, &expected, level) else {
-                left_out = expected.left_out;
-                break;
-            };
-            left_out = expected.leave_out_crash(files, error)?;
-        }
+    loop {
+        let Some(expected) = Expected::find(runtime, folder, files, left_out)? else { return Ok(false) };
+        let Err(error) = round(runtime, folder, files, &expected, level) else { return Ok(true) };
+        left_out = expected.leave_out_crash(files, error)?;
     }
-    Ok(true)
 }
 
 /// Returns the seeds: 1, in the soak 1 to 10, or those of `REDIAL_SEEDS` (`4` or `4-10`) to investigate a
@@ -95,26 +82,23 @@ fn round(
     expected: &Expected,
     level: Level,
 ) -> Result<()> {
-    let modules = &expected.modules;
-    let mut live = under_agent::start(program(runtime, folder, modules, &expected.left_out)?)?;
+    let mut live = under_agent::start(program(runtime, folder, &expected.left_out)?)?;
     let mut controller = live.controller()?;
-    let (even, odd): (Vec<usize>, Vec<usize>) = modules.clone().partition(|module| module % 2 == 0);
-    let pattern = |module: &usize| format!("Rand{module}!*");
-    let patterns = |modules: &[usize]| modules.iter().map(pattern).collect::<Vec<String>>();
-    let (before, later) = (patterns(&even), patterns(&odd));
-    let middle = even.get(even.len() / 2).context("too few modules")?;
+    let every_other = |first: usize| -> Vec<String> {
+        (first..RANDOM_MODULES).step_by(2).map(|module| format!("Rand{module}!*")).collect()
+    };
+    let (before, later) = (every_other(0), every_other(1));
 
     // Half of them before their first call, the others during the pass, half of those after their first call.
     dial(&mut controller, &before, level)?;
-    controller.subscribe(Some(&pattern(middle)))?;
+    controller.subscribe(Some("Rand10!*"))?;
     let running = files.begin_pass(&mut live.host)?;
     controller.wait_until("half of the modules to be passed", |dials| {
         dials.values().any(|row| row.state == CopyState::Live)
     })?;
     dial(&mut controller, &later, level)?;
     expected.end_pass(&mut live.host, &running, "half of them counted, then all")?;
-    let (first, counted_first) =
-        (files.truth(&mut live.host, modules)?, counts(&mut controller, modules, true)?);
+    let (first, counted_first) = (files.truth(&mut live.host)?, counts(&mut controller, true)?);
 
     if level > Level::Count {
         // Down and up again in place: no count is lost.
@@ -122,26 +106,24 @@ fn round(
         dial(&mut controller, &all, Level::Count)?;
         expected.pass(&mut live.host, files, "all lowered to count")?;
         let ended = exits(&mut controller)?;
-        let calls = counts(&mut controller, modules, true)?;
+        let calls = counts(&mut controller, true)?;
         dial(&mut controller, &all, level)?;
         expected.pass(&mut live.host, files, "all timed again")?;
-        ensure_timed(&ended, &calls, &mut controller, modules)?;
+        ensure_timed(&ended, &calls, &mut controller)?;
     }
     expected.pass(&mut live.host, files, "all counted")?;
-    let (second, counted) = (files.truth(&mut live.host, modules)?, counts(&mut controller, modules, true)?);
-    let known = |index: usize| (modules.start + index / RANDOM_NUMBERS).is_multiple_of(2);
-    ensure_exact("from the start", modules, &first, &counted_first, known)?;
-    ensure_exact("since the start", modules, &second, &counted, known)?;
+    let (second, counted) = (files.truth(&mut live.host)?, counts(&mut controller, true)?);
+    let known = |index: usize| (index / RANDOM_NUMBERS).is_multiple_of(2);
+    ensure_exact("from the start", &first, &counted_first, known)?;
+    ensure_exact("since the start", &second, &counted, known)?;
     let since =
         |then: &[u64], now: &[u64]| now.iter().zip(then).map(|(now, then)| now - then).collect::<Vec<_>>();
-    ensure_exact("in one pass", modules, &since(&first, &second), &since(&counted_first, &counted), |_| {
-        true
-    })?;
+    ensure_exact("in one pass", &since(&first, &second), &since(&counted_first, &counted), |_| true)?;
 
-    let all = (modules.len() * RANDOM_NUMBERS) as u64;
+    let all = (RANDOM_MODULES * RANDOM_NUMBERS) as u64;
     ensure!(controller.all_off()? == (all, 0), "not all of {all} are off");
     expected.pass(&mut live.host, files, "all off again")?;
-    ensure!(counts(&mut controller, modules, false)? == counted, "counted while off");
+    ensure!(counts(&mut controller, false)? == counted, "counted while off");
     let status = controller.agent_status()?;
     ensure!((status.guard_trips, status.kept) == (0, 0), "{status:?}");
     live.host.close_input();
@@ -166,17 +148,14 @@ fn exits(controller: &mut Controller) -> Result<BTreeMap<RowId, u64>> {
 }
 
 /// Checks that every call since then was timed to its end, for methods that can be timed.
-fn ensure_timed(
-    before: &BTreeMap<RowId, u64>,
-    counted: &[u64],
-    controller: &mut Controller,
-    modules: &Modules,
-) -> Result<()> {
+fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut Controller) -> Result<()> {
     let ended = exits(controller)?;
     let mut timed = 0;
     let mut only_counted: BTreeMap<String, usize> = BTreeMap::new();
     for row in controller.status(None)? {
-        let called = row.calls - counted.get(index(&row, modules)?).context("a method of another module")?;
+        let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
+        let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
+        let called = row.calls - counted[module * RANDOM_NUMBERS + number];
         let exits = ended.get(&row.row).map(|now| now - before.get(&row.row).unwrap_or(&0)).unwrap_or(0);
         match row.times_note {
             Some(note) => {
@@ -190,25 +169,19 @@ fn ensure_timed(
         }
     }
     println!("{timed} methods are timed; {only_counted:#?}");
-    let nearly_all = timed * 20 > modules.len() * RANDOM_METHODS * 19;
+    let nearly_all = timed * 20 > RANDOM_MODULES * RANDOM_METHODS * 19;
     // These modules have exceptionally many signatures, yet each has room for a thousand more.
     let room = !only_counted.keys().any(|why| why.contains("room"));
     ensure!(nearly_all && room, "{timed} methods are timed, {only_counted:#?}");
     Ok(())
 }
 
-/// Returns the place of a method among those of the modules.
-fn index(row: &StatusRow, modules: &Modules) -> Result<usize> {
-    let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
-    let before = module.checked_sub(modules.start).context("an earlier module")?;
-    let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
-    Ok(before * RANDOM_NUMBERS + number)
-}
-
 /// Returns calls by the method's number.
-fn counts(controller: &mut Controller, modules: &Modules, on: bool) -> Result<Vec<u64>> {
-    let mut counts = vec![None; modules.len() * RANDOM_NUMBERS];
+fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
+    let mut counts = vec![None; RANDOM_MODULES * RANDOM_NUMBERS];
     for row in controller.status(None)? {
+        let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
+        let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
         let sound = match row.state {
             CopyState::Off => !on,
             // Requested again for another level and not called since, as type initializers run once.
@@ -217,23 +190,17 @@ fn counts(controller: &mut Controller, modules: &Modules, on: bool) -> Result<Ve
             CopyState::Refused | CopyState::Failed | CopyState::Reverting | CopyState::Lost => false,
         };
         ensure!(sound, "{row:?}");
-        *counts.get_mut(index(&row, modules)?).context("a method of another module")? = Some(row.calls);
+        counts[module * RANDOM_NUMBERS + number] = Some(row.calls);
     }
     counts.into_iter().collect::<Option<_>>().context("not every method has a row")
 }
 
-fn ensure_exact(
-    when: &str,
-    modules: &Modules,
-    truth: &[u64],
-    counted: &[u64],
-    of: impl Fn(usize) -> bool,
-) -> Result<()> {
+fn ensure_exact(when: &str, truth: &[u64], counted: &[u64], of: impl Fn(usize) -> bool) -> Result<()> {
     ensure!(truth.len() == counted.len(), "{} rows for {} methods", counted.len(), truth.len());
     let wrong: Vec<_> = (0..truth.len())
         .filter(|&index| of(index) && truth[index] != counted[index])
         .map(|index| {
-            let (module, method) = (modules.start + index / RANDOM_NUMBERS, index % RANDOM_NUMBERS + 1);
+            let (module, method) = (index / RANDOM_NUMBERS, index % RANDOM_NUMBERS + 1);
             let (entered, counted) = (truth[index], counted[index]);
             format!("Rand{module}!0x{:08x}: entered {entered} times, counted {counted}", 0x0600_0000 + method)
         })
