@@ -30,6 +30,8 @@ pub mod noise;
 pub mod packages;
 pub mod pe;
 pub mod programs;
+#[cfg(target_os = "linux")]
+pub mod resource_limits;
 pub mod rng;
 pub mod runtimes;
 pub mod shop;

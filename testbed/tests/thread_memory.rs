@@ -7,12 +7,9 @@ use redial_protocol::level::Level;
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::skip::not_run;
-use redial_testbed::soak;
 use redial_testbed::under_agent::{self, LiveHost};
-use redial_testbed::{on_each_runtime, programs};
+use redial_testbed::{on_each_runtime, programs, resource_limits, soak};
 use std::fs;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 on_each_runtime!(times_a_thousand_threads_in_limited_memory, times_a_thousand_threads_in_limited_space);
 
@@ -71,19 +68,6 @@ fn kib(field: &str) -> Result<u64> {
     Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
-fn limit(command: &mut Command, (resource, bytes): (libc::__rlimit_resource_t, u64)) {
-    // SAFETY: setrlimit is async-signal-safe and gets a live local.
-    unsafe {
-        command.pre_exec(move || {
-            let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
-            if libc::setrlimit(resource, &limit) == 0 {
-                return Ok(());
-            }
-            Err(std::io::Error::last_os_error())
-        });
-    }
-}
-
 /// Every call of every thread is timed, and the program can use its heap as without the agent.
 fn ensure_times_threads(runtime: Runtime, limited: Option<(libc::__rlimit_resource_t, u64)>) -> Result<()> {
     let mut command = programs::named("threads")?.command(runtime)?;
@@ -92,8 +76,8 @@ fn ensure_times_threads(runtime: Runtime, limited: Option<(libc::__rlimit_resour
         command.env(format!("{prefix}_GCHeapHardLimit"), "10000000").env(format!("{prefix}_gcServer"), "0");
     }
     command.env("MALLOC_ARENA_MAX", "2");
-    if let Some(limited) = limited {
-        limit(&mut command, limited);
+    if let Some((resource, bytes)) = limited {
+        resource_limits::limit(&mut command, resource, bytes);
     }
     let (mut live, mut controller) = under_agent::start_controlled(command)?;
     controller.dial(WORK, Level::Time, Lifetime::Kept)?;

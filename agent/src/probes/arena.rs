@@ -1,9 +1,10 @@
 //! Memory for timing, within one budget.
 //!
-//! Most of it is units of 256 bytes from one reservation. A thread's timer takes some forty units; its record of a
-//! method takes one, and each octave of its histogram one when a call first falls into it; counting callers takes
-//! one per fifteen call sites; a method's list of slowest calls takes eight. Units are never given back: the next
-//! thread continues with those of a dead thread. The rest is for deeply nested calls, while threads are in them.
+//! Most of it is units of 256 bytes from one reservation. A thread's timer takes some forty units. Its record of a
+//! method takes one, and its histogram a quarter for each octave that a call falls into, or one if many do. Counting
+//! callers takes one per fifteen call sites; a method's list of slowest calls takes eight. Units are never given back:
+//! the next thread continues with those of a dead thread. The rest is for deeply nested calls, while threads are in
+//! them.
 
 use super::address_space::{commit, reserve};
 use std::ptr::NonNull;
@@ -27,7 +28,7 @@ const AT_ONCE: usize = 1 << 20;
 pub enum UnitPurpose {
     /// A thread's timer, its record of a method, and a part of the list of its records.
     Record,
-    /// An octave of a record's histogram.
+    /// Octaves of records' histograms.
     Octave,
     /// A method's slowest calls.
     SlowestCalls,

@@ -3,7 +3,6 @@
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -13,10 +12,10 @@ use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
 use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_testbed::host::{self, DEADLINE, Host};
-use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::target_host::{RawClient, SocketFolder, TargetHost};
 use redial_testbed::under_agent::ensure_messages;
+use redial_testbed::{on_each_runtime, resource_limits};
 
 use crate::shop;
 
@@ -84,20 +83,11 @@ fn memory_of_large_frames_is_bounded(runtime: Runtime) -> Result<()> {
 }
 
 fn leaves_descriptors_to_the_host(runtime: Runtime) -> Result<()> {
-    const DESCRIPTORS: libc::rlim_t = 60;
+    const DESCRIPTORS: u64 = 60;
     let mut command = shop(runtime)?;
     host::load_agent(&mut command)?;
     let folder = SocketFolder::of(&mut command)?;
-    let limit = libc::rlimit { rlim_cur: DESCRIPTORS, rlim_max: DESCRIPTORS };
-    let set_limit = move || {
-        // SAFETY: setrlimit(2) reads the live structure.
-        match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(set_limit) };
+    resource_limits::limit(&mut command, libc::RLIMIT_NOFILE, DESCRIPTORS);
     let mut host = Host::start(command)?;
     let socket = folder.socket(host.pid())?;
     let deadline = Instant::now() + DEADLINE;

@@ -1,7 +1,6 @@
 //! Connections without end, and hosts that need their descriptors themselves.
 
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
@@ -9,7 +8,7 @@ use redial_testbed::host::{self, DEADLINE, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::target_host::{SocketFolder, TargetHost};
 use redial_testbed::under_agent::ensure_messages;
-use redial_testbed::{on_each_runtime, programs, soak};
+use redial_testbed::{on_each_runtime, programs, resource_limits, soak};
 
 use crate::shop;
 
@@ -39,21 +38,12 @@ fn connects_at_a_high_rate_leave_nothing_behind(runtime: Runtime) -> Result<()> 
 
 /// The host opens eight files at a time without a pause, while clients take every place that the agent gives away.
 fn leaves_descriptors_to_a_host_that_opens_files(runtime: Runtime) -> Result<()> {
-    const DESCRIPTORS: libc::rlim_t = 100;
+    const DESCRIPTORS: u64 = 100;
     const ROUNDS: u64 = 20;
     let mut command = programs::named("files")?.command(runtime)?;
     host::load_agent(&mut command)?;
     let folder = SocketFolder::of(&mut command)?;
-    let limit = libc::rlimit { rlim_cur: DESCRIPTORS, rlim_max: DESCRIPTORS };
-    let set_limit = move || {
-        // SAFETY: setrlimit(2) reads the live structure.
-        match unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(set_limit) };
+    resource_limits::limit(&mut command, libc::RLIMIT_NOFILE, DESCRIPTORS);
     let mut host = Host::start(command)?;
     let pid = host.wait_for("ready ")?;
     let socket = folder.socket(pid.parse()?)?;

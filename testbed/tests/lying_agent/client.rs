@@ -1,13 +1,14 @@
 //! Runs `redial` against the lying server, and checks its end, its output and its memory.
 
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use redial_testbed::resource_limits;
 
 use crate::captured::CapturedText;
 use crate::server::{LyingServer, MakeScript};
@@ -23,7 +24,7 @@ pub const MOST_TIME: Duration = Duration::from_secs(80);
 pub const EXIT_CODES: [i32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Address space of a client, bytes. One that takes all memory must not take this machine's.
-const ADDRESS_SPACE: libc::rlim_t = 3 << 30;
+const ADDRESS_SPACE: u64 = 3 << 30;
 
 /// A client that has ended.
 pub struct ClientEnd {
@@ -49,16 +50,7 @@ pub fn run(mut command: Command, scripts: MakeScript, most: Duration) -> Result<
     let server = LyingServer::get()?;
     let begun = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let limit = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: ADDRESS_SPACE };
-    let set_limit = move || {
-        // SAFETY: setrlimit(2) reads the live structure.
-        match unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        }
-    };
-    // SAFETY: the closure makes one system call and allocates nothing.
-    unsafe { command.pre_exec(set_limit) };
+    resource_limits::limit(&mut command, libc::RLIMIT_AS, ADDRESS_SPACE);
     let mut child = command.spawn().context("redial cannot be started")?;
     let served = server.serve(child.id(), scripts);
     let stdout = read(child.stdout.take().context("no standard output")?);

@@ -10,6 +10,7 @@
 pub mod alarm;
 pub mod call_sites;
 mod frame_stack;
+mod octave;
 mod record;
 mod site_chains;
 mod slot_table;

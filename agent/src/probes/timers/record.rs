@@ -1,7 +1,7 @@
 //! Memory layout of a timer: the record of a slot and the frame of a call in flight.
 
 use crate::probes::arena;
-use crate::probes::histogram::{BUCKETS, OCTAVES};
+use crate::probes::histogram::OCTAVES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Number of frames per thread, one more than the nested calls that can be timed; deeper calls are only
@@ -29,12 +29,11 @@ pub(super) struct Record {
     /// write to memory must not have an address that depends on a fresh reading of the counter: that costs 3
     /// ns.
     pub(super) pending: AtomicU64,
-    /// Octaves of the histogram, as units of the arena; 0 if there is none yet.
+    /// Numbers of the histogram's octaves ([`super::octave`]); 0 if there is none yet.
     pub(super) octaves: [AtomicU32; OCTAVES],
 }
 
 const _: () = assert!(size_of::<Record>() == arena::UNIT);
-const _: () = assert!(BUCKETS * size_of::<AtomicU64>() == arena::UNIT);
 
 /// No call: longer than any.
 pub(super) const NONE: u64 = u64::MAX;

@@ -1,11 +1,12 @@
 //! Totals of slots over all threads.
 
 use super::call_sites;
+use super::octave::Octave;
 use super::record::{NONE, Record};
 use super::timer::all;
 use crate::probes::arena;
 use crate::probes::blocks::Slot;
-use crate::probes::histogram::{self, BUCKETS, Histogram};
+use crate::probes::histogram::{self, Histogram};
 use crate::probes::missing_data::{self, MissingData};
 use crate::sync::long_work;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,17 +74,10 @@ pub fn fill_histogram(slot: Slot, histogram: &mut Histogram) {
             let (octave, bucket) = histogram::place(pending);
             histogram.add(octave, bucket, 1);
         }
-        for (octave, unit) in record.octaves.iter().enumerate() {
-            let unit = unit.load(Ordering::Acquire) as usize;
-            if unit == 0 {
-                continue;
-            }
-            // SAFETY: the unit is in the arena and is an array of BUCKETS counts.
-            let counts = unsafe {
-                std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
-            };
-            for (bucket, count) in counts.iter().enumerate() {
-                histogram.add(octave, bucket, count.load(Ordering::Relaxed));
+        for (number, entry) in record.octaves.iter().enumerate() {
+            let Some(octave) = Octave::at(base, entry.load(Ordering::Acquire)) else { continue };
+            for (bucket, calls) in octave.calls().into_iter().enumerate() {
+                histogram.add(number, bucket, calls);
             }
         }
     }
@@ -126,13 +120,9 @@ pub fn reset(slot: Slot) {
         let numbers = [entered, ended, exceptions, total, own, max, given_up, usual];
         numbers.iter().for_each(|number| number.store(0, Ordering::Relaxed));
         pending.store(NONE, Ordering::Relaxed);
-        for unit in octaves.iter().map(|unit| unit.load(Ordering::Acquire) as usize).filter(|unit| *unit != 0)
-        {
-            // SAFETY: the unit is in the arena and is an array of BUCKETS counts.
-            let counts = unsafe {
-                std::slice::from_raw_parts(base.add(unit * arena::UNIT).cast::<AtomicU64>().as_ptr(), BUCKETS)
-            };
-            counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        }
+        octaves
+            .iter()
+            .filter_map(|entry| Octave::at(base, entry.load(Ordering::Acquire)))
+            .for_each(Octave::reset);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::alarm;
 use super::frame_stack::{FrameStack, NoFrames};
+use super::octave::{self, NextNarrow, Octave};
 use super::record::{Frame, NONE, Record, add};
 use super::site_chains::{Chains, Unit};
 use super::slot_table::{self, SlotTable};
@@ -37,6 +38,7 @@ pub struct Timer {
     owned: AtomicBool,
     /// Operating-system id of the owner's thread.
     thread: Cell<u32>,
+    next_narrow: Cell<NextNarrow>,
     thrown: ExceptionStack,
     chains: Chains,
     next: *const Timer,
@@ -282,10 +284,7 @@ impl Timer {
             }
             let (octave, bucket) = histogram::place_short(record.pending.load(Ordering::Relaxed));
             let Some(octave) = record.octaves.get(octave) else { return false };
-            let unit = octave.load(Ordering::Relaxed);
-            if unit == 0 {
-                return false;
-            }
+            let Some(unit) = octave::wide_unit(octave.load(Ordering::Relaxed)) else { return false };
             add(self.bucket(unit, bucket), 1);
             record.pending.store(took, Ordering::Release);
             self.close(top, record, took);
@@ -311,32 +310,54 @@ impl Timer {
         let class = || self.thrown.class();
         alarm::examine(slot_offset, record, (now, took), self.thread.get(), thrown, class);
         let before = record.pending.load(Ordering::Relaxed);
-        if before != NONE
-            && let Some(bucket) = self.bucket_of(slot_offset, record, before)
-        {
-            add(bucket, 1);
+        if before != NONE {
+            self.count_duration(slot_offset, record, before);
         }
-        // Reserves the bucket now, so that it exists when the value moves there.
-        let _ = self.bucket_of(slot_offset, record, took);
+        // Makes the octave now, so that it exists when the value moves there.
+        let _ = self.octave_or_new(slot_offset, record, histogram::place(took).0);
         record.pending.store(took, Ordering::Release);
         // SAFETY: as above.
         unsafe { self.close(top, record, took) };
     }
 
-    /// Returns the counter of calls with this duration; None if memory ran out.
-    fn bucket_of(&self, slot_offset: usize, record: &Record, took: u64) -> Option<&AtomicU64> {
-        let (octave, bucket) = histogram::place(took);
-        let octave = record.octaves.get(octave)?;
-        let unit = match octave.load(Ordering::Relaxed) {
-            0 => fresh_octave(slot_offset, octave)?,
-            unit => unit,
-        };
-        // SAFETY: the unit is in the arena.
-        Some(unsafe { self.bucket(unit, bucket) })
+    /// Counts a call in the histogram.
+    fn count_duration(&self, slot_offset: usize, record: &Record, took: u64) {
+        let (number, bucket) = histogram::place(took);
+        let Some((entry, octave)) = self.octave_or_new(slot_offset, record, number) else { return };
+        if !octave.add(bucket) {
+            return missing_data::note(slot_offset, MissingData::Buckets);
+        }
+        if octave.has_many(bucket)
+            && let Some(unit) = arena::take(UnitPurpose::Octave)
+            && let Some(wide) = Octave::at(self.arena, unit)
+        {
+            octave.copy_to(wide);
+            entry.store(unit, Ordering::Release);
+        }
+    }
+
+    /// Returns an octave of a record and the place of its number, made if necessary; None if memory ran out.
+    fn octave_or_new<'a>(
+        &self,
+        slot_offset: usize,
+        record: &'a Record,
+        octave: usize,
+    ) -> Option<(&'a AtomicU32, Octave)> {
+        let entry = record.octaves.get(octave)?;
+        if entry.load(Ordering::Relaxed) == 0 {
+            let taken = octave::next_narrow(self.next_narrow.get(), || arena::take(UnitPurpose::Octave));
+            let Some((number, next)) = taken else {
+                missing_data::note(slot_offset, MissingData::Buckets);
+                return None;
+            };
+            self.next_narrow.set(next);
+            entry.store(number, Ordering::Release);
+        }
+        Some((entry, Octave::at(self.arena, entry.load(Ordering::Relaxed))?))
     }
 
     /// # Safety
-    /// The unit is in the arena and belongs to an octave; the bucket is below [`histogram::BUCKETS`].
+    /// The unit is in the arena and belongs to a wide octave; the bucket is below [`histogram::BUCKETS`].
     #[inline(always)]
     unsafe fn bucket(&self, unit: u32, bucket: usize) -> &AtomicU64 {
         // SAFETY: the caller's contract.
@@ -426,15 +447,6 @@ impl Timer {
     pub(super) fn sites(&self, slot: Slot) -> impl Iterator<Item = &'static Unit> {
         self.chains.units(self.arena, slot)
     }
-}
-
-fn fresh_octave(slot_offset: usize, octave: &AtomicU32) -> Option<u32> {
-    let unit = arena::take(UnitPurpose::Octave);
-    match unit {
-        Some(unit) => octave.store(unit, Ordering::Release),
-        None => missing_data::note(slot_offset, MissingData::Buckets),
-    }
-    unit
 }
 
 /// Makes every thread check calls of a slot that take longer than `alarm`, from now on. A thread that raises
