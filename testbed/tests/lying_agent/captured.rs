@@ -98,7 +98,7 @@ pub fn check_file(bytes: &[u8]) -> Result<String> {
 }
 
 /// Describes the first character that a terminal or a text layout would act on.
-pub fn problem(text: &str) -> Option<String> {
+fn problem(text: &str) -> Option<String> {
     let acts = |character: &char| match character {
         '\n' => false,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,

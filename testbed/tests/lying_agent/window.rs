@@ -1,13 +1,11 @@
-//! The window against an agent that lies: its worker and its model, and whole frames.
+//! The window without its screen, its worker and its model, against an agent that lies.
 
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
-use eframe::egui::Key;
-use egui_kittest::kittest::Queryable;
+use anyhow::{Context, Result, ensure};
 use redial_link::worker::{Worker, WorkerCommand};
 use redial_model::Model;
 use redial_model::connection::Status;
@@ -16,18 +14,10 @@ use redial_protocol::limits::{MAX_CATALOGUE_METHODS, MAX_STATUS_ROWS};
 use redial_protocol::process;
 use redial_testbed::host::DEADLINE;
 
-use crate::captured::problem;
 use crate::server::{LyingServer, MakeScript};
-use crate::window_driver::Window;
 
 /// Updates after which a connection has seen enough lies.
 const ENOUGH: usize = 120;
-
-/// Frames drawn of one liar.
-const FRAMES: usize = 60;
-/// Pressed one after the other, every few frames.
-const KEYS: [Key; 8] =
-    [Key::ArrowDown, Key::ArrowRight, Key::ArrowDown, Key::Enter, Key::Num2, Key::End, Key::Num0, Key::Home];
 
 /// Panics of any thread of this process.
 fn panics() -> usize {
@@ -82,36 +72,6 @@ pub fn check(scripts: MakeScript) -> Result<()> {
         }
     }
     drop(worker);
-    ensure!(panics() == before, "a thread panicked");
-    Ok(())
-}
-
-/// Selects this process, whose agent lies, in a window, and draws frames while keys are pressed.
-///
-/// # Errors
-/// When a thread panics, or a widget has a text with a character that is not to be drawn.
-pub fn check_frames(scripts: MakeScript) -> Result<()> {
-    let before = panics();
-    let pid = std::process::id();
-    let _served = LyingServer::get()?.serve(pid, scripts);
-    let mut window = Window::open();
-    let row = format!(" {pid}, ");
-    window.until("this process", |window| window.shows(&row))?;
-    window.0.query_all_by_label_contains(&row).next().context("it is gone")?.click_accesskit();
-    for frame in 0..FRAMES {
-        // Lies come meanwhile.
-        std::thread::sleep(Duration::from_millis(10));
-        if frame % 4 == 3 {
-            window.0.key_press(KEYS[frame / 4 % KEYS.len()]);
-        }
-        window.0.step();
-        for text in window.labels() {
-            if let Some(problem) = text.lines().find_map(problem) {
-                bail!("on the screen in frame {frame}: {problem}");
-            }
-        }
-    }
-    drop(window);
     ensure!(panics() == before, "a thread panicked");
     Ok(())
 }

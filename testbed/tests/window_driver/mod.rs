@@ -71,8 +71,7 @@ impl Window {
         }
     }
 
-    /// Returns the names and values of all widgets.
-    pub fn labels(&self) -> Vec<String> {
+    fn labels(&self) -> Vec<String> {
         let text = |node: &egui_kittest::Node<'_>| {
             let node = node.accesskit_node();
             match (node.label(), node.value()) {

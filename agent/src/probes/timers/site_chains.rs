@@ -63,16 +63,20 @@ fn first_place(address: usize) -> u64 {
     (address as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-#[inline(always)]
 fn next_place(place: u64) -> u64 {
     place.rotate_left(23).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
+/// Returns the first entry to examine in a unit, below [`ENTRIES`].
+#[inline(always)]
+fn first_entry(place: u64) -> usize {
+    (((place >> 32) * ENTRIES as u64) >> 32) as usize
+}
+
 impl Unit {
     /// Iterates over the entries where an address may be.
-    #[inline(always)]
     fn window(&self, place: u64) -> impl Iterator<Item = &SiteEntry> {
-        let first = (((place >> 32) * ENTRIES as u64) >> 32) as usize;
+        let first = first_entry(place);
         (first..first + WINDOW)
             .filter_map(|at| self.entries.get(if at < ENTRIES { at } else { at - ENTRIES }))
     }
@@ -129,23 +133,12 @@ impl Chains {
     pub(super) unsafe fn called_from(&self, arena: NonNull<u8>, slot_offset: usize, address: usize) -> bool {
         // SAFETY: the caller's contract.
         let Some(first) = (unsafe { self.of(arena, slot_offset) }) else { return false };
-        let (mut unit, mut place) = (first, first_place(address));
-        loop {
-            if let Some(entry) =
-                unit.window(place).find(|entry| entry.address.load(Ordering::Relaxed) == address)
-            {
-                // An empty entry has address 0, and so do calls from unknown sites.
-                add(if address == 0 { &first.others } else { &entry.calls }, 1);
-                return true;
+        match first.entries.get(first_entry(first_place(address))) {
+            Some(entry) if entry.address.load(Ordering::Relaxed) == address && address != 0 => {
+                add(&entry.calls, 1);
+                true
             }
-            match following(arena, &unit.next) {
-                Some(next) => (unit, place) = (next, next_place(place)),
-                None if first.used.load(Ordering::Relaxed) >= MAX_CALL_SITES as u32 => {
-                    add(&first.others, 1);
-                    return true;
-                }
-                None => return false,
-            }
+            _ => called_from_chain(first, arena, address),
         }
     }
 
@@ -185,6 +178,29 @@ impl Chains {
         // SAFETY: the slot exists.
         let first = slot_table::offset(slot).and_then(|offset| unsafe { self.of(arena, offset) });
         std::iter::successors(first, move |unit| following(arena, &unit.next))
+    }
+}
+
+/// Counts a call site whose entry is not the first to examine, as [`Chains::called_from`] does. A function of its own,
+/// so that the usual call saves no registers.
+#[inline(never)]
+fn called_from_chain(first: &Unit, arena: NonNull<u8>, address: usize) -> bool {
+    let (mut unit, mut place) = (first, first_place(address));
+    loop {
+        let known = unit.window(place).find(|entry| entry.address.load(Ordering::Relaxed) == address);
+        if let Some(entry) = known {
+            // An empty entry has address 0, and so do calls from unknown sites.
+            add(if address == 0 { &first.others } else { &entry.calls }, 1);
+            return true;
+        }
+        match following(arena, &unit.next) {
+            Some(next) => (unit, place) = (next, next_place(place)),
+            None if first.used.load(Ordering::Relaxed) >= MAX_CALL_SITES as u32 => {
+                add(&first.others, 1);
+                return true;
+            }
+            None => return false,
+        }
     }
 }
 
