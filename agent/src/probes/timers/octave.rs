@@ -1,6 +1,6 @@
 //! Counters of an octave of a record's histogram. They begin as narrow ones, four octaves to a unit of the arena, and
-//! get a unit of their own once a bucket has many calls. Calls take outlying durations for as long as a process runs; with a
-//! whole unit for each octave, the memory of a busy process would grow for hours.
+//! get a unit of their own once a bucket has many calls. Calls take outlying durations for as long as a process runs;
+//! with a whole unit for each octave, the memory of a busy process would grow for hours.
 //!
 //! Only the owner of the record writes.
 
@@ -9,12 +9,14 @@ use crate::probes::histogram::BUCKETS;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Marks the number of a narrow octave. The rest is its place in the arena, in parts of a unit; that of a wide octave is
-/// its unit. 0 stands for no octave.
+/// Marks the number of a narrow octave. The rest is its place in the arena, in parts of a unit; that of a wide octave
+/// is its unit. 0 stands for no octave.
 const NARROW: u32 = 1 << 31;
 /// Narrow octaves in a unit.
 const PARTS: u32 = (arena::UNIT / (BUCKETS * size_of::<AtomicU16>())) as u32;
-/// Calls of a bucket with which its octave becomes wide. Until then each of them takes the slow path.
+/// Bytes of a narrow octave.
+const PART: usize = arena::UNIT / PARTS as usize;
+/// Calls of a bucket with which its octave becomes wide.
 const MANY: u16 = 1 << 12;
 
 const _: () = assert!(BUCKETS * size_of::<AtomicU64>() == arena::UNIT);
@@ -31,8 +33,34 @@ pub(super) type NextNarrow = u32;
 
 /// Returns the unit of a wide octave; None if there is no octave, or a narrow one.
 #[inline(always)]
-pub(super) fn wide_unit(number: u32) -> Option<u32> {
+fn wide_unit(number: u32) -> Option<u32> {
     (1..NARROW).contains(&number).then_some(number)
+}
+
+/// Adds a call to a bucket in the ordinary case. Returns false without doing anything if there is no octave, or if it
+/// is to become wide. Only on the owner's thread.
+///
+/// # Safety
+/// The number is one of a record's octaves, and the bucket is below [`BUCKETS`].
+#[inline(always)]
+pub(super) unsafe fn add_fast(arena: NonNull<u8>, number: u32, bucket: usize) -> bool {
+    if let Some(unit) = wide_unit(number) {
+        // SAFETY: the caller's contract; a wide octave is a unit of the arena.
+        let count =
+            unsafe { arena.add(unit as usize * arena::UNIT).cast::<AtomicU64>().add(bucket).as_ref() };
+        count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        return true;
+    }
+    let part = (number & !NARROW) as usize;
+    // SAFETY: the caller's contract; a narrow octave is a part of a unit. Part 0, for no octave, is in the first unit,
+    // which nobody uses.
+    let count = unsafe { arena.add(part * PART).cast::<AtomicU16>().add(bucket).as_ref() };
+    let calls = count.load(Ordering::Relaxed);
+    let is_ordinary = part != 0 && calls < MANY - 1;
+    if is_ordinary {
+        count.store(calls + 1, Ordering::Relaxed);
+    }
+    is_ordinary
 }
 
 /// Returns the number of a new narrow octave, and what comes after it. None if no memory is left.
@@ -54,7 +82,7 @@ impl Octave {
                 Some(unit) => Octave::Wide(arena.add(unit as usize * arena::UNIT).cast().as_ref()),
                 None => {
                     let part = (number & !NARROW) as usize;
-                    Octave::Narrow(arena.add(part * (arena::UNIT / PARTS as usize)).cast().as_ref())
+                    Octave::Narrow(arena.add(part * PART).cast().as_ref())
                 }
             }
         })
@@ -133,15 +161,21 @@ mod tests {
         let take = || arena::take(UnitPurpose::Octave);
         let (number, _) = next_narrow(0, take).unwrap();
         let narrow = Octave::at(arena, number).unwrap();
-        for call in 0..MANY {
-            assert!(narrow.add(31) && narrow.has_many(31) == (call + 1 == MANY));
+        // SAFETY: the octave exists, or the number stands for none.
+        let is_fast = |number| unsafe { add_fast(arena, number, 31) };
+        assert!(!is_fast(0));
+        for _ in 1..MANY {
+            assert!(is_fast(number) && !narrow.has_many(31));
         }
+        assert!(!is_fast(number), "it is to become wide");
+        assert!(narrow.add(31) && narrow.has_many(31));
         assert!(narrow.add(0));
-        let wide = Octave::at(arena, take().unwrap()).unwrap();
+        let unit = take().unwrap();
+        let wide = Octave::at(arena, unit).unwrap();
         narrow.copy_to(wide);
-        assert!(wide.add(31) && !wide.has_many(31));
+        assert!(wide.add(31) && !wide.has_many(31) && is_fast(unit));
         let calls = wide.calls();
-        assert_eq!((calls[0], calls[31], calls.iter().sum()), (1, u64::from(MANY) + 1, u64::from(MANY) + 2));
+        assert_eq!((calls[0], calls[31], calls.iter().sum()), (1, u64::from(MANY) + 2, u64::from(MANY) + 3));
         narrow.reset();
         assert_eq!(narrow.calls(), [0; BUCKETS]);
     }

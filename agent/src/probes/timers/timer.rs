@@ -271,7 +271,7 @@ impl Timer {
     pub unsafe fn leave(&self, frame: *const usize, now: u64) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         // SAFETY: `top` is always one of the frames; one with that address belongs to a call, so it has a
-        // record; an octave's unit is in the arena.
+        // record; the number is of one of its octaves.
         unsafe {
             if (*top).address != frame.addr() {
                 return false;
@@ -284,8 +284,9 @@ impl Timer {
             }
             let (octave, bucket) = histogram::place_short(record.pending.load(Ordering::Relaxed));
             let Some(octave) = record.octaves.get(octave) else { return false };
-            let Some(unit) = octave::wide_unit(octave.load(Ordering::Relaxed)) else { return false };
-            add(self.bucket(unit, bucket), 1);
+            if !octave::add_fast(self.arena, octave.load(Ordering::Relaxed), bucket) {
+                return false;
+            }
             record.pending.store(took, Ordering::Release);
             self.close(top, record, took);
         }
@@ -354,14 +355,6 @@ impl Timer {
             entry.store(number, Ordering::Release);
         }
         Some((entry, Octave::at(self.arena, entry.load(Ordering::Relaxed))?))
-    }
-
-    /// # Safety
-    /// The unit is in the arena and belongs to a wide octave; the bucket is below [`histogram::BUCKETS`].
-    #[inline(always)]
-    unsafe fn bucket(&self, unit: u32, bucket: usize) -> &AtomicU64 {
-        // SAFETY: the caller's contract.
-        unsafe { &*self.arena.as_ptr().add(unit as usize * arena::UNIT).cast::<AtomicU64>().add(bucket) }
     }
 
     /// Closes the innermost call.
