@@ -13,10 +13,12 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::order::{Lifetime, StandingOrder};
 use redial_testbed::controller::Controller;
+use redial_testbed::host::DEADLINE;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
 use redial_testbed::signals::Stopped;
+use std::time::{Duration, Instant};
 use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -78,6 +80,19 @@ fn click(window: &mut Window, method: &str) {
     window.0.run_steps(2);
 }
 
+/// Waits until the agent's dials are as expected: the window shows a change before the agent has made it.
+fn wait_for(controller: &mut Controller, is_expected: impl Fn(&DialState) -> bool) -> Result<()> {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        let state = DialState::of(controller)?;
+        if is_expected(&state) {
+            return Ok(());
+        }
+        ensure!(Instant::now() < deadline, "{state:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Undoing an off restores a kept dial with its lifetime and author; undoing "all off" restores everything.
 fn undo_restores_kept_dials(runtime: Runtime) -> Result<()> {
     let (shop, mut controller, mut window) = start(runtime)?;
@@ -88,10 +103,10 @@ fn undo_restores_kept_dials(runtime: Runtime) -> Result<()> {
         .until("the dials", |window| window.dial(ADD).starts_with("count") && window.dial(PEEK) == "off")?;
     click(&mut window, ADD);
     window.until("off", |window| window.dial(ADD) == "off")?;
-    ensure!(DialState::of(&mut controller)? != before);
+    wait_for(&mut controller, |state| *state != before)?;
     undo(&mut window);
     window.until("on again", |window| window.dial(ADD).starts_with("count, "))?;
-    ensure!(DialState::of(&mut controller)? == before, "{:?}", DialState::of(&mut controller)?);
+    wait_for(&mut controller, |state| *state == before)?;
 
     // Changes by another controller meanwhile stay.
     click(&mut window, PEEK);
@@ -108,9 +123,9 @@ fn undo_restores_kept_dials(runtime: Runtime) -> Result<()> {
     }
     window
         .until("as it was", |window| window.dial(ADD).starts_with("count, ") && window.dial(PEEK) == "off")?;
-    let after = DialState::of(&mut controller)?;
-    ensure!(after.orders == [&before.orders[..], &other.orders].concat(), "{after:?}");
-    ensure!(after.wanted.len() == before.wanted.len() + other.wanted.len(), "{after:?}");
+    let orders = [&before.orders[..], &other.orders].concat();
+    let wanted = before.wanted.len() + other.wanted.len();
+    wait_for(&mut controller, |state| state.orders == orders && state.wanted.len() == wanted)?;
 
     // All of it once more.
     for _ in 0..3 {
