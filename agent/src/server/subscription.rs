@@ -33,8 +33,8 @@ const BURST_INTERVAL: Duration = Duration::from_millis(1);
 const IMMEDIATE_PASSES: u32 = 4;
 /// The fraction of an interval that may be spent on reading times.
 const TIMES_SHARE: u32 = 8;
-/// On a busy machine all subscriptions together take this fraction of one processor for their snapshots. Their
-/// intervals grow as needed, within a limit.
+/// On a busy machine, all subscriptions together aim at this fraction of one processor for their snapshots: a pause is
+/// this many times the work, for each subscription. It has a limit.
 const SNAPSHOT_SHARE: u32 = 16;
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// Longest wait of the thread at shutdown for its last frames.
