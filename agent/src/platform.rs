@@ -7,7 +7,9 @@ use std::ffi::CStr;
 mod allocator;
 #[cfg(test)]
 pub use allocator::ALLOCATIONS;
-pub use allocator::heap_bytes;
+pub use allocator::{heap_bytes, release_kept_blocks};
+#[cfg(target_os = "linux")]
+mod large_blocks;
 #[cfg(unix)]
 #[path = "platform/unix.rs"]
 mod system;

@@ -4,6 +4,9 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+#[cfg(target_os = "linux")]
+use super::large_blocks as mapped;
+
 /// Bytes in blocks that exist, with an estimate of the allocator's own share.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
@@ -18,9 +21,14 @@ struct Allocator;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// Returns the bytes of the agent's heap in use.
+/// Returns the bytes of the agent's heap in use, with freed blocks that it keeps.
 pub fn heap_bytes() -> usize {
-    USED.load(Ordering::Relaxed)
+    USED.load(Ordering::Relaxed) + mapped::kept_bytes()
+}
+
+/// Returns freed blocks that the agent kept for later ones to the system.
+pub fn release_kept_blocks() {
+    mapped::release_kept();
 }
 
 /// Returns the bytes that a block of this size takes from its heap: glibc's header and rounding, or whole pages.
@@ -56,7 +64,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if mapped::is_mapped(layout) {
-            return counted(mapped::map(layout.size()), layout);
+            return counted(mapped::map_zeroed(layout.size()), layout);
         }
         // SAFETY: the caller's contract.
         counted(unsafe { System.alloc_zeroed(layout) }, layout)
@@ -99,51 +107,6 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-#[cfg(target_os = "linux")]
-mod mapped {
-    use std::alloc::Layout;
-    use std::ptr::null_mut;
-
-    /// Blocks of this size or more are mapped. From a megabyte on, 28 MiB stayed in a host after hostile clients; from
-    /// here on, changes of 10,000 methods and listings take up to half as long again.
-    pub const LARGE: usize = 64 << 10;
-    /// Alignment of every mapping, bytes: the smallest page that Linux has.
-    pub const PAGE: usize = 4 << 10;
-
-    /// Returns whether a block is a mapping. Depends on nothing else that `realloc` changes.
-    pub fn is_mapped(layout: Layout) -> bool {
-        layout.size() >= LARGE && layout.align() <= PAGE
-    }
-
-    /// Maps a zeroed block; null if the system refuses.
-    pub fn map(size: usize) -> *mut u8 {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new anonymous mapping at an address of the system's choice (mmap(2)).
-        let block = unsafe { libc::mmap(null_mut(), size, access, kind, -1, 0) };
-        if block == libc::MAP_FAILED { null_mut() } else { block.cast() }
-    }
-
-    /// Returns a mapping to the system.
-    ///
-    /// # Safety
-    /// [`map`] or [`remap`] made it with this size, and nobody uses it any more.
-    pub unsafe fn unmap(block: *mut u8, size: usize) {
-        // SAFETY: the caller's contract.
-        unsafe { libc::munmap(block.cast(), size) };
-    }
-
-    /// Changes the size of a mapping; null if the system refuses, and then it stays.
-    ///
-    /// # Safety
-    /// As for [`unmap`].
-    pub unsafe fn remap(block: *mut u8, size: usize, new: usize) -> *mut u8 {
-        // SAFETY: the caller's contract.
-        let moved = unsafe { libc::mremap(block.cast(), size, new, libc::MREMAP_MAYMOVE) };
-        if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
-    }
-}
-
 #[cfg(not(target_os = "linux"))]
 mod mapped {
     use std::alloc::Layout;
@@ -157,8 +120,21 @@ mod mapped {
         false
     }
 
+    /// Returns 0.
+    pub fn kept_bytes() -> usize {
+        0
+    }
+
+    /// Does nothing.
+    pub fn release_kept() {}
+
     /// Maps nothing.
     pub fn map(_: usize) -> *mut u8 {
+        null_mut()
+    }
+
+    /// Maps nothing.
+    pub fn map_zeroed(_: usize) -> *mut u8 {
         null_mut()
     }
 
@@ -184,7 +160,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn blocks_keep_their_bytes_across_the_limit() {
-        use super::mapped::LARGE;
+        use crate::platform::large_blocks::LARGE;
         let mut bytes: Vec<u8> = (0..200).collect();
         for size in [LARGE - 1, LARGE, 5 * LARGE, LARGE + 1, LARGE - 1, 200] {
             bytes.resize(size, 0);

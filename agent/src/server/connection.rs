@@ -57,6 +57,8 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         server.restricted.add(session.id, session.closer.clone(), false);
     }
     session.read_frames(read);
+    drop(session);
+    crate::platform::release_kept_blocks();
 }
 
 fn write_frames(outbox: &Outbox, mut write: WriteHalf, closer: &Closer) {
