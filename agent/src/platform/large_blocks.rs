@@ -63,7 +63,8 @@ fn shelf(class: usize) -> impl Iterator<Item = &'static AtomicPtr<u8>> {
 /// Takes a kept block for this size; null if there is none.
 fn take_kept(size: usize) -> *mut u8 {
     let Some(class) = class(size) else { return null_mut() };
-    let taken = shelf(class).map(|place| place.swap(null_mut(), Ordering::AcqRel)).find(|block| !block.is_null());
+    let taken =
+        shelf(class).map(|place| place.swap(null_mut(), Ordering::AcqRel)).find(|block| !block.is_null());
     if taken.is_some() {
         KEPT_BYTES.fetch_sub(LARGE << class, Ordering::Relaxed);
     }
@@ -145,8 +146,7 @@ pub unsafe fn remap(block: *mut u8, size: usize, new: usize) -> *mut u8 {
         return kept;
     }
     // SAFETY: the caller's contract.
-    let moved =
-        unsafe { libc::mremap(block.cast(), mapping(size), mapping(new), libc::MREMAP_MAYMOVE) };
+    let moved = unsafe { libc::mremap(block.cast(), mapping(size), mapping(new), libc::MREMAP_MAYMOVE) };
     if moved == libc::MAP_FAILED { null_mut() } else { moved.cast() }
 }
 

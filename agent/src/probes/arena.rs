@@ -1,6 +1,6 @@
 //! Memory for timing, within one budget.
 //!
-//! Most of it is units of 256 bytes from one reservation. A thread's timer takes some forty units. Its record of a
+//! Most of it is units of 256 bytes from one reservation. A thread's timer takes some fifty units. Its record of a
 //! method takes one, and its histogram a quarter for each octave that a call falls into, or one if many do. Counting
 //! callers takes one per fifteen call sites; a method's list of slowest calls takes eight. Units are never given back:
 //! the next thread continues with those of a dead thread. The rest is for deeply nested calls, while threads are in
@@ -16,6 +16,7 @@ pub const UNIT: usize = 256;
 /// Maximum bytes of everything.
 pub const BUDGET: usize = 64 << 20;
 const UNITS: u32 = (BUDGET / UNIT) as u32;
+const _: () = assert!(BUDGET <= u32::MAX as usize);
 /// Units that histograms and call sites leave for records.
 const UNITS_OF_RECORDS: u32 = UNITS / 4;
 /// Maximum bytes that may be charged for threads.
@@ -37,8 +38,12 @@ pub enum UnitPurpose {
 }
 
 static BASE: OnceLock<Option<usize>> = OnceLock::new();
-/// Next unit that was never used. The first is skipped, because 0 means no unit.
-static NEXT: AtomicU32 = AtomicU32::new(1);
+/// Bytes at the beginning that stay zero: 0 means no unit, and where a table has no page, its readers find zeros.
+pub(super) const ZEROS: usize = 1 << 10;
+/// The first unit that is given out.
+const FIRST: u32 = (ZEROS / UNIT) as u32;
+/// Next unit that was never used.
+static NEXT: AtomicU32 = AtomicU32::new(FIRST);
 /// Number of units that the system lets us use.
 static OPENED: AtomicU32 = AtomicU32::new(0);
 /// Bytes charged for threads.
@@ -62,6 +67,11 @@ fn at(address: usize) -> Option<NonNull<u8>> {
 /// Returns the number of a new, zeroed unit; None if the budget is used up or the system refuses.
 pub fn take(purpose: UnitPurpose) -> Option<u32> {
     take_several(purpose, 1)
+}
+
+/// Returns the offset in bytes of the first of several consecutive new units; see [`take`].
+pub(super) fn take_offset(purpose: UnitPurpose, units: u32) -> Option<u32> {
+    take_several(purpose, units).map(|unit| unit * UNIT as u32)
 }
 
 /// Returns the number of the first of several consecutive new units; see [`take`].
@@ -111,7 +121,7 @@ pub(super) fn discharge(bytes: usize) {
 }
 
 fn used_by_units() -> usize {
-    (NEXT.load(Ordering::Relaxed) as usize - 1) * UNIT
+    (NEXT.load(Ordering::Relaxed) - FIRST) as usize * UNIT
 }
 
 /// Returns the bytes used by records, histograms and calls in flight.

@@ -38,9 +38,12 @@ pub struct Block {
     owned: AtomicBool,
     /// Whether its owner is refused memory for times.
     pub(super) untimed: Cell<bool>,
-    /// Number of open counters, from the first and before the end.
+    /// Number of open counters from the first on.
     open: AtomicU32,
-    open_at_end: AtomicU32,
+    /// The first of the open counters before the end.
+    open_from: AtomicU32,
+    /// Number of counters, open or not.
+    end: u32,
     /// Pages of its owner's stack that lead to it.
     pub(super) pages: Pages,
     next: *const Block,
@@ -104,7 +107,8 @@ impl Block {
             owned: AtomicBool::new(true),
             untimed: Cell::new(false),
             open: AtomicU32::new(counters_in(first - size_of::<Block>())),
-            open_at_end: AtomicU32::new(0),
+            open_from: AtomicU32::new(capacity()),
+            end: capacity(),
             pages: Pages::default(),
             next: std::ptr::null(),
         };
@@ -117,6 +121,15 @@ impl Block {
     pub fn base(&self) -> NonNull<AtomicU64> {
         // SAFETY: the counters follow the entry in the same reservation.
         unsafe { NonNull::from(self).add(1).cast() }
+    }
+
+    /// Returns the block whose first counter this is.
+    ///
+    /// # Safety
+    /// It came from [`Block::base`].
+    pub(super) unsafe fn with_base(base: *const AtomicU64) -> &'static Block {
+        // SAFETY: the entry precedes the counters, and blocks are never given back.
+        unsafe { &*base.cast::<Block>().sub(1) }
     }
 
     /// Releases the block for another thread. Its numbers stay.
@@ -136,9 +149,9 @@ impl Block {
 
     /// Returns the counters of a run of slots; None if they are not open.
     pub(super) fn run<const N: usize>(&self, first: Slot) -> Option<&[AtomicU64; N]> {
-        let end = first.0.checked_add(N as u32).filter(|end| *end <= capacity())?;
+        let end = first.0.checked_add(N as u32).filter(|end| *end <= self.end)?;
         let is_open = end <= self.open.load(Ordering::Acquire)
-            || first.0 >= capacity() - self.open_at_end.load(Ordering::Acquire);
+            || first.0 >= self.open_from.load(Ordering::Acquire);
         // SAFETY: the counters are open, and what is open stays so.
         is_open.then(|| unsafe { self.base().add(first.0 as usize).cast().as_ref() })
     }
@@ -170,14 +183,15 @@ impl Block {
             }
             self.open.fetch_max(counters_in(bytes - size_of::<Block>()), Ordering::AcqRel);
         }
-        if at_end > self.open_at_end.load(Ordering::Acquire) {
+        let from = self.end - at_end;
+        if from < self.open_from.load(Ordering::Acquire) {
             // The last page may have room for more than the last counter.
             let bytes = stretch(at_end as usize * size_of::<AtomicU64>() + PAGE);
             // SAFETY: within the reservation.
             if !unsafe { address_space::commit(start.add(all - bytes), bytes) } {
                 return false;
             }
-            self.open_at_end.fetch_max(at_end, Ordering::AcqRel);
+            self.open_from.fetch_min(from, Ordering::AcqRel);
         }
         true
     }

@@ -45,12 +45,18 @@ extern "C" fn thread_ends(block: *mut c_void) {
 }
 
 /// Returns the block of the calling thread; None if it cannot own one, or is at its very end.
+#[inline]
 pub(super) fn thread_block() -> Option<&'static Block> {
     let known = OWNED.get();
-    if !known.is_null() {
-        // SAFETY: any other value is the thread's block; blocks are never given back.
-        return (known != ENDED).then(|| unsafe { known.cast::<Block>().as_ref() }).flatten();
+    if known.is_null() {
+        return claim_block();
     }
+    // SAFETY: any other value is the thread's block; blocks are never given back.
+    (known != ENDED).then(|| unsafe { known.cast::<Block>().as_ref() }).flatten()
+}
+
+#[cold]
+fn claim_block() -> Option<&'static Block> {
     let block = blocks::acquire()?;
     if !OWNED.set(std::ptr::from_ref(block).cast()) {
         block.release();
@@ -69,7 +75,7 @@ pub(super) fn thread_timer(block: &Block) -> Option<&'static Timer> {
     if block.untimed.get() {
         return None;
     }
-    let timer = Timer::acquire(block.base());
+    let timer = Timer::acquire(block);
     block.untimed.set(timer.is_none());
     timer.inspect(|timer| set_timer(std::ptr::from_ref(*timer)))
 }

@@ -29,7 +29,7 @@ pub(super) struct SiteEntry {
 pub(super) struct Unit {
     /// Calls without an entry; only in the first unit of a chain.
     pub(super) others: AtomicU64,
-    /// Number of the next unit; 0 if there is none.
+    /// Offset of the next unit in the arena; 0 if there is none.
     pub(super) next: AtomicU32,
     /// Number of used entries in the whole chain; only in its first unit.
     pub(super) used: AtomicU32,
@@ -91,18 +91,13 @@ impl Unit {
     }
 }
 
-/// Starts of a thread's chains: the number of a unit for each slot, 0 if there is none.
+/// Starts of a thread's chains: the offset of a unit for each slot, 0 if there is none.
 #[repr(transparent)]
 pub(super) struct Chains {
-    first: SlotTable<AtomicU32>,
+    first: SlotTable,
 }
 
 impl Chains {
-    /// Begins without chains, in zeroed memory.
-    pub(super) fn clear(&self) {
-        self.first.clear();
-    }
-
     /// Returns the first unit of the chain of a slot.
     ///
     /// # Safety
@@ -110,7 +105,7 @@ impl Chains {
     #[inline(always)]
     unsafe fn of(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
         // SAFETY: the caller's contract.
-        following(arena, unsafe { self.first.entry(slot_offset) })
+        following(arena, unsafe { self.first.entry(arena, slot_offset) })
     }
 
     /// Like [`Chains::of`], but creates the chain if necessary; None if no memory is left. Only on the owner's
@@ -121,7 +116,7 @@ impl Chains {
     #[cold]
     unsafe fn of_new(&self, arena: NonNull<u8>, slot_offset: usize) -> Option<&'static Unit> {
         // SAFETY: the caller's contract.
-        following_or_fresh(arena, unsafe { self.first.entry_or_new(slot_offset, UnitPurpose::Sites)? })
+        following_or_fresh(arena, unsafe { self.first.entry_or_new(arena, slot_offset, UnitPurpose::Sites)? })
     }
 
     /// Counts the call site `address`, or 0 if it is unknown. If there is no place for it yet, returns false
@@ -204,19 +199,19 @@ fn called_from_chain(first: &Unit, arena: NonNull<u8>, address: usize) -> bool {
     }
 }
 
-/// Returns the unit with this number.
+/// Returns the unit at this offset.
 #[inline(always)]
-fn following(arena: NonNull<u8>, number: &AtomicU32) -> Option<&'static Unit> {
-    let number = number.load(Ordering::Acquire) as usize;
+fn following(arena: NonNull<u8>, offset: &AtomicU32) -> Option<&'static Unit> {
+    let offset = offset.load(Ordering::Acquire) as usize;
     // SAFETY: allocated units are within the arena, as large as a `Unit`, zeroed at first, which is a valid
     // one, and never given back; they contain only atomics.
-    (number != 0).then(|| unsafe { arena.add(number * arena::UNIT).cast::<Unit>().as_ref() })
+    (offset != 0).then(|| unsafe { arena.add(offset).cast::<Unit>().as_ref() })
 }
 
 #[cold]
-fn following_or_fresh(arena: NonNull<u8>, number: &AtomicU32) -> Option<&'static Unit> {
-    if number.load(Ordering::Relaxed) == 0 {
-        number.store(arena::take(UnitPurpose::Sites)?, Ordering::Release);
+fn following_or_fresh(arena: NonNull<u8>, offset: &AtomicU32) -> Option<&'static Unit> {
+    if offset.load(Ordering::Relaxed) == 0 {
+        offset.store(arena::take_offset(UnitPurpose::Sites, 1)?, Ordering::Release);
     }
-    following(arena, number)
+    following(arena, offset)
 }

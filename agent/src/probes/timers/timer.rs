@@ -7,7 +7,7 @@ use super::record::{Frame, NONE, Record, add};
 use super::site_chains::{Chains, Unit};
 use super::slot_table::{self, SlotTable};
 use crate::probes::arena::{self, UnitPurpose};
-use crate::probes::blocks::Slot;
+use crate::probes::blocks::{Block, Slot};
 use crate::probes::clock::{self, Clock};
 use crate::probes::exception_stack::{ExceptionEvent, ExceptionStack};
 use crate::probes::histogram;
@@ -42,7 +42,8 @@ pub struct Timer {
     thrown: ExceptionStack,
     chains: Chains,
     next: *const Timer,
-    records: SlotTable<AtomicPtr<Record>>,
+    /// Offsets of its records.
+    records: SlotTable,
     frames: FrameStack,
 }
 
@@ -63,9 +64,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Timer> {
 }
 
 impl Timer {
-    /// Returns a timer for the calling thread, whose calls are counted at `counters`; recycled if possible.
+    /// Returns a timer for the calling thread, which owns the block; recycled if possible.
     /// None if the memory for times is used up or the system refuses.
-    pub fn acquire(counters: NonNull<AtomicU64>) -> Option<&'static Timer> {
+    pub fn acquire(block: &Block) -> Option<&'static Timer> {
         let claim = |timer: &&Timer| {
             timer.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
         };
@@ -73,7 +74,7 @@ impl Timer {
             Some(timer) => timer,
             None => Timer::publish(Timer::new()?),
         };
-        timer.counters.set(counters.as_ptr());
+        timer.counters.set(block.base().as_ptr());
         timer.thread.set(crate::platform::thread_id());
         Some(timer)
     }
@@ -86,8 +87,6 @@ impl Timer {
         unsafe {
             (&raw mut (*timer.as_ptr()).arena).write(arena);
             let timer = timer.as_ref();
-            timer.records.clear();
-            timer.chains.clear();
             let bottom = timer.frames.bottom();
             // No address is above that of the lowest frame.
             (*bottom).address = usize::MAX;
@@ -108,6 +107,12 @@ impl Timer {
                 return unsafe { timer.as_ref() };
             }
         }
+    }
+
+    /// Returns the block of the thread that owns the timer; only for that thread.
+    pub fn block(&self) -> &'static Block {
+        // SAFETY: set by `acquire`, before anyone knows the timer of its thread.
+        unsafe { Block::with_base(self.counters.get()) }
     }
 
     /// Releases the timer for another thread. Calls in flight never end: they are given up.
@@ -152,15 +157,21 @@ impl Timer {
     /// On the thread that owns the timer; `slot_offset` is that of a slot below `MAX_SLOTS`.
     unsafe fn record_or_new(&self, slot_offset: usize) -> Option<&Record> {
         // SAFETY: the caller's contract.
-        let entry = unsafe { self.records.entry_or_new(slot_offset, UnitPurpose::Record)? };
-        if entry.load(Ordering::Relaxed).is_null() {
-            let record = arena::take_zeroed::<Record>(UnitPurpose::Record)?;
-            // SAFETY: zeroed memory of its size that is never given back; zeros are a valid record.
-            unsafe { record.as_ref() }.pending.store(NONE, Ordering::Relaxed);
-            entry.store(record.as_ptr(), Ordering::Release);
+        let entry = unsafe { self.records.entry_or_new(self.arena, slot_offset, UnitPurpose::Record)? };
+        if entry.load(Ordering::Relaxed) == 0 {
+            let offset = arena::take_offset(UnitPurpose::Record, 1)?;
+            self.record_at(offset)?.pending.store(NONE, Ordering::Relaxed);
+            entry.store(offset, Ordering::Release);
         }
-        // SAFETY: records are never given back.
-        unsafe { entry.load(Ordering::Relaxed).as_ref() }
+        self.record_at(entry.load(Ordering::Relaxed))
+    }
+
+    /// Returns the record at this offset in the arena, which is an entry of the table; None if it is 0.
+    #[inline(always)]
+    fn record_at(&self, offset: u32) -> Option<&Record> {
+        // SAFETY: entries are 0 or offsets of units, which are as large as a record, zeroed at first, which is a valid
+        // one, and never given back.
+        (offset != 0).then(|| unsafe { self.arena.add(offset as usize).cast::<Record>().as_ref() })
     }
 
     /// Returns a value that stays the same only if no call has begun or ended. Between two beginnings the stack
@@ -186,17 +197,18 @@ impl Timer {
     pub unsafe fn enter<C: Clock>(&self, slot_offset: usize, frame: *mut usize) -> bool {
         let top = self.top.load(Ordering::Relaxed);
         // SAFETY: the slot is below MAX_SLOTS; `top` is always one of the frames.
-        let (record, stale) = unsafe {
-            let record = self.records.entry(slot_offset).load(Ordering::Relaxed);
-            (record, (*top).address <= frame.addr())
+        let (offset, stale) = unsafe {
+            let offset = self.records.entry(self.arena, slot_offset).load(Ordering::Relaxed);
+            (offset, (*top).address <= frame.addr())
         };
-        if record.is_null() || stale || top == self.last.get() {
+        let Some(record) = self.record_at(offset) else { return false };
+        if stale || top == self.last.get() {
             return false;
         }
         // SAFETY: as above; the counters are those of the owner's block, with as many slots.
         unsafe {
             add(&*self.counters.get().byte_add(slot_offset), 1);
-            self.push::<C>(top, &*record, frame);
+            self.push::<C>(top, record, frame);
         }
         true
     }
@@ -406,8 +418,8 @@ impl Timer {
 
     pub(super) fn record(&self, slot: Slot) -> Option<&Record> {
         let offset = slot_table::offset(slot)?;
-        // SAFETY: the slot exists; records are published with Release and never given back.
-        unsafe { self.records.entry(offset).load(Ordering::Acquire).as_ref() }
+        // SAFETY: the slot exists.
+        self.record_at(unsafe { self.records.entry(self.arena, offset) }.load(Ordering::Acquire))
     }
 
     /// Records an exception event that the runtime reports on the owner's thread, at `address` in its stack.
