@@ -1,5 +1,6 @@
 //! A hostile client that does everything at once to an endpoint: garbage, huge claims, half frames, connects without
-//! end, idle sessions, stopped readers, requests without a pause, floods of "all off", foreign versions.
+//! end, idle sessions, stopped readers, requests, changes and subscriptions without a pause, floods of "all off", foreign
+//! versions.
 //!
 //! Each kind has a fixed highest rate, so that the client offers the same to an agent and to a server that discards
 //! everything; an agent may take less.
@@ -38,12 +39,14 @@ const BURST: usize = 10;
 /// A kind of hostility: its name, and what it does until it is over.
 type Kind = (&'static str, fn(&Actor));
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 15] = [
     ("unread requests", stopped_readers),
     ("status requests", |actor| asks(actor, Duration::from_micros(500), status)),
     ("agent status requests", |actor| asks(actor, Duration::from_millis(1), agent_status)),
     ("methods requests", |actor| asks(actor, Duration::from_millis(1), methods)),
     ("plans", |actor| asks(actor, Duration::from_millis(1), plan)),
+    ("subscriptions", |actor| asks(actor, Duration::from_millis(1), subscription)),
+    ("changes", |actor| asks(actor, Duration::from_millis(1), change)),
     ("long requests", |actor| asks(actor, Duration::from_millis(50), long_request)),
     ("all-off requests", all_off),
     ("idle sessions", idle),
@@ -211,6 +214,18 @@ fn methods() -> Vec<u8> {
 fn plan() -> Vec<u8> {
     let orders = vec![Order::new("*".to_owned(), Level::Count)];
     request(WireCommand::Plan { orders, lifetime: Lifetime::Kept })
+}
+
+/// Begins the one subscription of the session anew. The first answer has every row.
+fn subscription() -> Vec<u8> {
+    request(WireCommand::Subscribe { pattern: None, interval_ms: 10 })
+}
+
+/// Takes control and sets an order that matches nothing yet: an instrumented method would make the host slower by
+/// itself.
+fn change() -> Vec<u8> {
+    let orders = vec![Order::new("Nowhere!Nothing.Never()".to_owned(), Level::Time)];
+    request(WireCommand::RequestReJit { orders, later: true, take: true, lifetime: Lifetime::Held })
 }
 
 fn long_request() -> Vec<u8> {

@@ -44,7 +44,8 @@ fn off_after(controller: &mut Controller, since: Instant) -> Result<Duration> {
             return Ok(took);
         }
         ensure!(took < bound, "{took:.1?} after the kill: {status:?}");
-        std::thread::sleep(Duration::from_millis(5));
+        // Each answer takes the agent some time, with rows as many as here.
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

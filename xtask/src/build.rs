@@ -61,6 +61,18 @@ pub fn native(profile: Profile) -> Result<Built> {
     build(profile, false)
 }
 
+/// Builds agent, program and every test for this machine. Cargo compiles dependencies anew for each selection of
+/// packages, so this selects the same as the suites do.
+///
+/// # Errors
+/// When something does not compile.
+pub fn for_tests() -> Result<Built> {
+    step("agent, program and tests (the first time about ten minutes)", || {
+        run(&mut cargo(&[&["build", "--workspace", "--all-targets"], quiet()].concat()))
+    })?;
+    Ok(built(Profile::Debug, false))
+}
+
 /// Builds agent and program for Windows.
 ///
 /// # Errors
@@ -71,10 +83,7 @@ pub fn windows() -> Result<Built> {
 
 fn build(profile: Profile, windows: bool) -> Result<Built> {
     let mut arguments = vec!["build", "--package", "redial-agent", "--package", "redial"];
-    // The first build takes minutes. A terminal shows cargo's progress; a log gets a line now and then from `step`.
-    if !std::io::stderr().is_terminal() {
-        arguments.push("--quiet");
-    }
+    arguments.extend(quiet());
     if profile == Profile::Release {
         arguments.push("--release");
     }
@@ -82,8 +91,7 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
         arguments.extend(["--target", WINDOWS_TARGET]);
     }
     // Only tests need a second profiler; without it a release build is the one that `cargo build --release` makes.
-    let has_hooks = !windows && profile == Profile::Debug;
-    if has_hooks {
+    if has_hooks(profile, windows) {
         arguments.extend(["--package", "redial-bench-hooks"]);
     }
     let what = if windows {
@@ -92,17 +100,30 @@ fn build(profile: Profile, windows: bool) -> Result<Built> {
         "agent and program (the first time about ten minutes)"
     };
     step(what, || run(&mut cargo(&arguments)))?;
+    Ok(built(profile, windows))
+}
+
+fn has_hooks(profile: Profile, windows: bool) -> bool {
+    !windows && profile == Profile::Debug
+}
+
+/// The first build takes minutes. A terminal shows cargo's progress; a log gets a line now and then from `step`.
+fn quiet() -> &'static [&'static str] {
+    if std::io::stderr().is_terminal() { &[] } else { &["--quiet"] }
+}
+
+fn built(profile: Profile, windows: bool) -> Built {
     let mut folder = target_folder();
     if windows {
         folder.push(WINDOWS_TARGET);
     }
     folder.push(if profile == Profile::Release { "release" } else { "debug" });
-    Ok(Built {
+    Built {
         agent: folder.join(artefacts::library_name(windows || cfg!(windows))),
         program: folder.join(artefacts::program_name(windows || cfg!(windows))),
-        other_profiler: has_hooks.then(|| folder.join(artefacts::OTHER_PROFILER)),
+        other_profiler: has_hooks(profile, windows).then(|| folder.join(artefacts::OTHER_PROFILER)),
         windows,
-    })
+    }
 }
 
 /// Builds the optimised profiler that the benchmark compares with, and returns its library.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::build::{self, Profile};
+use crate::build;
 use crate::setup;
 pub use plan::Plan;
 use plan::Tally;
@@ -33,7 +33,7 @@ pub fn run_suites(chosen: &[Suite], mut plan: Plan<'_>) -> Result<Tally> {
     let mut total = Tally::default();
     let mut rows: Vec<(Suite, Tally, Duration)> = Vec::new();
     if suites.iter().any(|suite| suite.needs_build()) {
-        match build::native(Profile::Debug) {
+        match build::for_tests() {
             Ok(built) => plan.built = Some(built),
             Err(error) => {
                 eprintln!("error: {error:#}");

@@ -183,7 +183,8 @@ impl Subscription {
                 && (!snapshot_due || self.catalogue() && self.counters(stopping));
             if snapshot_due {
                 let work = timer.contended(self.outbox.waited().saturating_sub(waited));
-                next_snapshot = next_snapshot.max(Instant::now() + self.pause(work));
+                let pause = pause_after(work, self.server.subscriptions());
+                next_snapshot = next_snapshot.max(Instant::now() + pause);
             }
             if stopping {
                 self.served = alive && self.send_goodbye() && self.outbox.drain(LAST_FRAMES_WAIT);
@@ -192,12 +193,6 @@ impl Subscription {
                 return;
             }
         }
-    }
-
-    /// Returns the pause after this work for a snapshot.
-    fn pause(&self, work: Duration) -> Duration {
-        let share = SNAPSHOT_SHARE.saturating_mul(self.server.subscriptions());
-        work.saturating_mul(share).min(LONGEST_PAUSE)
     }
 
     fn send(&self, event: Event) -> bool {
@@ -348,5 +343,27 @@ impl Subscription {
             self.counted = counted;
             self.counted_revision = revision;
         }
+    }
+}
+
+/// Returns the pause of one of several subscriptions after this work for a snapshot.
+fn pause_after(work: Duration, subscriptions: u32) -> Duration {
+    work.saturating_mul(SNAPSHOT_SHARE.saturating_mul(subscriptions)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_keep_all_subscriptions_within_their_share() {
+        let work = Duration::from_millis(1);
+        for subscriptions in 1..100 {
+            let round = work + pause_after(work, subscriptions);
+            let together = work.as_secs_f64() * f64::from(subscriptions) / round.as_secs_f64();
+            assert!(together < 1.0 / f64::from(SNAPSHOT_SHARE), "{subscriptions}: {together}");
+        }
+        assert_eq!(pause_after(Duration::ZERO, 9), Duration::ZERO);
+        assert_eq!(pause_after(Duration::from_secs(1), u32::MAX), LONGEST_PAUSE);
     }
 }
