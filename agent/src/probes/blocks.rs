@@ -150,8 +150,8 @@ impl Block {
     /// Returns the counters of a run of slots; None if they are not open.
     pub(super) fn run<const N: usize>(&self, first: Slot) -> Option<&[AtomicU64; N]> {
         let end = first.0.checked_add(N as u32).filter(|end| *end <= self.end)?;
-        let is_open = end <= self.open.load(Ordering::Acquire)
-            || first.0 >= self.open_from.load(Ordering::Acquire);
+        let is_open =
+            end <= self.open.load(Ordering::Acquire) || first.0 >= self.open_from.load(Ordering::Acquire);
         // SAFETY: the counters are open, and what is open stays so.
         is_open.then(|| unsafe { self.base().add(first.0 as usize).cast().as_ref() })
     }
