@@ -1,88 +1,116 @@
-//! Counters of an octave of a record's histogram. They begin as narrow ones, four octaves to a unit of the arena, and
-//! get a unit of their own once a bucket has many calls. Calls take outlying durations for as long as a process runs;
-//! with a whole unit for each octave, the memory of a busy process would grow for hours.
+//! Calls in an octave of a record's histogram, in one of three widths. Calls take outlying durations for as long as a
+//! process runs, so an octave begins as a *list* of a few calls, becomes *narrow* counters when that is full, and *wide*
+//! ones once a bucket has many calls. With wide counters for each octave, the memory of a busy process would grow for
+//! hours. In a web server whose every method was timed, seven octaves of ten had at most fifteen calls.
 //!
 //! Only the owner of the record writes.
 
-use crate::probes::arena;
+use crate::probes::arena::{self, UnitPurpose};
 use crate::probes::histogram::BUCKETS;
+use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
 /// Marks the number of a narrow octave. The rest is its place in the arena, in parts of a unit; that of a wide octave
 /// is its unit. 0 stands for no octave.
 const NARROW: u32 = 1 << 31;
-/// Narrow octaves in a unit.
-const PARTS: u32 = (arena::UNIT / (BUCKETS * size_of::<AtomicU16>())) as u32;
+/// Marks the number of a list. The rest is its place, in smaller parts.
+const LIST: u32 = 1 << 30;
 /// Bytes of a narrow octave.
-const PART: usize = arena::UNIT / PARTS as usize;
-/// Calls of a bucket with which its octave becomes wide.
+const NARROW_BYTES: usize = BUCKETS * size_of::<AtomicU16>();
+/// Bytes of a list: the number of calls, and the bucket of each.
+const LIST_BYTES: usize = 16;
+/// Calls of a bucket with which a narrow octave becomes wide.
 const MANY: u16 = 1 << 12;
 
 const _: () = assert!(BUCKETS * size_of::<AtomicU64>() == arena::UNIT);
+const _: () = assert!(arena::BUDGET / LIST_BYTES < LIST as usize);
 
-/// The counters of an octave.
+/// The calls of an octave.
 #[derive(Clone, Copy)]
 pub(super) enum Octave {
-    Wide(&'static [AtomicU64; BUCKETS]),
+    List(&'static [AtomicU8; LIST_BYTES]),
     Narrow(&'static [AtomicU16; BUCKETS]),
+    Wide(&'static [AtomicU64; BUCKETS]),
 }
 
-/// The next narrow octave, of which a thread's timer keeps the number; see [`next_narrow`].
-pub(super) type NextNarrow = u32;
-
-/// Returns the unit of a wide octave; None if there is no octave, or a narrow one.
-#[inline(always)]
-fn wide_unit(number: u32) -> Option<u32> {
-    (1..NARROW).contains(&number).then_some(number)
+/// Widths of octaves, ascending.
+#[derive(Clone, Copy)]
+pub(super) enum Width {
+    List,
+    Narrow,
+    Wide,
 }
 
-/// Adds a call to a bucket in the ordinary case. Returns false without doing anything if there is no octave, or if it
-/// is to become wide. Only on the owner's thread.
+/// Room for further octaves in units that a thread has begun. Zeroed memory stands for none.
+#[derive(Default)]
+pub(super) struct Room {
+    list: Cell<u32>,
+    narrow: Cell<u32>,
+}
+
+impl Room {
+    /// Returns the number of a new octave; None if no memory is left. Only on the owner's thread.
+    pub(super) fn take(&self, width: Width) -> Option<u32> {
+        let unit = || arena::take(UnitPurpose::Octave);
+        match width {
+            Width::List => Some(LIST | take_part(&self.list, LIST_BYTES, unit)?),
+            Width::Narrow => Some(NARROW | take_part(&self.narrow, NARROW_BYTES, unit)?),
+            Width::Wide => unit(),
+        }
+    }
+}
+
+/// Returns the place of a part of a unit; `next` is the one after the last, or the beginning of no unit.
+fn take_part(next: &Cell<u32>, bytes: usize, unit: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    let parts = (arena::UNIT / bytes) as u32;
+    let place = if next.get().is_multiple_of(parts) { unit()? * parts } else { next.get() };
+    next.set(place + 1);
+    Some(place)
+}
+
+/// Adds a call to a bucket in the ordinary case. Returns false without doing anything if there is no octave, a list, or
+/// one that is to become wide. Only on the owner's thread.
 ///
 /// # Safety
 /// The number is one of a record's octaves, and the bucket is below [`BUCKETS`].
 #[inline(always)]
 pub(super) unsafe fn add_fast(arena: NonNull<u8>, number: u32, bucket: usize) -> bool {
-    if let Some(unit) = wide_unit(number) {
+    if (1..LIST).contains(&number) {
         // SAFETY: the caller's contract; a wide octave is a unit of the arena.
         let count =
-            unsafe { arena.add(unit as usize * arena::UNIT).cast::<AtomicU64>().add(bucket).as_ref() };
+            unsafe { arena.add(number as usize * arena::UNIT).cast::<AtomicU64>().add(bucket).as_ref() };
         count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         return true;
     }
+    if number < NARROW {
+        return false;
+    }
     let part = (number & !NARROW) as usize;
-    // SAFETY: the caller's contract; a narrow octave is a part of a unit. Part 0, for no octave, is in the first unit,
-    // which nobody uses.
-    let count = unsafe { arena.add(part * PART).cast::<AtomicU16>().add(bucket).as_ref() };
+    // SAFETY: the caller's contract; a narrow octave is a part of a unit.
+    let count = unsafe { arena.add(part * NARROW_BYTES).cast::<AtomicU16>().add(bucket).as_ref() };
     let calls = count.load(Ordering::Relaxed);
-    let is_ordinary = part != 0 && calls < MANY - 1;
+    let is_ordinary = calls < MANY - 1;
     if is_ordinary {
         count.store(calls + 1, Ordering::Relaxed);
     }
     is_ordinary
 }
 
-/// Returns the number of a new narrow octave, and what comes after it. None if no memory is left.
-pub(super) fn next_narrow(next: NextNarrow, take: impl FnOnce() -> Option<u32>) -> Option<(u32, NextNarrow)> {
-    let place = if next.is_multiple_of(PARTS) { take()? * PARTS } else { next };
-    Some((NARROW | place, place + 1))
-}
-
 impl Octave {
     /// Returns the octave with this number, which a record has; None if the number is 0.
     pub(super) fn at(arena: NonNull<u8>, number: u32) -> Option<Octave> {
-        if number == 0 {
-            return None;
-        }
         // SAFETY: records have numbers of octaves that are in the arena, were zeroed at first, and are never given
         // back.
         Some(unsafe {
-            match wide_unit(number) {
-                Some(unit) => Octave::Wide(arena.add(unit as usize * arena::UNIT).cast().as_ref()),
-                None => {
-                    let part = (number & !NARROW) as usize;
-                    Octave::Narrow(arena.add(part * PART).cast().as_ref())
+            match number {
+                0 => return None,
+                1..LIST => Octave::Wide(arena.add(number as usize * arena::UNIT).cast().as_ref()),
+                LIST..NARROW => {
+                    Octave::List(arena.add((number & !LIST) as usize * LIST_BYTES).cast().as_ref())
+                }
+                NARROW.. => {
+                    Octave::Narrow(arena.add((number & !NARROW) as usize * NARROW_BYTES).cast().as_ref())
                 }
             }
         })
@@ -90,101 +118,150 @@ impl Octave {
 
     /// Returns the calls in each bucket.
     pub(super) fn calls(self) -> [u64; BUCKETS] {
-        let of = |bucket: usize| match self {
-            Octave::Wide(counts) => counts.get(bucket).map(|count| count.load(Ordering::Relaxed)),
-            Octave::Narrow(counts) => counts.get(bucket).map(|count| count.load(Ordering::Relaxed).into()),
-        };
-        std::array::from_fn(|bucket| of(bucket).unwrap_or_default())
+        let mut calls = [0; BUCKETS];
+        match self {
+            Octave::List(list) => {
+                for bucket in listed(list) {
+                    if let Some(calls) = calls.get_mut(bucket) {
+                        *calls += 1;
+                    }
+                }
+            }
+            Octave::Narrow(counts) => {
+                let each = calls.iter_mut().zip(counts);
+                each.for_each(|(calls, count)| *calls = count.load(Ordering::Relaxed).into());
+            }
+            Octave::Wide(counts) => {
+                let each = calls.iter_mut().zip(counts);
+                each.for_each(|(calls, count)| *calls = count.load(Ordering::Relaxed));
+            }
+        }
+        calls
     }
 
-    /// Adds a call. Returns false if the counter is full. Only on the owner's thread.
+    /// Adds a call. Returns false if there is no room for it. Only on the owner's thread.
     pub(super) fn add(self, bucket: usize) -> bool {
         match self {
-            Octave::Wide(counts) => {
-                let Some(count) = counts.get(bucket) else { return false };
-                count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            Octave::List([number, buckets @ ..]) => {
+                let calls = number.load(Ordering::Relaxed);
+                let Some(place) = buckets.get(usize::from(calls)) else { return false };
+                place.store(bucket as u8, Ordering::Relaxed);
+                // After the bucket, for readers.
+                number.store(calls + 1, Ordering::Release);
             }
             Octave::Narrow(counts) => {
                 let Some(count) = counts.get(bucket) else { return false };
                 let Some(more) = count.load(Ordering::Relaxed).checked_add(1) else { return false };
                 count.store(more, Ordering::Relaxed);
             }
+            Octave::Wide(counts) => {
+                let Some(count) = counts.get(bucket) else { return false };
+                count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+            }
         }
         true
     }
 
-    /// Whether it is to become wide, after a call was added to this bucket.
-    pub(super) fn has_many(self, bucket: usize) -> bool {
-        let Octave::Narrow(counts) = self else { return false };
-        counts.get(bucket).is_some_and(|count| count.load(Ordering::Relaxed) >= MANY)
+    /// Returns the width that it should get, after a call was added to this bucket.
+    pub(super) fn next_width(self, bucket: usize) -> Option<Width> {
+        match self {
+            Octave::List(list) => (listed(list).count() == LIST_BYTES - 1).then_some(Width::Narrow),
+            Octave::Narrow(counts) => {
+                let calls = counts.get(bucket)?.load(Ordering::Relaxed);
+                (calls >= MANY).then_some(Width::Wide)
+            }
+            Octave::Wide(_) => None,
+        }
     }
 
-    /// Copies the calls to a wide octave that nobody else knows yet.
-    pub(super) fn copy_to(self, wide: Octave) {
-        let Octave::Wide(counts) = wide else { return };
-        for (count, calls) in counts.iter().zip(self.calls()) {
-            count.store(calls, Ordering::Relaxed);
+    /// Copies the calls to a wider octave that nobody else knows yet.
+    pub(super) fn copy_to(self, wider: Octave) {
+        match wider {
+            Octave::List(_) => (),
+            Octave::Narrow(counts) => {
+                let each = counts.iter().zip(self.calls());
+                each.for_each(|(count, calls)| count.store(calls as u16, Ordering::Relaxed));
+            }
+            Octave::Wide(counts) => {
+                let each = counts.iter().zip(self.calls());
+                each.for_each(|(count, calls)| count.store(calls, Ordering::Relaxed));
+            }
         }
     }
 
     /// Removes all calls.
     pub(super) fn reset(self) {
         match self {
-            Octave::Wide(counts) => counts.iter().for_each(|count| count.store(0, Ordering::Relaxed)),
+            Octave::List([number, ..]) => number.store(0, Ordering::Relaxed),
             Octave::Narrow(counts) => counts.iter().for_each(|count| count.store(0, Ordering::Relaxed)),
+            Octave::Wide(counts) => counts.iter().for_each(|count| count.store(0, Ordering::Relaxed)),
         }
     }
+}
+
+/// Iterates over the buckets of a list's calls.
+fn listed([number, buckets @ ..]: &[AtomicU8; LIST_BYTES]) -> impl Iterator<Item = usize> {
+    let calls = usize::from(number.load(Ordering::Acquire));
+    buckets.iter().take(calls).map(|bucket| usize::from(bucket.load(Ordering::Relaxed)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::arena::UnitPurpose;
 
     #[test]
-    fn narrow_octaves_share_units() {
+    fn octaves_share_units() {
         let mut units = [7, 9].into_iter();
-        let (mut next, mut numbers) = (0, Vec::new());
-        for _ in 0..PARTS + 1 {
-            let (number, following) = next_narrow(next, || units.next()).unwrap();
-            numbers.push(number & !NARROW);
-            next = following;
-        }
-        assert_eq!(numbers, [28, 29, 30, 31, 36]);
-        assert_eq!(next_narrow(0, || None), None);
-        assert_eq!((wide_unit(0), wide_unit(5), wide_unit(NARROW | 5)), (None, Some(5), None));
+        let next = Cell::new(0);
+        let places: Vec<u32> =
+            (0..5).map(|_| take_part(&next, NARROW_BYTES, || units.next()).unwrap()).collect();
+        assert_eq!(places, [28, 29, 30, 31, 36]);
+        assert_eq!(take_part(&Cell::new(0), LIST_BYTES, || None), None);
+        assert_eq!(take_part(&Cell::new(0), LIST_BYTES, || Some(3)), Some(48));
     }
 
     #[test]
-    fn a_wide_octave_takes_over_the_calls() {
+    fn wider_octaves_take_over_the_calls() {
         let arena = arena::base().unwrap();
-        let take = || arena::take(UnitPurpose::Octave);
-        let (number, _) = next_narrow(0, take).unwrap();
-        let narrow = Octave::at(arena, number).unwrap();
+        let room = Room::default();
         // SAFETY: the octave exists, or the number stands for none.
-        let is_fast = |number| unsafe { add_fast(arena, number, 31) };
-        assert!(!is_fast(0));
-        for _ in 1..MANY {
-            assert!(is_fast(number) && !narrow.has_many(31));
+        let is_fast = |number, bucket| unsafe { add_fast(arena, number, bucket) };
+        assert!(!is_fast(0, 31) && Octave::at(arena, 0).is_none());
+
+        let number = room.take(Width::List).unwrap();
+        let list = Octave::at(arena, number).unwrap();
+        for call in 1..LIST_BYTES {
+            assert!(list.next_width(31).is_none() && !is_fast(number, 31));
+            assert!(list.add(if call == 1 { 0 } else { 31 }));
         }
-        assert!(!is_fast(number), "it is to become wide");
-        assert!(narrow.add(31) && narrow.has_many(31));
-        assert!(narrow.add(0));
-        let unit = take().unwrap();
-        let wide = Octave::at(arena, unit).unwrap();
+        assert!(matches!(list.next_width(31), Some(Width::Narrow)) && !list.add(31), "it is full");
+
+        let number = room.take(Width::Narrow).unwrap();
+        let narrow = Octave::at(arena, number).unwrap();
+        list.copy_to(narrow);
+        assert_eq!((narrow.calls()[0], narrow.calls()[31]), (1, LIST_BYTES as u64 - 2));
+        for _ in LIST_BYTES - 1..usize::from(MANY) {
+            assert!(is_fast(number, 31) && narrow.next_width(31).is_none());
+        }
+        assert!(!is_fast(number, 31), "it is to become wide");
+        assert!(narrow.add(31) && matches!(narrow.next_width(31), Some(Width::Wide)));
+
+        let number = room.take(Width::Wide).unwrap();
+        let wide = Octave::at(arena, number).unwrap();
         narrow.copy_to(wide);
-        assert!(wide.add(31) && !wide.has_many(31) && is_fast(unit));
+        assert!(wide.add(31) && wide.next_width(31).is_none() && is_fast(number, 31));
         let calls = wide.calls();
         assert_eq!((calls[0], calls[31], calls.iter().sum()), (1, u64::from(MANY) + 2, u64::from(MANY) + 3));
-        narrow.reset();
-        assert_eq!(narrow.calls(), [0; BUCKETS]);
+        for octave in [list, narrow, wide] {
+            octave.reset();
+            assert_eq!(octave.calls(), [0; BUCKETS]);
+        }
     }
 
     #[test]
     fn full_counters_stay() {
-        let arena = arena::base().unwrap();
-        let (number, _) = next_narrow(0, || arena::take(UnitPurpose::Octave)).unwrap();
-        let narrow = Octave::at(arena, number).unwrap();
+        let narrow =
+            Octave::at(arena::base().unwrap(), Room::default().take(Width::Narrow).unwrap()).unwrap();
         assert!((0..u16::MAX).all(|_| narrow.add(3)) && !narrow.add(3));
         assert_eq!(narrow.calls()[3], u64::from(u16::MAX));
     }

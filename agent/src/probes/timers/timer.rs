@@ -2,7 +2,7 @@
 
 use super::alarm;
 use super::frame_stack::{FrameStack, NoFrames};
-use super::octave::{self, NextNarrow, Octave};
+use super::octave::{self, Octave, Room, Width};
 use super::record::{Frame, NONE, Record, add};
 use super::site_chains::{Chains, Unit};
 use super::slot_table::{self, SlotTable};
@@ -38,7 +38,7 @@ pub struct Timer {
     owned: AtomicBool,
     /// Operating-system id of the owner's thread.
     thread: Cell<u32>,
-    next_narrow: Cell<NextNarrow>,
+    room: Room,
     thrown: ExceptionStack,
     chains: Chains,
     next: *const Timer,
@@ -340,12 +340,12 @@ impl Timer {
         if !octave.add(bucket) {
             return missing_data::note(slot_offset, MissingData::Buckets);
         }
-        if octave.has_many(bucket)
-            && let Some(unit) = arena::take(UnitPurpose::Octave)
-            && let Some(wide) = Octave::at(self.arena, unit)
+        if let Some(width) = octave.next_width(bucket)
+            && let Some(number) = self.room.take(width)
+            && let Some(wider) = Octave::at(self.arena, number)
         {
-            octave.copy_to(wide);
-            entry.store(unit, Ordering::Release);
+            octave.copy_to(wider);
+            entry.store(number, Ordering::Release);
         }
     }
 
@@ -358,12 +358,10 @@ impl Timer {
     ) -> Option<(&'a AtomicU32, Octave)> {
         let entry = record.octaves.get(octave)?;
         if entry.load(Ordering::Relaxed) == 0 {
-            let taken = octave::next_narrow(self.next_narrow.get(), || arena::take(UnitPurpose::Octave));
-            let Some((number, next)) = taken else {
+            let Some(number) = self.room.take(Width::List) else {
                 missing_data::note(slot_offset, MissingData::Buckets);
                 return None;
             };
-            self.next_narrow.set(next);
             entry.store(number, Ordering::Release);
         }
         Some((entry, Octave::at(self.arena, entry.load(Ordering::Relaxed))?))
