@@ -19,6 +19,8 @@ use crate::rng::Rng;
 
 /// Toggles of everything before the first step of a long run: the agent lists the latest five bodies of a method.
 const WARM_TOGGLES: u32 = 6;
+/// Rounds of work after each of them.
+const WARM_ROUNDS: u32 = 10;
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
 const METHODS_PER_STEP: usize = 400;
 
@@ -122,14 +124,15 @@ impl Steps {
         let mut subject = settings.program.start(true, &settings.variables)?;
         subject.work()?;
         let mut controller = Controller::connect(subject.pid())?;
-        let toggles = match settings.length {
-            Length::Checkpoints(_) => 1,
-            Length::Time(_) => WARM_TOGGLES,
+        let (toggles, rounds) = match settings.length {
+            Length::Checkpoints(_) => (1, 1),
+            Length::Time(_) => (WARM_TOGGLES, WARM_ROUNDS),
         };
         let mut methods = Vec::new();
         for _ in 0..toggles {
             controller.dial("*", Level::Time, Lifetime::Kept)?;
-            subject.work()?;
+            // A server answers on whichever thread is free, and each takes memory for the methods that it calls.
+            (0..rounds).try_for_each(|_| subject.work())?;
             let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
             methods = controller.status(None)?.iter().filter(is_dialable).map(full_name).collect();
             controller.all_off()?;
