@@ -136,7 +136,7 @@ fn with_plugins(name: &str, folder: &Path) -> Result<Program> {
 
 /// Copies the program's files, with its plug-ins below `plugins/`, into their own folder.
 fn assemble(name: &str, dll: &Path, plugins: &[PathBuf]) -> Result<PathBuf> {
-    let built_from = |path: &Path| path.parent().unwrap_or(path).display().to_string();
+    let built_from = |path: &Path| cache::path_at_home(path.parent().unwrap_or(path));
     let mut recipe = format!("{}\n", built_from(dll));
     for plugin in plugins {
         recipe.push_str(&format!("{}\n", built_from(plugin)));

@@ -1,6 +1,5 @@
 //! Controllers that die or go silent while holding dials: the dials soon go off by themselves, and kept ones
 //! stay.
-#![cfg(unix)]
 
 use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, channel};

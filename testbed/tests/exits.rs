@@ -209,7 +209,7 @@ fn reports_mistyped_dials_while_the_program_runs(runtime: Runtime) -> Result<()>
     let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let run = host::redial_run(&options, &shop(runtime)?)?;
-    let mut host = Host::start_with_merged_output(&run)?;
+    let mut host = Host::start_with_merged_output(run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
         format!(
