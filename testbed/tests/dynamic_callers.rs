@@ -1,4 +1,5 @@
 //! Callers that disappear: dynamic methods call dialled methods and are destroyed while their names are looked up.
+#![cfg(target_os = "linux")]
 
 use anyhow::{Result, bail, ensure};
 use redial_protocol::callers::{CallOrigin, Caller};

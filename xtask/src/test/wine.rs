@@ -1,0 +1,75 @@
+//! The suite `wine`: Windows builds on Windows runtimes. The programs are started from Linux in one part, and in the
+//! other the end-to-end tests themselves are Windows programs.
+
+use anyhow::Result;
+use redial_testbed::artefacts::WINDOWS_TARGET;
+use redial_testbed::wine::windows_path;
+
+use super::nextest::{self, WORKSPACE};
+use super::plan::{Plan, Tally};
+use crate::{build, setup};
+
+/// The tests that start Windows programs from Linux.
+const FROM_LINUX: &str = "package(redial-testbed) & binary(windows)";
+
+/// Entries of `testbed/tests` that do not run on Windows, with the reason. `cargo xtask tidy` checks that exactly these
+/// are left out of a Windows build, by `#![cfg(...)]`.
+pub const LINUX_ONLY: &[(&str, &str)] = &[];
+
+/// Tests that do not pass on Windows yet, or cannot: the suite, the test, and the reason.
+const OPEN: &[(&str, &str, &str)] = &[
+    ("conditions", "earlier_exceptions_have_no_type", EXCEPTIONS),
+    ("conditions", "keeps_failed_calls_with_exception_types", EXCEPTIONS),
+    ("control", "anyone_may_read_and_turn_off", EVENTS),
+    ("control", "reports_released_dials_at_the_end", EVENTS),
+    ("control", "second_command_learns_who_has_control", EVENTS),
+    ("dial_sets", "ctrl_c_undoes_a_change", EVENTS),
+    ("dial_sets", "holds_a_dial_set", EVENTS),
+    ("refusals", "reports_ended_process", PROGRAMS),
+    ("refusals", "reports_process_without_dotnet", PROGRAMS),
+    ("refusals", "run_exits_with_125_to_127_for_its_own_failures", PROGRAMS),
+    ("refusals", "run_survives_a_library_that_is_not_the_agent", PROGRAMS),
+    ("refusals", "run_without_a_library_starts_nothing", PROGRAMS),
+    ("refusals", "watches_methods_that_are_not_dialled", EVENTS),
+    ("times", "dying_threads_leave_no_call_in_flight", "ends threads with pthread_exit"),
+    ("toggles", "toggles_hot_methods_without_growth", "the host reads its memory in /proc"),
+];
+const EVENTS: &str = "Wine 8 delivers no console event to another process";
+const EXCEPTIONS: &str = "on Windows types of exceptions inside others stay unknown";
+const PROGRAMS: &str = "uses programs and libraries of Linux";
+
+/// Runs both parts.
+///
+/// # Errors
+/// When the Windows builds do not compile, or Wine does not work.
+pub fn run(plan: &Plan<'_>) -> Result<Tally> {
+    let built = build::windows()?;
+    let wine = setup::wine::ensure()?;
+    let mut tally = nextest::run(plan, WORKSPACE, FROM_LINUX, |command| {
+        built.tell(command);
+        wine.tell(command);
+    })?;
+    for (suite, test, reason) in OPEN {
+        println!("    not run on Windows: {suite}::{test}: {reason}");
+    }
+    let server = wine.serve()?;
+    let packages = ["--package", "redial-testbed", "--target", WINDOWS_TARGET];
+    let end_to_end = nextest::run(plan, &packages, &inside_wine(), |command| {
+        built.tell_inside_wine(command);
+        wine.tell(command);
+        command.env(RUNNER, &wine.loader);
+    });
+    drop(server);
+    tally.add(&end_to_end?);
+    Ok(tally)
+}
+
+/// The variable that names the program under which tests for Windows run.
+const RUNNER: &str = "CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER";
+
+/// Returns the filter of the tests that are Windows programs.
+fn inside_wine() -> String {
+    let suites = LINUX_ONLY.iter().map(|(suite, _)| format!("binary(={suite})"));
+    let tests = OPEN.iter().map(|(suite, test, _)| format!("(binary(={suite}) & test(/^{test}\\b/))"));
+    format!("kind(test) - ({})", suites.chain(tests).collect::<Vec<_>>().join(" + "))
+}
