@@ -11,7 +11,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Lifetime};
-use redial_testbed::host::{self, Host};
+use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{generate, on_each_runtime, programs, soak};

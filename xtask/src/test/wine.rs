@@ -3,7 +3,6 @@
 
 use anyhow::Result;
 use redial_testbed::artefacts::WINDOWS_TARGET;
-use redial_testbed::wine::windows_path;
 
 use super::nextest::{self, WORKSPACE};
 use super::plan::{Plan, Tally};
@@ -18,6 +17,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[];
 
 /// Tests that do not pass on Windows yet, or cannot: the suite, the test, and the reason.
 const OPEN: &[(&str, &str, &str)] = &[
+    ("budget", ".*", "a paced program reaches no stable share of time within minutes; not understood yet"),
     ("conditions", "earlier_exceptions_have_no_type", EXCEPTIONS),
     ("conditions", "keeps_failed_calls_with_exception_types", EXCEPTIONS),
     ("control", "anyone_may_read_and_turn_off", EVENTS),
@@ -70,6 +70,6 @@ const RUNNER: &str = "CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER";
 /// Returns the filter of the tests that are Windows programs.
 fn inside_wine() -> String {
     let suites = LINUX_ONLY.iter().map(|(suite, _)| format!("binary(={suite})"));
-    let tests = OPEN.iter().map(|(suite, test, _)| format!("(binary(={suite}) & test(/^{test}\\b/))"));
+    let tests = OPEN.iter().map(|(suite, test, _)| format!("(binary(={suite}) & test(/^{test}(::|$)/))"));
     format!("kind(test) - ({})", suites.chain(tests).collect::<Vec<_>>().join(" + "))
 }
