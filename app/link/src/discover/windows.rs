@@ -79,6 +79,11 @@ mod pipes {
     use std::io;
     use std::os::windows::ffi::OsStrExt;
     use std::path::Path;
+    use std::time::Duration;
+
+    /// Between two questions, .NET Core 3.1 has no pipe for a moment. Tries and pauses that outlast it.
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(5);
 
     /// NMPWAIT_NOWAIT.
     const NO_WAIT: u32 = 1;
@@ -92,6 +97,17 @@ mod pipes {
     /// Returns whether somebody serves this pipe, without connecting to it.
     pub fn exists(pipe: &Path) -> bool {
         let name: Vec<u16> = pipe.as_os_str().encode_wide().chain([0]).collect();
+        for _ in 1..TRIES {
+            if exists_now(&name) {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        exists_now(&name)
+    }
+
+    /// The name ends with a zero.
+    fn exists_now(name: &[u16]) -> bool {
         // SAFETY: the name ends with a zero.
         let is_free = unsafe { WaitNamedPipeW(name.as_ptr(), NO_WAIT) } != 0;
         // A busy pipe exists too.
