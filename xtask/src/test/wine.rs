@@ -13,7 +13,39 @@ const FROM_LINUX: &str = "package(redial-testbed) & binary(windows)";
 
 /// Entries of `testbed/tests` that do not run on Windows, with the reason. `cargo xtask tidy` checks that exactly these
 /// are left out of a Windows build, by `#![cfg(...)]`.
-pub const LINUX_ONLY: &[(&str, &str)] = &[];
+pub const LINUX_ONLY: &[(&str, &str)] = &[
+    ("abrupt_ends", "ends by signals"),
+    ("appdomains", DOMAINS),
+    ("appdomains_cli", DOMAINS),
+    ("bad_servers", "a server in place of an agent listens on a socket file"),
+    ("callers", CALLERS),
+    ("continuous", "random use for hours; it samples /proc and runs a single-file program for Linux"),
+    ("dynamic_callers", CALLERS),
+    ("env", "shells and systemd"),
+    ("faults", "counts threads and sockets in /proc, and sets limits of resources"),
+    ("fleet", "links an agent later, among twenty processes"),
+    ("host", "tests of the harness use a shell and /proc"),
+    ("hostile_clients", "measures memory and sockets in /proc"),
+    ("interrupted_calls", "loads a C library that interrupts system calls"),
+    ("lying_agent", "an agent's stand-in listens on a socket file"),
+    ("memory", "measures memory in /proc"),
+    ("processes", "states of Linux processes: users, modes, namespaces, maps"),
+    ("single_file", "the single-file program is for Linux"),
+    ("thread_memory", "limits memory with setrlimit and overcommit"),
+    ("unreachable", "namespaces, modes of folders, users"),
+    ("unwritable_folders", "modes of folders, users"),
+    ("users", "becomes other users"),
+    ("wall_clock", "loads a C library that sets the clock"),
+    ("web", "there is no ASP.NET Core package for Windows"),
+    ("window_changes", "stops its host with SIGSTOP"),
+    ("window_domains", DOMAINS),
+    ("window_fleet", "links an agent later"),
+    ("window_retries", "links an agent later"),
+    ("window_stop", "a shell that ignores signals"),
+    ("windows", "starts Windows programs from Linux; it is the other part"),
+];
+const CALLERS: &str = "callers are known on Linux for x64 only; elsewhere they are refused";
+const DOMAINS: &str = "several AppDomains need private functions of libcoreclr.so";
 
 /// Tests that do not pass on Windows yet, or cannot: the suite, the test, and the reason.
 const OPEN: &[(&str, &str, &str)] = &[
