@@ -29,6 +29,7 @@ pub mod native;
 pub mod noise;
 pub mod packages;
 pub mod pe;
+pub mod prebuilt;
 pub mod programs;
 #[cfg(target_os = "linux")]
 pub mod resource_limits;

@@ -95,6 +95,18 @@ pub fn shapes(optimised: bool) -> Result<Program> {
     Ok(Program { dll: compilation.build()? })
 }
 
+/// Compiles a newer version of the plug-in `Copied` of the test program `alc`: its method has another token, and
+/// another method has the old token.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn newer_copied() -> Result<PathBuf> {
+    let source = cache::checkout().join("testbed/programs/alc/Copied/Counter.cs");
+    let mut newer = Compilation::library("Copied", vec![source]);
+    newer.options.push("-define:NEWER".into());
+    newer.build()
+}
+
 /// Returns the names of all test programs, sorted.
 ///
 /// # Errors
