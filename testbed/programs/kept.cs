@@ -26,6 +26,12 @@ public static class Kept
 {
     [DllImport("libc", EntryPoint = "syscall")]
     static extern long Syscall(long number);
+    [DllImport("kernel32")]
+    static extern uint GetCurrentThreadId();
+
+    static readonly bool Windows = RuntimeInformation.IsOSPlatform(OSPlatform.Windows);
+    // 186 is gettid.
+    static long ThreadId() => Windows ? GetCurrentThreadId() : Syscall(186);
 
     static readonly ManualResetEventSlim Inside = new ManualResetEventSlim();
     static readonly ManualResetEventSlim Leave = new ManualResetEventSlim();
@@ -170,13 +176,16 @@ public static class Kept
                         int ms = int.Parse(words[at]);
                         threads.Add(new Thread(() =>
                         {
-                            long id = Syscall(186);
+                            long id = ThreadId();
                             Work(ms);
                             lock (threads) Console.WriteLine("thread " + ms + " " + id);
                         }));
                     }
                     threads.ForEach(thread => thread.Start());
                     threads.ForEach(thread => thread.Join());
+                    break;
+                case "thread":
+                    Console.WriteLine("thread " + ThreadId());
                     break;
                 case "fail":
                     Try(() => Fails(words[1], words.Length > 2 ? int.Parse(words[2]) : 0));

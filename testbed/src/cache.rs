@@ -14,15 +14,31 @@ const MARKER: &str = ".complete";
 /// Returns the cache folder: `$REDIAL_CACHE`, else `.cache` in the checkout.
 pub fn folder() -> PathBuf {
     match std::env::var_os("REDIAL_CACHE") {
-        Some(folder) if !folder.is_empty() => PathBuf::from(folder),
+        Some(folder) if !folder.is_empty() => on_a_drive(PathBuf::from(folder)),
         _ => checkout().join(".cache"),
     }
+}
+
+/// Returns a path of the machine that built this crate as one that Windows programs take: Wine has its files on
+/// a drive. Elsewhere the path stays as it is.
+fn on_a_drive(path: PathBuf) -> PathBuf {
+    if cfg!(windows) { std::path::absolute(&path).unwrap_or(path) } else { path }
 }
 
 /// Returns the root of the checkout that this crate was built from.
 pub fn checkout() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    on_a_drive(here.parent().unwrap_or(here).to_path_buf())
+}
+
+/// Returns a path as the machine that built this crate writes it, so that a recipe made under Wine is the same.
+pub fn path_at_home(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !cfg!(windows) {
+        return text.into_owned();
+    }
+    let without_drive = text.split_once(':').map_or(&*text, |(_, rest)| rest);
+    without_drive.replace('\\', "/")
 }
 
 /// Makes sure that `item` (a path below the cache folder) matches `recipe`, builds it if it does not, and

@@ -176,7 +176,7 @@ impl Compilation {
 
     fn framework_references(&self) -> Result<Vec<PathBuf>> {
         match self.framework {
-            Framework::Core => Runtime::V2_1.ensure()?.framework_assemblies(),
+            Framework::Core => Runtime::REFERENCES.ensure()?.framework_assemblies(),
             Framework::AspNet => {
                 let sdk = Runtime::SDK_3_1.ensure()?;
                 let mut references = sdk.framework_assemblies()?;

@@ -4,7 +4,7 @@
 //! events and never for time. Every wait has one generous deadline. If it passes, the test fails with the
 //! host's whole output.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -16,6 +16,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use redial_protocol::AGENT_CLSID;
 
 use crate::artefacts;
+use os::Group;
+
+#[cfg_attr(windows, path = "host/windows.rs")]
+#[cfg_attr(not(windows), path = "host/unix.rs")]
+mod os;
 
 /// The limit of any single wait, far above the needs of a loaded machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
@@ -126,10 +131,12 @@ pub fn run(command: Command) -> Result<Outcome> {
     host.finish()
 }
 
-/// A running process with piped streams. Dropping it kills it and everything in its process group.
+/// A running process with piped streams. Dropping it kills it and its process group, or on Windows its job: all
+/// that it started.
 #[derive(Debug)]
 pub struct Host {
     child: Child,
+    group: Group,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     said: String,
@@ -144,17 +151,32 @@ impl Host {
     /// # Errors
     /// When the program cannot be started; the error names it.
     pub fn start(mut command: Command) -> Result<Self> {
+        let (output, to) = std::io::pipe()?;
+        command.stdout(to).stderr(Stdio::piped());
+        Self::spawn(command, output)
+    }
+
+    /// Like [`Host::start`], with standard error redirected to standard output, so tests can wait for its
+    /// lines.
+    ///
+    /// # Errors
+    /// Fails like [`Host::start`].
+    pub fn start_with_merged_output(mut command: Command) -> Result<Self> {
+        let (output, to) = std::io::pipe()?;
+        command.stdout(to.try_clone()?).stderr(to);
+        Self::spawn(command, output)
+    }
+
+    /// Starts `command`, whose standard output ends at `output`. Dropping the command closes the ends of its pipes
+    /// here.
+    fn spawn(mut command: Command, output: PipeReader) -> Result<Self> {
         let what = command.get_program().to_string_lossy().into_owned();
-        own_group(&mut command);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("{what} cannot be started"))?;
+        os::own_group(&mut command);
+        let mut child =
+            command.stdin(Stdio::piped()).spawn().with_context(|| format!("{what} cannot be started"))?;
+        let group = Group::of(&child)?;
         let input = child.stdin.take();
-        let output = child.stdout.take().context("no standard output")?;
-        let mut errors = child.stderr.take().context("no standard error")?;
+        let errors = child.stderr.take();
         let (sender, lines) = channel();
         std::thread::spawn(move || {
             let mut output = BufReader::new(output);
@@ -166,31 +188,15 @@ impl Host {
                 bytes.clear();
             }
         });
-        let errors = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            // Output read before a failure is still useful.
-            let _ = errors.read_to_end(&mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
+        let errors = errors.map(|mut errors| {
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // Output read before a failure is still useful.
+                let _ = errors.read_to_end(&mut bytes);
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
         });
-        Ok(Self { child, input, lines, said: String::new(), errors: Some(errors), what, ended: false })
-    }
-
-    /// Like [`Host::start`], with standard error redirected to standard output, so tests can wait for its
-    /// lines.
-    ///
-    /// # Errors
-    /// Fails like [`Host::start`].
-    #[cfg(unix)]
-    pub fn start_with_merged_output(command: &Command) -> Result<Self> {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "exec \"$0\" \"$@\" 2>&1"]).arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => shell.env(name, value),
-                None => shell.env_remove(name),
-            };
-        }
-        Self::start(shell)
+        Ok(Self { child, group, input, lines, said: String::new(), errors, what, ended: false })
     }
 
     /// Returns the id of the started process. With `redial run` that is `redial`; see [`Host::only_child`].
@@ -203,19 +209,11 @@ impl Host {
     /// Call it after the host has printed a line; then the child exists.
     ///
     /// # Errors
-    /// When there is not exactly one child, and everywhere except on Linux.
+    /// When there is not exactly one child, and on systems that do not list them.
     pub fn only_child(&self) -> Result<u32> {
-        if !cfg!(target_os = "linux") {
-            bail!("only Linux lists a process's children in files");
-        }
-        let mut children = Vec::new();
-        for task in std::fs::read_dir(format!("/proc/{}/task", self.pid()))? {
-            let listed = std::fs::read_to_string(task?.path().join("children"))?;
-            children.extend(listed.split_whitespace().map(str::to_owned));
-        }
-        match children.as_slice() {
-            [child] => Ok(child.parse()?),
-            _ => bail!("{} (process {}) has {} children, not one", self.what, self.pid(), children.len()),
+        match os::children(self.pid())?.as_slice() {
+            [child] => Ok(*child),
+            children => bail!("{} (process {}) has the children {children:?}", self.what, self.pid()),
         }
     }
 
@@ -272,7 +270,7 @@ impl Host {
     /// # Errors
     /// When the system does not report it.
     pub fn is_running(&mut self) -> Result<bool> {
-        has_ended(&mut self.child).map(|ended| !ended)
+        os::has_ended(&mut self.child).map(|ended| !ended)
     }
 
     /// Waits for the process to end by itself.
@@ -288,10 +286,10 @@ impl Host {
                 Err(RecvTimeoutError::Timeout) => return Err(self.failure("did not end")),
             }
         }
-        if !wait_for_end(&mut self.child, deadline)? {
+        if !os::wait_for_end(&mut self.child, deadline)? {
             return Err(self.failure("closed its output but did not end"));
         }
-        kill_group(self.child.id());
+        self.group.kill();
         let status = self.child.wait()?;
         self.ended = true;
         let stderr = self.take_errors();
@@ -304,7 +302,7 @@ impl Host {
             return;
         }
         self.ended = true;
-        kill_group(self.child.id());
+        self.group.kill();
         // Both calls fail only if the process has already ended, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -319,7 +317,7 @@ impl Host {
             Err(RecvTimeoutError::Disconnected) => {
                 // A process closes its output a moment before its end becomes visible. If it does not end, the
                 // failure reports that.
-                let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
+                let _ = os::wait_for_end(&mut self.child, Instant::now() + ENDING);
                 Err(self.failure(&format!("ended its output before printing {awaited:?}")))
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -330,7 +328,7 @@ impl Host {
 
     /// Ends the host and adds its exit status and whole output to the error.
     pub fn failed_with(&mut self, error: anyhow::Error) -> anyhow::Error {
-        let _ = wait_for_end(&mut self.child, Instant::now() + ENDING);
+        let _ = os::wait_for_end(&mut self.child, Instant::now() + ENDING);
         self.failure(&format!("took part in a failure ({error:#})"))
     }
 
@@ -369,78 +367,3 @@ impl Drop for Host {
         self.kill();
     }
 }
-
-#[cfg(unix)]
-fn own_group(command: &mut Command) {
-    std::os::unix::process::CommandExt::process_group(command, 0);
-}
-
-#[cfg(not(unix))]
-fn own_group(_command: &mut Command) {}
-
-/// Returns whether the child has ended, without reaping it. Until it is reaped, nothing else can get its id or
-/// its group's id.
-#[cfg(unix)]
-fn has_ended(child: &mut Child) -> Result<bool> {
-    // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
-    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `info` is a live siginfo_t; the options leave the child waitable.
-    let answer = unsafe {
-        libc::waitid(libc::P_PID, child.id(), &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT)
-    };
-    if answer != 0 {
-        return Err(std::io::Error::last_os_error()).context("cannot ask whether a child has ended");
-    }
-    // SAFETY: after a successful waitid, si_pid is the child's id, or 0 while it runs.
-    Ok(unsafe { info.si_pid() } != 0)
-}
-
-#[cfg(not(unix))]
-fn has_ended(child: &mut Child) -> Result<bool> {
-    Ok(child.try_wait()?.is_some())
-}
-
-/// Waits until the child has ended, without reaping it. Returns false if the deadline passes first.
-#[cfg(unix)]
-fn wait_for_end(child: &mut Child, deadline: Instant) -> Result<bool> {
-    let pid = child.id();
-    let (sender, ended) = channel();
-    // The thread ends with the child, and a caller that gives up kills the child.
-    std::thread::spawn(move || {
-        loop {
-            // SAFETY: all-zero bytes are a valid siginfo_t; waitid overwrites it.
-            let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
-            // SAFETY: `info` is a live siginfo_t; the options leave the child waitable.
-            let answer = unsafe { libc::waitid(libc::P_PID, pid, &mut info, libc::WEXITED | libc::WNOWAIT) };
-            let error = std::io::Error::last_os_error();
-            if answer == 0 || error.kind() != std::io::ErrorKind::Interrupted {
-                // After the deadline nobody receives this.
-                let _ = sender.send(if answer == 0 { Ok(()) } else { Err(error) });
-                return;
-            }
-        }
-    });
-    match ended.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(ended) => ended.context("cannot wait for a child").map(|()| true),
-        Err(_) => Ok(false),
-    }
-}
-
-/// Like the Unix version, but without a deadline; the test runner there ends hanging tests.
-#[cfg(not(unix))]
-fn wait_for_end(child: &mut Child, _deadline: Instant) -> Result<bool> {
-    child.wait().context("cannot wait for a child").map(|_| true)
-}
-
-/// Kills every process in the group of the unreaped child `pid`.
-#[cfg(unix)]
-fn kill_group(pid: u32) {
-    if let Ok(group) = i32::try_from(pid) {
-        // SAFETY: kill(2) takes no memory. The group id is the id of the unreaped child, so no other group has
-        // it.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_pid: u32) {}

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -33,7 +34,7 @@ pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
 
 /// Sets up `item` as a shared .NET 8 taken from a self-contained program.
 ///
-/// The muxer comes from the root `muxer_root`. Each of `more_frameworks` (a `FRAMEWORK/VERSION` folder in
+/// Each of `more_frameworks` (a `FRAMEWORK/VERSION` folder in
 /// another root's `shared`) is copied beside the framework.
 ///
 /// # Errors
@@ -41,10 +42,10 @@ pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
 pub fn self_contained(
     item: &str,
     package: &Package,
-    muxer_root: &Path,
+    muxer: &Muxer<'_>,
     more_frameworks: &[(&Path, &str)],
 ) -> Result<PathBuf> {
-    cache::ensure(item, &recipe(&[package]), |into| {
+    cache::ensure(item, &(recipe(&[package]) + &muxer.recipe()?), |into| {
         let unpacked = unpack_aside(package, into)?;
         let program = unpacked.join(SELF_CONTAINED);
         let deps = program.join("CredentialProvider.Microsoft.deps.json");
@@ -56,19 +57,14 @@ pub fn self_contained(
             move_file(&program.join(&file), &framework.join(&file))?;
         }
         fs::write(framework.join("Microsoft.NETCore.App.deps.json"), pack.framework_deps()?)?;
-        let (muxer, resolver) = if pack.rid.starts_with("win") {
-            ("dotnet.exe", "hostfxr.dll")
-        } else {
-            ("dotnet", "libhostfxr.so")
-        };
+        let resolver = if pack.rid.starts_with("win") { "hostfxr.dll" } else { "libhostfxr.so" };
         let host = into.join("host/fxr").join(&pack.version);
         fs::create_dir_all(&host)?;
         // The pack may list the resolver, or it may only lie beside the program.
         let beside = program.join(resolver);
         let found = if beside.exists() { beside } else { framework.join(resolver) };
         move_file(&found, &host.join(resolver))?;
-        fs::copy(muxer_root.join(muxer), into.join(muxer))
-            .with_context(|| format!("cannot copy the muxer of {}", muxer_root.display()))?;
+        muxer.put_into(into)?;
         for (root, framework) in more_frameworks {
             let inside = Path::new("shared").join(framework);
             copy_files(&root.join(&inside), &into.join(&inside))?;
@@ -76,6 +72,42 @@ pub fn self_contained(
         finish(&unpacked, into)
     })
     .with_context(|| format!("{item} cannot be set up"))
+}
+
+/// The program that starts others on a runtime.
+pub enum Muxer<'a> {
+    /// `dotnet` of another root for Linux.
+    Of(&'a Path),
+    /// `dotnet.exe`, compiled from a C file.
+    Compiled(&'a Path),
+}
+
+impl Muxer<'_> {
+    fn recipe(&self) -> Result<String> {
+        match self {
+            Self::Of(_) => Ok(String::new()),
+            Self::Compiled(source) => Ok(format!("muxer {}\n", fetch::sha256_of(source)?)),
+        }
+    }
+
+    fn put_into(&self, root: &Path) -> Result<()> {
+        match self {
+            Self::Of(other) => fs::copy(other.join("dotnet"), root.join("dotnet"))
+                .map(drop)
+                .with_context(|| format!("cannot copy the muxer of {}", other.display())),
+            Self::Compiled(source) => {
+                let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
+                // The compiler takes the address of a thread's block for one outside any object.
+                compiler.args(["-municode", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-array-bounds", "-o"]);
+                compiler.arg(root.join("dotnet.exe")).arg(source).stdin(Stdio::null());
+                let output = compiler.output().context("the cross compiler cannot be started")?;
+                if !output.status.success() {
+                    bail!("the muxer does not compile:\n{}", String::from_utf8_lossy(&output.stderr));
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// The runtime pack inside a self-contained program, as its `deps.json` lists it.

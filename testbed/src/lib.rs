@@ -29,20 +29,20 @@ pub mod native;
 pub mod noise;
 pub mod packages;
 pub mod pe;
+pub mod prebuilt;
 pub mod programs;
 #[cfg(target_os = "linux")]
 pub mod resource_limits;
 pub mod rng;
 pub mod runtimes;
 pub mod shop;
-#[cfg(unix)]
 pub mod signals;
 pub mod single_file;
 pub mod skip;
 pub mod soak;
 pub mod sources;
 pub mod state_counts;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 pub mod target_host;
 pub mod truth;
 pub mod under_agent;

@@ -105,7 +105,15 @@ pub const FRIDA: Package = Package {
     bytes: 52_807_257,
 };
 
-/// .NET Core 3.1.23 for Windows; its muxer also starts the 8.0 below.
+/// .NET Core 2.1.30 for Windows.
+pub const WINDOWS_CORE_2_1: Package = Package {
+    manager: Manager::Pip { platforms: WINDOWS, abi: "none" },
+    sha256: "b966967043757a342966d94e8ca5c61114638dfd04011d16a259b6e2d1dbedb3",
+    bytes: 30_360_246,
+    ..CORE_2_1
+};
+
+/// .NET Core 3.1.23 for Windows.
 pub const WINDOWS_CORE_3_1: Package = Package {
     manager: Manager::Pip { platforms: WINDOWS, abi: "none" },
     sha256: "e2528813677d7a080522336cb530442408d1e2aea76fa8657018fb532c03c252",

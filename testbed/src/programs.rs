@@ -95,6 +95,18 @@ pub fn shapes(optimised: bool) -> Result<Program> {
     Ok(Program { dll: compilation.build()? })
 }
 
+/// Compiles a newer version of the plug-in `Copied` of the test program `alc`: its method has another token, and
+/// another method has the old token.
+///
+/// # Errors
+/// The compiler's messages.
+pub fn newer_copied() -> Result<PathBuf> {
+    let source = cache::checkout().join("testbed/programs/alc/Copied/Counter.cs");
+    let mut newer = Compilation::library("Copied", vec![source]);
+    newer.options.push("-define:NEWER".into());
+    newer.build()
+}
+
 /// Returns the names of all test programs, sorted.
 ///
 /// # Errors
@@ -136,7 +148,7 @@ fn with_plugins(name: &str, folder: &Path) -> Result<Program> {
 
 /// Copies the program's files, with its plug-ins below `plugins/`, into their own folder.
 fn assemble(name: &str, dll: &Path, plugins: &[PathBuf]) -> Result<PathBuf> {
-    let built_from = |path: &Path| path.parent().unwrap_or(path).display().to_string();
+    let built_from = |path: &Path| cache::path_at_home(path.parent().unwrap_or(path));
     let mut recipe = format!("{}\n", built_from(dll));
     for plugin in plugins {
         recipe.push_str(&format!("{}\n", built_from(plugin)));

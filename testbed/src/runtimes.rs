@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::{cache, layout, packages};
+use crate::layout::{self, Muxer};
+use crate::{cache, packages};
 
 /// A .NET runtime of the cache folder, as a root with a `dotnet` muxer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,21 +19,29 @@ pub struct Runtime {
 
 impl Runtime {
     /// .NET Core 2.1.30: `ICorProfilerInfo9`, no tiering by default, no diagnostics port.
-    pub const V2_1: Self = Self { name: "2.1", version: "2.1.30", item: "runtimes/2.1.30", windows: false };
+    pub const V2_1: Self = if cfg!(windows) { Self::WINDOWS_2_1 } else { Self::LINUX_2_1 };
     /// .NET Core 3.1.23: `ICorProfilerInfo11`; ReJIT suspends the runtime.
-    pub const V3_1: Self = Self { name: "3.1", version: "3.1.23", item: "runtimes/3.1.23", windows: false };
-    /// .NET 8.0.31: `ICorProfilerInfo14`. Its root also carries ASP.NET Core 3.1.2.
-    pub const V8_0: Self = Self { name: "8.0", version: "8.0.31", item: "runtimes/8.0.31", windows: false };
-    /// The 3.1.102 SDK's own .NET Core 3.1.2, with ASP.NET Core 3.1.2 and the C# compiler.
+    pub const V3_1: Self = if cfg!(windows) { Self::WINDOWS_3_1 } else { Self::LINUX_3_1 };
+    /// .NET 8.0.31: `ICorProfilerInfo14`. Its root for Linux also carries ASP.NET Core 3.1.2.
+    pub const V8_0: Self = if cfg!(windows) { Self::WINDOWS_8_0 } else { Self::LINUX_8_0 };
+    const LINUX_2_1: Self = Self { name: "2.1", version: "2.1.30", item: "runtimes/2.1.30", windows: false };
+    const LINUX_3_1: Self = Self { name: "3.1", version: "3.1.23", item: "runtimes/3.1.23", windows: false };
+    const LINUX_8_0: Self = Self { name: "8.0", version: "8.0.31", item: "runtimes/8.0.31", windows: false };
+    /// The runtime that programs are compiled against, on every system.
+    pub const REFERENCES: Self = Self::LINUX_2_1;
+    /// The 3.1.102 SDK's own .NET Core 3.1.2, with ASP.NET Core 3.1.2 and the C# compiler, for Linux.
     pub const SDK_3_1: Self = Self { name: "3.1-sdk", version: "3.1.2", item: "sdk/3.1.102", windows: false };
+    /// .NET Core 2.1.30 for Windows, started through Wine.
+    pub const WINDOWS_2_1: Self =
+        Self { name: "2.1-windows", version: "2.1.30", item: "windows/2.1.30", windows: true };
     /// .NET Core 3.1.23 for Windows, started through Wine.
     pub const WINDOWS_3_1: Self =
         Self { name: "3.1-windows", version: "3.1.23", item: "windows/3.1.23", windows: true };
-    /// .NET 8.0.31 for Windows, started through Wine.
+    /// .NET 8.0.31 for Windows, started through Wine by a muxer of ours (`testbed/native/dotnet.c`).
     pub const WINDOWS_8_0: Self =
-        Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31", windows: true };
+        Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31-wine", windows: true };
 
-    /// Returns the three runtimes of every end-to-end test.
+    /// Returns the three runtimes of every end-to-end test: those for Windows in a test built for it.
     pub const fn all() -> [Self; 3] {
         [Self::V2_1, Self::V3_1, Self::V8_0]
     }
@@ -53,19 +62,20 @@ impl Runtime {
     /// The package manager's message.
     pub fn ensure(self) -> Result<Self> {
         match self {
-            Self::V2_1 => layout::plain(self.item, &packages::CORE_2_1, "dotnetcore2/bin"),
-            Self::V3_1 => layout::plain(self.item, &packages::CORE_3_1, "dotnetcore2/bin"),
+            Self::LINUX_2_1 => layout::plain(self.item, &packages::CORE_2_1, "dotnetcore2/bin"),
+            Self::LINUX_3_1 => layout::plain(self.item, &packages::CORE_3_1, "dotnetcore2/bin"),
             Self::SDK_3_1 => layout::plain(self.item, &packages::SDK_3_1, "package"),
+            Self::WINDOWS_2_1 => layout::plain(self.item, &packages::WINDOWS_CORE_2_1, "dotnetcore2/bin"),
             Self::WINDOWS_3_1 => layout::plain(self.item, &packages::WINDOWS_CORE_3_1, "dotnetcore2/bin"),
             Self::WINDOWS_8_0 => {
-                let muxer = Self::WINDOWS_3_1.ensure()?.root();
-                layout::self_contained(self.item, &packages::WINDOWS_NET_8_0, &muxer, &[])
+                let muxer = cache::checkout().join("testbed/native/dotnet.c");
+                layout::self_contained(self.item, &packages::WINDOWS_NET_8_0, &Muxer::Compiled(&muxer), &[])
             }
             _ => {
-                let muxer = Self::V3_1.ensure()?.root();
+                let muxer = Self::LINUX_3_1.ensure()?.root();
                 let sdk = Self::SDK_3_1.ensure()?.root();
                 let asp_net: &[(&Path, &str)] = &[(&sdk, "Microsoft.AspNetCore.App/3.1.2")];
-                layout::self_contained(self.item, &packages::NET_8_0, &muxer, asp_net)
+                layout::self_contained(self.item, &packages::NET_8_0, &Muxer::Of(&muxer), asp_net)
             }
         }?;
         Ok(self)
@@ -149,7 +159,7 @@ pub fn single_file_program() -> Result<PathBuf> {
     Ok(folder.join("fabmcp"))
 }
 
-/// Sets up all runtimes and packages of the Linux suites and, with `windows`, those of the Wine smoke tests.
+/// Sets up all runtimes and packages of the Linux suites and, with `windows`, those of the Wine suites.
 ///
 /// Downloads run in parallel.
 ///
@@ -164,6 +174,8 @@ pub fn ensure_all(windows: bool) -> Result<()> {
         || crate::fetch::package(&packages::NET_8_0).map(drop),
     ];
     if windows {
+        jobs.push(|| Runtime::WINDOWS_2_1.ensure().map(drop));
+        jobs.push(|| Runtime::WINDOWS_3_1.ensure().map(drop));
         jobs.push(|| Runtime::WINDOWS_8_0.ensure().map(drop));
         jobs.push(|| crate::fetch::package(&packages::WINDOWS_NET_8_0).map(drop));
     }

@@ -1,58 +1,38 @@
-//! Signals to test processes.
+//! Interrupts, stops and continues test processes.
 
-use anyhow::{Result, ensure};
-use std::io::Error;
+use anyhow::Result;
 
-/// Sends `signal`, such as `libc::SIGINT`, to a process. An unreaped zombie accepts it too.
+#[cfg_attr(windows, path = "signals/windows.rs")]
+#[cfg_attr(not(windows), path = "signals/unix.rs")]
+mod os;
+
+#[cfg(unix)]
+pub use os::send;
+
+/// Interrupts a host's process as Ctrl-C does: with SIGINT, or with Ctrl+Break to its process group on Windows, where
+/// Ctrl+C reaches every process of a console.
 ///
 /// # Errors
-/// When the process does not exist or belongs to another user.
-pub fn send(pid: u32, signal: i32) -> Result<()> {
-    let process = libc::pid_t::try_from(pid)?;
-    // SAFETY: kill(2) takes two numbers and touches no memory.
-    let answer = unsafe { libc::kill(process, signal) };
-    ensure!(answer == 0, "{pid} cannot be sent signal {signal}: {}", Error::last_os_error());
-    Ok(())
+/// When the process does not exist, or the system refuses.
+pub fn interrupt(pid: u32) -> Result<()> {
+    os::interrupt(pid)
 }
 
-/// A process that stays stopped (SIGSTOP) until this is dropped.
-pub struct Stopped(u32);
+/// A process that stays stopped until this is dropped.
+pub struct Stopped(os::Target);
 
 impl Stopped {
     /// Stops the process and waits until all its threads are stopped.
     ///
     /// # Errors
-    /// Fails like [`send`], and when the process ends meanwhile.
+    /// When the process does not exist, ends meanwhile, or belongs to another user.
     pub fn stop(pid: u32) -> Result<Stopped> {
-        send(pid, libc::SIGSTOP)?;
-        let stopped = Stopped(pid);
-        // The signal takes effect thread by thread.
-        while !is_stopped(pid)? {
-            std::thread::yield_now();
-        }
-        Ok(stopped)
+        os::stop(pid).map(Stopped)
     }
-}
-
-/// Returns whether every thread is stopped (state `T` in `/proc/PID/task/TID/stat`, see proc(5)).
-fn is_stopped(pid: u32) -> Result<bool> {
-    let mut threads = 0;
-    for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread may end while they are listed.
-        let Ok(stat) = std::fs::read_to_string(thread?.path().join("stat")) else { continue };
-        let state = stat.rsplit_once(") ").map(|(_, fields)| fields.as_bytes().first().copied());
-        if state != Some(Some(b'T')) {
-            return Ok(false);
-        }
-        threads += 1;
-    }
-    ensure!(threads > 0, "process {pid} has ended");
-    Ok(true)
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // A process that has ended needs no SIGCONT.
-        drop(send(self.0, libc::SIGCONT));
+        os::go_on(&self.0);
     }
 }

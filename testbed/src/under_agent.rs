@@ -99,10 +99,9 @@ impl LiveHost {
     ///
     /// # Errors
     /// When it does not hold any dials; the error contains its output.
-    #[cfg(unix)]
     pub fn hold(&self, pattern: &str) -> Result<Host> {
         let dial = self.command("dial", &[pattern, "count", "--hold"])?;
-        let mut holder = Host::start_with_merged_output(&dial)?;
+        let mut holder = Host::start_with_merged_output(dial)?;
         holder.wait_for("held while this command runs")?;
         Ok(holder)
     }

@@ -1,5 +1,6 @@
 //! Callers of methods. Known callers make a known number of calls (`programs/callers.cs`). Each call is
 //! attributed to one caller or to none, so the sums are exact, even while code is replaced.
+#![cfg(target_os = "linux")]
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::callers::{CallOrigin, RowCallers};

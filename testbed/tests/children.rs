@@ -1,7 +1,7 @@
 //! Processes that a host starts, and hosts with prohibiting variables: inactive with a reason, or active on
 //! their own.
-#![cfg(target_os = "linux")]
 
+#[cfg(target_os = "linux")]
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
@@ -15,11 +15,14 @@ use redial_testbed::{on_each_runtime, programs};
 on_each_runtime!(
     child_stays_inactive,
     child_has_its_own_agent,
-    child_inherits_no_handle,
     wrong_variables_keep_the_agent_inactive,
     mark_names_the_reason,
     respects_a_lower_maximum_level,
 );
+
+// It reads `/proc`.
+#[cfg(target_os = "linux")]
+on_each_runtime!(child_inherits_no_handle);
 
 const STEP: &str = "child!Child.Step(int)";
 
@@ -31,7 +34,7 @@ fn child(runtime: Runtime) -> Result<Command> {
 fn start_child(live: &mut LiveHost) -> Result<LiveHost> {
     let pid = live.host.ask("start", "started")?.parse()?;
     // The host here is a placeholder: only `redial` uses this value.
-    Ok(LiveHost { host: Host::start(Command::new("cat"))?, pid })
+    Ok(LiveHost { host: Host::start(Command::new(if cfg!(windows) { "cmd" } else { "cat" }))?, pid })
 }
 
 fn calls(live: &LiveHost) -> Result<Vec<u64>> {
@@ -81,6 +84,7 @@ fn child_has_its_own_agent(runtime: Runtime) -> Result<()> {
 }
 
 /// Returns the inodes of the Unix sockets at a process's endpoint: the listener and accepted connections.
+#[cfg(target_os = "linux")]
 fn endpoint_inodes(pid: u32) -> Result<BTreeSet<String>> {
     let start = format!("/{pid}-");
     let listed = fs::read_to_string("/proc/net/unix")?;
@@ -92,6 +96,7 @@ fn endpoint_inodes(pid: u32) -> Result<BTreeSet<String>> {
         .collect())
 }
 
+#[cfg(target_os = "linux")]
 fn open_sockets(pid: u32) -> Result<BTreeSet<String>> {
     let mut inodes = BTreeSet::new();
     for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
@@ -103,6 +108,7 @@ fn open_sockets(pid: u32) -> Result<BTreeSet<String>> {
     Ok(inodes)
 }
 
+#[cfg(target_os = "linux")]
 fn child_inherits_no_handle(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start_prepared(host::redial_run(&["--children"], &child(runtime)?)?)?;
     let _session = live.controller()?;

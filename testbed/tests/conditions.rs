@@ -62,6 +62,13 @@ fn list(controller: &mut Controller, pattern: &str) -> Result<RowSlowestCalls> {
     calls.ok_or_else(|| anyhow::anyhow!("no list of {row:?}"))
 }
 
+/// Returns the system's id of the program's main thread.
+fn main_thread(live: &mut LiveHost) -> Result<u32> {
+    let id = live.host.ask("thread", "thread")?.parse()?;
+    live.host.wait_for("done")?;
+    Ok(id)
+}
+
 /// Keeps only slow calls, the longest first. A changed condition clears the list without a new body.
 fn keeps_only_slow_calls(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
@@ -80,7 +87,7 @@ fn keeps_only_slow_calls(runtime: Runtime) -> Result<()> {
     ensure!((met, missed, calls.len()) == (3, 0, 3) && floor[0] >= 600 && floor[2] < 450, "{calls:?}");
     ensure!(calls.is_sorted_by(|one, next| one.took_ns >= next.took_ns), "{calls:?}");
     ensure!(calls.iter().all(|call| !call.failed && call.exception.is_none()), "{calls:?}");
-    let main = live.pid;
+    let main: u32 = main_thread(&mut live)?;
     ensure!(
         calls.iter().all(|call| call.thread == main && call.ended_unix_ms > 1_600_000_000_000),
         "{calls:?}"
@@ -257,7 +264,8 @@ fn sets_shows_saves_and_undoes_conditions(runtime: Runtime) -> Result<()> {
     let calls = &rows[0]["kept_calls"];
     ensure!((&calls["met"], &calls["missed"]) == (&json!(1), &json!(0)), "{rows:?}");
     let call = &calls["calls"][0];
-    ensure!(call["thread"] == live.pid && call["failed"] == false && call["exception"].is_null(), "{rows:?}");
+    let main = main_thread(&mut live)?;
+    ensure!(call["thread"] == main && call["failed"] == false && call["exception"].is_null(), "{rows:?}");
     ensure!(call["ns"].as_u64().is_some_and(|ns| ns > SLOW_NS), "{rows:?}");
     let shown = live.redial("status", &[WORK, "--calls"])?.ok()?.stdout;
     ensure!(shown.contains("calls that take longer than 200 ms: 1") && shown.contains("returned"), "{shown}");

@@ -1,6 +1,5 @@
 //! Control: one controller at a time changes dials, every controller may read and turn off, and held dials end
 //! with their holder.
-#![cfg(unix)]
 
 use std::process::Command;
 
@@ -99,7 +98,7 @@ fn second_command_learns_who_has_control(runtime: Runtime) -> Result<()> {
     observer.wait_until("all three to be on", |dials| {
         ["Shop.Cart.", "Shop.Order.", "Shop.Money."].iter().all(|name| on(dials, name) > 0)
     })?;
-    signals::send(holder.pid(), libc::SIGINT)?;
+    signals::interrupt(holder.pid())?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "Ctrl-C of a held dial is no failure");
     let methods = agent["held"].as_u64().context("a number")?;
@@ -279,7 +278,7 @@ fn anyone_may_read_and_turn_off(runtime: Runtime) -> Result<()> {
     // The holder reports that it holds nothing now, and its end changes nothing.
     holder.wait_for("redial: someone else turned")?;
     ensure!(holder.is_running()?);
-    signals::send(holder.pid(), libc::SIGINT)?;
+    signals::interrupt(holder.pid())?;
     let ended = holder.finish()?;
     ensure!(
         ended.code()? == 0 && ended.stdout.ends_with("off: no dial was held any more\n"),
@@ -301,7 +300,7 @@ fn reports_released_dials_at_the_end(runtime: Runtime) -> Result<()> {
     holder.wait_for("{")?;
     let held = on(CART)?;
     ensure!(held > 5, "{held}");
-    signals::send(holder.pid(), libc::SIGINT)?;
+    signals::interrupt(holder.pid())?;
     let ended = holder.finish()?;
     ensure_messages(&ended, 0, &[])?;
     let last: serde_json::Value = serde_json::from_str(ended.stdout.lines().last().unwrap_or_default())?;

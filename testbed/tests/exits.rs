@@ -1,6 +1,5 @@
 //! Ends of a host, with dials on and calls in flight: the same exit status as without the agent, a written
 //! report, and notified watchers.
-#![cfg(unix)]
 
 use std::fs;
 use std::process::{Command, ExitStatus};
@@ -13,6 +12,7 @@ use redial_testbed::controller::Lifetime;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::ReportFile;
+#[cfg(unix)]
 use redial_testbed::signals;
 use redial_testbed::under_agent::{self, ensure_messages};
 use redial_testbed::{on_each_runtime, programs, soak};
@@ -21,12 +21,14 @@ on_each_runtime!(
     exit_status_is_the_same_as_without_agent,
     output_is_the_same_at_every_end,
     launcher_passes_on_every_exit_status,
-    launcher_waits_for_a_program_that_does_not_end,
     reports_unmatched_dials_at_the_end,
     reports_mistyped_dials_while_the_program_runs,
     ends_during_changes,
     watchers_and_holders_end_with_the_host
 );
+// Windows has no SIGTERM.
+#[cfg(unix)]
+on_each_runtime!(launcher_waits_for_a_program_that_does_not_end);
 
 /// Commands for Shop, one for each way to end.
 const ENDS: [&str; 4] = ["exit 7", "quit 9", "failfast", "throw"];
@@ -76,7 +78,7 @@ fn exit_status_is_the_same_as_without_agent(runtime: Runtime) -> Result<()> {
 /// Output and report are the same too, every time: `return`, `Environment.Exit`, `FailFast`, an unhandled
 /// exception and SIGTERM, with every method of the program dialled.
 fn output_is_the_same_at_every_end(runtime: Runtime) -> Result<()> {
-    for word in ENDS.iter().chain(&["", TERMINATE]) {
+    for word in ENDS.iter().chain(OTHER_ENDS) {
         let mut host = Host::start(shop(runtime)?)?;
         let pid: u32 = host.wait_for("ready")?.parse()?;
         let expected = normalized_output(&end_by(host, pid, word)?, pid);
@@ -96,7 +98,29 @@ fn output_is_the_same_at_every_end(runtime: Runtime) -> Result<()> {
 
 /// Stands for SIGTERM, which is not a command to the program.
 const TERMINATE: &str = "SIGTERM";
+/// Ends without a command: the end of the input, and SIGTERM where there are signals.
+const OTHER_ENDS: &[&str] = if cfg!(unix) { &["", TERMINATE] } else { &[""] };
 
+/// Returns the exit code of `FailFast` or of an unhandled exception.
+#[cfg(unix)]
+fn abort_code(_runtime: Runtime, _word: &str) -> Result<i32> {
+    Ok(128 + libc::SIGABRT)
+}
+
+/// Like the Unix version. Each runtime has its own codes.
+#[cfg(windows)]
+fn abort_code(runtime: Runtime, word: &str) -> Result<i32> {
+    let code = end_without_agent(runtime, word)?.code()?;
+    ensure!(code < 0, "{word} is no abort: {code:#x}");
+    Ok(code)
+}
+
+#[cfg(windows)]
+fn end_by(host: Host, _pid: u32, word: &str) -> Result<Outcome> {
+    end(host, word)
+}
+
+#[cfg(unix)]
 fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
     if word != TERMINATE {
         return end(host, word);
@@ -108,6 +132,7 @@ fn end_by(mut host: Host, pid: u32, word: &str) -> Result<Outcome> {
 }
 
 /// The launcher passes on every SIGTERM and stays until the program ends, so no process is left behind.
+#[cfg(unix)]
 fn launcher_waits_for_a_program_that_does_not_end(runtime: Runtime) -> Result<()> {
     let mut launcher = Host::start(host::redial_run(&[], &programs::named("stays")?.command(runtime)?)?)?;
     let program: u32 = launcher.wait_for("ready")?.parse()?;
@@ -131,8 +156,10 @@ fn normalized_output(outcome: &Outcome, pid: u32) -> (ExitStatus, String, String
 fn launcher_passes_on_every_exit_status(runtime: Runtime) -> Result<()> {
     let report = std::env::temp_dir().join(format!("redial-exits-{}-{}", std::process::id(), runtime.name()));
     let path = report.to_str().context("the temporary folder's name is text")?;
-    let ends = ENDS.iter().zip([7, 9, 128 + libc::SIGABRT, 128 + libc::SIGABRT]);
-    for (word, code) in ends {
+    for (word, code) in ENDS.iter().zip([Some(7), Some(9), None, None]) {
+        // After an abort there are no last numbers, and the report says so.
+        let orderly = code.is_some();
+        let code = code.map_or_else(|| abort_code(runtime, word), Ok)?;
         let mut tries = 0;
         loop {
             let run = host::redial_run(&["--dial", "Shop!*=count", "--report", path], &shop(runtime)?)?;
@@ -142,8 +169,6 @@ fn launcher_passes_on_every_exit_status(runtime: Runtime) -> Result<()> {
             let written: serde_json::Value = serde_json::from_str(&fs::read_to_string(&report)?)?;
             fs::remove_file(&report)?;
             ensure!(written["exit_code"] == code, "{word:?}: {written}");
-            // After an abort there are no last numbers, and the report says so.
-            let orderly = code < 128;
             ensure!(
                 written["complete"] == orderly && written["note"].is_null() == orderly,
                 "{word:?}: {written}"
@@ -169,9 +194,10 @@ fn reports_unmatched_dials_at_the_end(runtime: Runtime) -> Result<()> {
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let misspelt = format!("redial: --dial '{}' matched nothing", dials[0]);
     let elsewhere = format!("redial: --dial '{}' matched nothing", dials[2]);
-    for (word, code, suggestion) in
-        [("exit 7", 7, "; did you mean 'Shop!Shop.Cart.Add', "), ("failfast", 128 + libc::SIGABRT, "")]
-    {
+    for (word, code, suggestion) in [
+        ("exit 7", 7, "; did you mean 'Shop!Shop.Cart.Add', "),
+        ("failfast", abort_code(runtime, "failfast")?, ""),
+    ] {
         let run = host::redial_run(&[&options[..], &["--report", report.path()]].concat(), &shop(runtime)?)?;
         let outcome = end(under_agent::start_prepared(run)?.host, word)?;
         ensure!(outcome.code()? == code, "{word}: {}", outcome.output());
@@ -192,7 +218,7 @@ fn reports_unmatched_dials_at_the_end(runtime: Runtime) -> Result<()> {
     let run = host::redial_run(&["--dial", dials[1]], &shop(runtime)?)?;
     ensure_messages(&end(under_agent::start_prepared(run)?.host, "exit 0")?, 0, &[])?;
     let mut other = host::redial(&["run", "--dial", dials[0], "--"])?;
-    other.arg("true");
+    other.args(if cfg!(windows) { &["cmd", "/c", "exit"][..] } else { &["true"] });
     let outcome = host::run(other)?;
     ensure_messages(&outcome, 0, &["never loaded the agent"])?;
     ensure!(outcome.stderr.lines().count() == 1, "{}", outcome.output());
@@ -209,7 +235,7 @@ fn reports_mistyped_dials_while_the_program_runs(runtime: Runtime) -> Result<()>
     let dials = ["Shop!Shop.Crat.*=count", "Shop!Shop.Order.*=count", "Plugin!Plugin.Tax.*=count"];
     let options: Vec<&str> = dials.iter().flat_map(|dial| ["--dial", dial]).collect();
     let run = host::redial_run(&options, &shop(runtime)?)?;
-    let mut host = Host::start_with_merged_output(&run)?;
+    let mut host = Host::start_with_merged_output(run)?;
     host.wait_for("ready")?;
     let so_far = |dial| {
         format!(

@@ -124,11 +124,11 @@ fn following_with(program: &Program, options: &[&str], library: &Path) -> Result
     let words = [&["dial", target.as_str(), CART, "count", "--follow"], options].concat();
     let mut redial = host::redial(&words)?;
     redial.env("REDIAL_AGENT", library);
-    Host::start_with_merged_output(&redial)
+    Host::start_with_merged_output(redial)
 }
 
 fn interrupt(host: Host) -> Result<Outcome> {
-    signals::send(host.pid(), libc::SIGINT)?;
+    signals::interrupt(host.pid())?;
     host.finish()
 }
 

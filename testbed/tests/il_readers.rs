@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use redial_agent::il::{Body, ClauseKind, Label, Operand, decode};
 use redial_testbed::generate::{RANDOM_MODULES, random_methods};
 use redial_testbed::pe::Assembly;
-use redial_testbed::runtimes::{self, Runtime};
-use redial_testbed::{cache, host, on_each_runtime, packages, programs};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::{cache, host, on_each_runtime, programs};
 
 on_each_runtime!(every_framework_body_reads_the_same);
 
@@ -42,10 +42,11 @@ fn every_body_of_large_libraries_reads_the_same() -> Result<()> {
 #[test]
 #[cfg(target_os = "linux")]
 fn every_body_of_a_single_file_program_reads_the_same() -> Result<()> {
-    let program = runtimes::single_file_program()?;
+    let program = redial_testbed::runtimes::single_file_program()?;
     let reader = programs::named("readil")?;
     // The name of the reader's folder is the hash of its source.
-    let recipe = format!("{}\n{}", packages::SINGLE_FILE_10_0.sha256, reader.folder().display());
+    let recipe =
+        format!("{}\n{}", redial_testbed::packages::SINGLE_FILE_10_0.sha256, reader.folder().display());
     let folder = cache::ensure("generated/single-file-assemblies", &recipe, |into| {
         let mut command = reader.command(Runtime::V8_0)?;
         command.arg("unbundle").args([program.as_path(), into]);

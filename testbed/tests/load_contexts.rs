@@ -1,18 +1,15 @@
 //! Copies of one file in several load contexts: each is dialled alone by its ModuleID, all of them by name.
 //! Another version of the file is matched by name and not by token.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::order::Order;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Lifetime};
-use redial_testbed::csharp::Compilation;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
-use redial_testbed::{cache, on_each_runtime, programs};
+use redial_testbed::{on_each_runtime, programs};
 
 on_each_runtime!(
     dial_of_one_copy_counts_only_its_calls,
@@ -36,14 +33,6 @@ fn start(runtime: Runtime, copies: usize) -> Result<(LiveHost, Controller)> {
 
 fn load(live: &mut LiveHost, copy: usize) -> Result<()> {
     live.host.ask("load", &format!("loaded {copy} ")).map(drop)
-}
-
-/// Builds a newer version of the assembly: its method has another token, and another method has the old token.
-fn newer_version() -> Result<PathBuf> {
-    let source = cache::checkout().join("testbed/programs/alc/Copied/Counter.cs");
-    let mut newer = Compilation::library("Copied", vec![source]);
-    newer.options.push("-define:NEWER".into());
-    newer.build()
 }
 
 fn call(live: &mut LiveHost, copy: usize, times: usize) -> Result<()> {
@@ -143,7 +132,7 @@ fn matches_new_version_by_name(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, 1)?;
     turn(&mut controller, Order::new(ADD, Level::Count), 1)?;
     ensure_only_counted_in(&mut live, &mut controller, 1, |_| true)?;
-    let path = newer_version()?.display().to_string();
+    let path = programs::newer_copied()?.display().to_string();
     let mvid = live.host.ask(&format!("load {path}"), "loaded 1 ")?;
     // The method with the old token is called as often as the one with the name.
     ensure_only_counted_in(&mut live, &mut controller, 2, |_| true)?;
@@ -163,7 +152,7 @@ fn matches_new_version_by_name(runtime: Runtime) -> Result<()> {
 /// With several copies the command asks for one. `--copy` shows that one's own IL or its current body.
 fn shows_il_of_one_copy(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime, 2)?;
-    live.host.ask(&format!("load {}", newer_version()?.display()), "loaded 2 ")?;
+    live.host.ask(&format!("load {}", programs::newer_copied()?.display()), "loaded 2 ")?;
     let copies = copies_of(&mut controller)?;
     let ids: Vec<String> = copies.iter().map(|copy| format!("{copy:#x}")).collect();
     let which = live.redial("il", &[ADD])?;

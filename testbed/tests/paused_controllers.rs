@@ -1,5 +1,4 @@
 //! Controllers that stand still for a while, as on a sleeping laptop, lose no dial and no number.
-#![cfg(unix)]
 
 use std::thread;
 use std::time::Duration;
@@ -76,7 +75,7 @@ fn stopped_controllers_lose_nothing(runtime: Runtime) -> Result<()> {
     ensure!((status.held, status.guard_trips) == (1, 0), "{status:?}");
     // The session still holds the dial.
     observer.subscribe(Some(&pattern))?;
-    signals::send(holder.pid(), libc::SIGINT)?;
+    signals::interrupt(holder.pid())?;
     let ended = holder.finish()?;
     ensure!(ended.code()? == 0, "{}", ended.output());
     observer

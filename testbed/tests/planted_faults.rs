@@ -1,6 +1,5 @@
 //! A fault in any callback of the agent, on a live host: the host works and ends as without the agent. After
 //! three faults the agent turns all dials off and says so.
-#![cfg(unix)]
 
 use std::path::PathBuf;
 use std::process::Command;

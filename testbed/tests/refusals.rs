@@ -1,5 +1,4 @@
 //! Impossible requests to `redial`: one sentence, the right exit code, nothing changed.
-#![cfg(unix)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -72,7 +71,7 @@ fn watches_methods_that_are_not_dialled(runtime: Runtime) -> Result<()> {
     ensure_messages(&live.redial("dial", &[CART, "count"])?, 0, &[])?;
     live.host.ask("round 2", "done")?;
     while !watching.next_line()?.contains("live v1") {}
-    signals::send(watching.pid(), libc::SIGINT)?;
+    signals::interrupt(watching.pid())?;
     ensure_messages(&watching.finish()?, 0, &["none of the "])
 }
 

@@ -1,6 +1,5 @@
 //! Controllers of other versions at a live host: a clear refusal that names both versions, and nothing else changes.
 //! The frozen messages work between all versions.
-#![cfg(target_os = "linux")]
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::PROTOCOL_VERSION;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use redial_link::worker::{LaunchSpec, StopSignal, Worker, WorkerCommand};
+use redial_link::worker::{LaunchSpec, Worker, WorkerCommand};
 use redial_model::Model;
 use redial_model::connection::{Connection, Status, UndoStep};
 use redial_model::ids::{ConnectionId, MethodIx, SubjectId};
@@ -411,7 +411,7 @@ fn launched_program_is_asked_to_end_then_killed() -> Result<()> {
         ensure!(to_stop == [ticket], "{to_stop:?}");
         let now = window.now();
         ensure!(window.model.begin_stop(ticket, now) == Some(false), "it is asked first");
-        window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Ask));
+        window.worker.send(WorkerCommand::Stop(ticket, redial_link::worker::StopSignal::Ask));
         window.until("that it was asked", |model| {
             let mut entries = model.log.entries().iter().rev();
             entries.any(|entry| entry.text.starts_with("asked sh to end")).then_some(())
@@ -420,13 +420,13 @@ fn launched_program_is_asked_to_end_then_killed() -> Result<()> {
             ensure!(window.model.begin_stop(ticket, now).is_none(), "not at once");
             let later = Now { mono: now.mono + Duration::from_secs(2), ..now };
             ensure!(window.model.begin_stop(ticket, later) == Some(true), "then killed");
-            window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Kill));
+            window.worker.send(WorkerCommand::Stop(ticket, redial_link::worker::StopSignal::Kill));
         }
         let ended = window.until("the end", |model| model.launched.get(&ticket)?.ended.clone())?;
         ensure!(ended == how, "{ended}");
         ensure!(kills || wrote(&window.model, "closing").is_some(), "what it says at its end is shown");
         ensure!(window.model.begin_stop(ticket, now).is_none(), "it has ended");
-        window.worker.send(WorkerCommand::Stop(ticket, StopSignal::Kill));
+        window.worker.send(WorkerCommand::Stop(ticket, redial_link::worker::StopSignal::Kill));
         window.model.output = Default::default();
     }
     Ok(())

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 use redial_testbed::artefacts::{self, WINDOWS_TARGET};
+use redial_testbed::wine::windows_path;
 
 use crate::process::{cargo, run};
 use crate::setup::step;
@@ -28,6 +29,11 @@ impl Built {
     /// The `redial` program.
     pub fn program(&self) -> &PathBuf {
         &self.program
+    }
+
+    /// Sets the variables by which [`artefacts`] finds Windows builds in tests that are Windows programs themselves.
+    pub fn tell_inside_wine(&self, command: &mut Command) {
+        command.env("REDIAL_AGENT", windows_path(&self.agent)).env("REDIAL_BIN", windows_path(&self.program));
     }
 
     /// Sets the variables by which [`artefacts`] finds them.

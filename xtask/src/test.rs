@@ -4,6 +4,7 @@ mod fuzz;
 mod nextest;
 mod plan;
 pub mod suites;
+pub mod wine;
 
 use std::time::{Duration, Instant};
 

@@ -7,6 +7,7 @@ mod layers;
 mod markdown;
 mod prose;
 mod sources;
+mod windows_suites;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ pub fn run() -> Result<()> {
     breaches.extend(documents::check(&files)?);
     breaches.extend(prose::check(&files)?);
     breaches.extend(dependencies::check()?);
+    breaches.extend(windows_suites::check()?);
     for breach in &breaches {
         eprintln!("tidy: {breach}");
     }

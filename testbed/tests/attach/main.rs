@@ -1,17 +1,18 @@
 //! `redial attach` loads the agent into a running process. These tests check the catalogue and exact counts
 //! from then on. `refusals` checks that a process that cannot be attached to stays as it was and gets a
 //! sentence.
-#![cfg(target_os = "linux")]
 
 use redial_protocol::diagnostics::Remainder;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
+#[cfg(target_os = "linux")]
+use redial_testbed::artefacts;
 use redial_testbed::controller::Controller;
 use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::{self, Counts, EVERYTHING, KNOWN_TYPES, LiveShop, differences};
-use redial_testbed::{artefacts, generate, programs, truth};
+use redial_testbed::{generate, programs, truth};
 use serde_json::Value;
 
 const NOW: &str = "loaded the agent into process";
@@ -35,9 +36,14 @@ macro_rules! on_attachable_runtimes {
     )+};
 }
 
+// They read `/proc`, or change users, namespaces and modes of files.
+#[cfg(target_os = "linux")]
 mod containers;
+#[cfg(target_os = "linux")]
 mod other_users;
+#[cfg(target_os = "linux")]
 mod process_end;
+#[cfg(target_os = "linux")]
 mod refusals;
 
 on_attachable_runtimes!(
@@ -72,6 +78,7 @@ fn ensure_attaches(pid: u32) -> Result<()> {
 
 /// Checks that a command failed with this code, a sentence that contains all `parts`, and empty standard
 /// output.
+#[cfg(target_os = "linux")]
 fn ensure_failed(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
     ensure!(outcome.code()? == code, "not {code}: {}\n{}", outcome.status, outcome.output());
     ensure!(outcome.stdout.is_empty() && outcome.stderr.lines().count() == 1, "{}", outcome.output());
@@ -82,6 +89,7 @@ fn ensure_failed(outcome: &Outcome, code: i32, parts: &[&str]) -> Result<()> {
 }
 
 /// Checks that the process contains nothing of Redial and still works.
+#[cfg(target_os = "linux")]
 fn ensure_untouched(shop: &mut LiveShop) -> Result<()> {
     let agent = artefacts::agent()?;
     let name = agent.file_name().and_then(|name| name.to_str()).context("a name")?;

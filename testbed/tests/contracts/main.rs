@@ -1,7 +1,6 @@
 //! Snapshots of the contracts that scripts rely on. Entries may be added; none may change or disappear.
 //!
 //! `REDIAL_BLESS=1` adds new entries to the snapshots, and removes none.
-#![cfg(unix)]
 
 mod json;
 
@@ -9,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::process;
 use redial_testbed::host;
 use redial_testbed::{artefacts, programs, runtimes::Runtime, under_agent};
 
@@ -150,8 +150,5 @@ fn exit_codes_stay() -> Result<()> {
 
 /// A process number that no process has.
 fn unused_pid() -> Result<u32> {
-    (2..4_000_000)
-        .rev()
-        .find(|pid| !PathBuf::from(format!("/proc/{pid}")).exists())
-        .context("every pid is taken")
+    (2..4_000_000).rev().find(|pid| process::key_of(*pid).is_err()).context("every pid is taken")
 }

@@ -1,6 +1,5 @@
 //! Dial sets on real runtimes: applied, saved, planned, undone, kept for a time and cancelled, each exactly.
 //! `unmatched` tests lines that match nothing.
-#![cfg(unix)]
 
 mod unmatched;
 
@@ -373,9 +372,9 @@ fn ctrl_c_undoes_a_change(runtime: Runtime) -> Result<()> {
     let set = DialSet::of("ctrl-c", &[&format!("{LARGE} = count"), &format!("{STRINGS} = off")])?;
     for attempt in 1..=TRIES {
         hang.begin()?;
-        let mut apply = Host::start_with_merged_output(&live.command("apply", &[set.path()])?)?;
+        let mut apply = Host::start_with_merged_output(live.command("apply", &[set.path()])?)?;
         wait_for_first_request(&mut observer)?;
-        signals::send(apply.pid(), libc::SIGINT)?;
+        signals::interrupt(apply.pid())?;
         // The command has told the agent, which receives that while the first request runs.
         apply.wait_for("redial: stopping")?;
         hang.end()?;
@@ -450,7 +449,7 @@ fn holds_a_dial_set(runtime: Runtime) -> Result<()> {
     ensure!(said.contains("2 dials of ") && said.contains(set.path()), "{said}");
     let held = DialState::of(&live)?;
     ensure!(held.orders.len() == 3 && held != before, "{held:?}");
-    signals::send(holder.pid(), libc::SIGINT)?;
+    signals::interrupt(holder.pid())?;
     ensure_messages(&holder.finish()?, 0, &[])?;
     let on = |row: &StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
     observer.wait_until("all as it was", |dials| {

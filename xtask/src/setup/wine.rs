@@ -1,12 +1,12 @@
 //! A Wine prefix in which Windows builds of .NET and of Rust programs run.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use redial_testbed::cache;
 
-use crate::process::{command, run_quietly};
+use crate::process::{command, line, run_quietly};
 
 /// Rust's standard library imports `ProcessPrng` from bcryptprimitives.dll, which Wine before 9 lacks. Without it every
 /// Rust program ends at once, without a message.
@@ -39,6 +39,42 @@ impl Wine {
             .env("WINEARCH", "win64")
             .env("WINEDEBUG", "-all")
             .env("WINEDLLOVERRIDES", "mshtml=;winedbg.exe=d");
+    }
+}
+
+/// A Wine server that stays between programs. Dropping it ends it, and every program of the prefix.
+#[derive(Debug)]
+pub struct Server<'a>(&'a Wine);
+
+impl Wine {
+    /// Starts a server that stays between programs, and with it the services of Windows. Without it a program that starts
+    /// while the server of an earlier one ends fails without a message.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn serve(&self) -> Result<Server<'_>> {
+        wait_for_server(&self.loader, &self.prefix)?;
+        run_mutely(self.server("-p")).context("the Wine server cannot be started")?;
+        let server = Server(self);
+        let mut first = command(&self.loader.to_string_lossy(), &["cmd", "/c", "exit"]);
+        self.tell(&mut first);
+        run_mutely(first).context("the first program cannot be run under Wine")?;
+        Ok(server)
+    }
+
+    fn server(&self, option: &str) -> Command {
+        let mut server = command(&server_of(&self.loader).to_string_lossy(), &[option]);
+        self.tell(&mut server);
+        server
+    }
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        // Programs that a test left behind must not keep the server.
+        if let Err(error) = run_mutely(self.0.server("-k")) {
+            eprintln!("error: the Wine server cannot be ended: {error:#}");
+        }
     }
 }
 
@@ -88,9 +124,23 @@ fn make(loader: &Path, into: &Path) -> Result<()> {
 }
 
 fn wait_for_server(loader: &Path, prefix: &Path) -> Result<()> {
-    let beside = loader.with_file_name("wineserver");
-    let server = if beside.is_file() { beside } else { PathBuf::from("wineserver") };
-    run_quietly(command(&server.to_string_lossy(), &["-w"]).env("WINEPREFIX", prefix))
+    run_quietly(command(&server_of(loader).to_string_lossy(), &["-w"]).env("WINEPREFIX", prefix))
         .map(drop)
         .context("the Wine server did not end")
+}
+
+/// Runs a command to its end without its output. What it leaves running inherits no stream to wait for.
+fn run_mutely(mut command: Command) -> Result<()> {
+    let what = line(&command);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = status.with_context(|| format!("`{what}` cannot be started"))?;
+    if !status.success() {
+        bail!("`{what}` ended with {status}");
+    }
+    Ok(())
+}
+
+fn server_of(loader: &Path) -> PathBuf {
+    let beside = loader.with_file_name("wineserver");
+    if beside.is_file() { beside } else { PathBuf::from("wineserver") }
 }

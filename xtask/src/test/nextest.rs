@@ -9,16 +9,25 @@ use super::plan::{Plan, Tally};
 use crate::build;
 use crate::process::{cargo, line};
 
-/// Runs the tests of the workspace that `filter` selects, with the built artefacts named in the environment.
+/// The arguments that select every package. All suites but one build the whole workspace, because Cargo compiles
+/// dependencies anew for each selection of packages.
+pub const WORKSPACE: &[&str] = &["--workspace"];
+
+/// Runs the tests of `packages` that `filter` selects, with the built artefacts named in the environment.
 ///
 /// # Errors
 /// When nextest cannot be started or ends without a summary (tests that do not compile).
-pub fn run(plan: &Plan<'_>, filter: &str, prepare: impl FnOnce(&mut Command)) -> Result<Tally> {
+pub fn run(
+    plan: &Plan<'_>,
+    packages: &[&str],
+    filter: &str,
+    prepare: impl FnOnce(&mut Command),
+) -> Result<Tally> {
     let not_run = build::target_folder().join(format!("not-run-{}", std::process::id()));
     // An earlier suite of this run may have left it.
     let _ = std::fs::remove_file(&not_run);
-    let mut nextest =
-        cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--no-tests=warn", "-E", filter]);
+    let mut nextest = cargo(&["nextest", "run", "--no-fail-fast", "--no-tests=warn", "-E", filter]);
+    nextest.args(packages);
     // A backtrace of the harness below each error would hide the message. Panics keep theirs.
     nextest.env("REDIAL_NOT_RUN", &not_run).env("RUST_LIB_BACKTRACE", "0");
     if let Some(only) = plan.only {

@@ -3,10 +3,11 @@
 use anyhow::Result;
 use redial_testbed::artefacts::WINDOWS_TARGET;
 
+use super::nextest::WORKSPACE;
 use super::plan::{Plan, Tally};
-use super::{fuzz, nextest};
+use super::{fuzz, nextest, wine};
 use crate::process::{cargo, checkout, command, run, run_quietly};
-use crate::{bindings, build, setup, tidy};
+use crate::{bindings, setup, tidy};
 
 /// A part of the gate that can be run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -96,8 +97,8 @@ impl Suite {
             Self::Tidy => one(tidy::run()),
             Self::Bindings => one(bindings::run(&checkout(), true)),
             Self::Deny => deny(),
-            Self::Unit => nextest::run(plan, UNIT_TESTS, |_| ()),
-            Self::E2e => nextest::run(plan, E2E_TESTS, |_| ()),
+            Self::Unit => nextest::run(plan, WORKSPACE, UNIT_TESTS, |_| ()),
+            Self::E2e => nextest::run(plan, WORKSPACE, E2E_TESTS, |_| ()),
             Self::Windows => one(run(&mut cargo(&[
                 "check",
                 "--quiet",
@@ -106,31 +107,19 @@ impl Suite {
                 "--target",
                 WINDOWS_TARGET,
             ]))),
-            Self::Wine => wine(plan),
+            Self::Wine => wine::run(plan),
             Self::Fuzz => fuzz::run_targets(plan),
         }
     }
 }
 
-/// The unit tests, for nextest. All suites build the whole workspace, because Cargo compiles dependencies anew for each
-/// selection of packages.
+/// The unit tests, for nextest.
 const UNIT_TESTS: &str = "not package(redial-testbed)";
 /// The end-to-end tests of this machine.
 const E2E_TESTS: &str = "package(redial-testbed) & not binary(windows)";
-/// The tests of Windows builds.
-const WINDOWS_TESTS: &str = "package(redial-testbed) & binary(windows)";
 
 fn one(result: Result<()>) -> Result<Tally> {
     result.map(|()| Tally { passed: 1, ..Tally::default() })
-}
-
-fn wine(plan: &Plan<'_>) -> Result<Tally> {
-    let built = build::windows()?;
-    let wine = setup::wine::ensure()?;
-    nextest::run(plan, WINDOWS_TESTS, |command| {
-        built.tell(command);
-        wine.tell(command);
-    })
 }
 
 fn deny() -> Result<Tally> {

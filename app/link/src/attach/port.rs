@@ -101,12 +101,27 @@ mod system {
     use super::{Duration, Path, io};
     use std::fs::{File, OpenOptions};
     use std::os::windows::fs::OpenOptionsExt;
+    use std::time::Instant;
 
     /// `SECURITY_IDENTIFICATION` (winbase.h): the pipe's server may identify us but not impersonate us.
     const SECURITY_IDENTIFICATION: u32 = 1 << 16;
 
-    /// Reads of a pipe opened this way cannot time out; a blocked thread is abandoned.
-    pub fn open(pipe: &Path, _wait: Duration) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(pipe)
+    /// `ERROR_PIPE_BUSY` (winerror.h): another client has just taken the only instance.
+    const PIPE_BUSY: i32 = 231;
+    const PAUSE: Duration = Duration::from_millis(5);
+
+    /// Waits while other clients ask. Reads of a pipe opened this way cannot time out; a blocked thread is abandoned.
+    pub fn open(pipe: &Path, wait: Duration) -> io::Result<File> {
+        let deadline = Instant::now() + wait;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION);
+        loop {
+            match options.open(pipe) {
+                Err(error) if error.raw_os_error() == Some(PIPE_BUSY) && Instant::now() < deadline => {
+                    std::thread::sleep(PAUSE);
+                }
+                opened => return opened,
+            }
+        }
     }
 }

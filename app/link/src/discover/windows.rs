@@ -70,10 +70,49 @@ pub(super) fn runs(pid: u32) -> bool {
 }
 
 pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
-    let name = format!("dotnet-diagnostic-{pid}");
-    // Opening the pipe's path would connect to it; listing pipes does not.
-    let mut pipes = std::fs::read_dir(r"\\.\pipe\").ok()?.filter_map(Result::ok);
-    pipes.any(|pipe| pipe.file_name() == *name).then(|| PathBuf::from(format!(r"\\.\pipe\{name}")))
+    let pipe = PathBuf::from(format!(r"\\.\pipe\dotnet-diagnostic-{pid}"));
+    pipes::exists(&pipe).then_some(pipe)
+}
+
+/// Named pipes (namedpipeapi.h).
+mod pipes {
+    use std::io;
+    use std::os::windows::ffi::OsStrExt;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// Between two questions, .NET Core 3.1 has no pipe for a moment. Tries and pauses that outlast it.
+    const TRIES: u32 = 50;
+    const PAUSE: Duration = Duration::from_millis(5);
+
+    /// NMPWAIT_NOWAIT.
+    const NO_WAIT: u32 = 1;
+    const ERROR_SEM_TIMEOUT: i32 = 121;
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        fn WaitNamedPipeW(name: *const u16, milliseconds: u32) -> i32;
+    }
+
+    /// Returns whether somebody serves this pipe, without connecting to it.
+    pub fn exists(pipe: &Path) -> bool {
+        let name: Vec<u16> = pipe.as_os_str().encode_wide().chain([0]).collect();
+        for _ in 1..TRIES {
+            if exists_now(&name) {
+                return true;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        exists_now(&name)
+    }
+
+    /// The name ends with a zero.
+    fn exists_now(name: &[u16]) -> bool {
+        // SAFETY: the name ends with a zero.
+        let is_free = unsafe { WaitNamedPipeW(name.as_ptr(), NO_WAIT) } != 0;
+        // A busy pipe exists too.
+        is_free || io::Error::last_os_error().raw_os_error() == Some(ERROR_SEM_TIMEOUT)
+    }
 }
 
 /// The runtime's answer reveals this instead.
