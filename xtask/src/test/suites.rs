@@ -30,12 +30,14 @@ pub enum Suite {
     Windows,
     /// Windows builds on Windows runtimes under Wine
     Wine,
+    /// The end-to-end tests as Windows programs under Wine; not in the gate yet
+    WineE2e,
     /// Fuzz targets
     Fuzz,
 }
 
 impl Suite {
-    /// Every suite, cheap ones first.
+    /// Every suite of the gate, cheap ones first.
     pub fn all() -> Vec<Self> {
         use Suite::*;
         vec![Fmt, Tidy, Deny, Clippy, Bindings, Unit, E2e, Windows, Wine, Fuzz]
@@ -53,6 +55,7 @@ impl Suite {
             Self::E2e => "e2e",
             Self::Windows => "windows",
             Self::Wine => "wine",
+            Self::WineE2e => "wine-e2e",
             Self::Fuzz => "fuzz",
         }
     }
@@ -69,6 +72,7 @@ impl Suite {
             Self::E2e => "real runtimes, the real agent, the real pipe",
             Self::Windows => "everything type-checks for Windows",
             Self::Wine => "Windows builds on Windows runtimes, under Wine",
+            Self::WineE2e => "end-to-end tests as Windows programs, under Wine",
             Self::Fuzz => "no input makes decoders panic or over-allocate",
         }
     }
@@ -107,7 +111,8 @@ impl Suite {
                 "--target",
                 WINDOWS_TARGET,
             ]))),
-            Self::Wine => wine::run(plan),
+            Self::Wine => wine::from_linux(plan),
+            Self::WineE2e => wine::end_to_end(plan),
             Self::Fuzz => fuzz::run_targets(plan),
         }
     }

@@ -1,5 +1,5 @@
-//! The suite `wine`: Windows builds on Windows runtimes. The programs are started from Linux in one part, and in the
-//! other the end-to-end tests themselves are Windows programs.
+//! Windows builds on Windows runtimes. The suite `wine` starts the programs from Linux; in `wine-e2e` the end-to-end tests
+//! themselves are Windows programs.
 
 use anyhow::Result;
 use redial_testbed::artefacts::WINDOWS_TARGET;
@@ -75,31 +75,36 @@ const EVENTS: &str = "Wine 8 delivers no console event to another process";
 const EXCEPTIONS: &str = "on Windows types of exceptions inside others stay unknown";
 const PROGRAMS: &str = "uses programs and libraries of Linux";
 
-/// Runs both parts.
+/// Runs the tests that start Windows programs from Linux.
 ///
 /// # Errors
 /// When the Windows builds do not compile, or Wine does not work.
-pub fn run(plan: &Plan<'_>) -> Result<Tally> {
+pub fn from_linux(plan: &Plan<'_>) -> Result<Tally> {
     let built = build::windows()?;
     let wine = setup::wine::ensure()?;
-    setup::step("the C# programs of the tests", prebuilt::ensure_all)?;
-    let mut tally = nextest::run(plan, WORKSPACE, FROM_LINUX, |command| {
+    nextest::run(plan, WORKSPACE, FROM_LINUX, |command| {
         built.tell(command);
         wine.tell(command);
-    })?;
+    })
+}
+
+/// Runs the end-to-end tests as Windows programs.
+///
+/// # Errors
+/// As [`from_linux`].
+pub fn end_to_end(plan: &Plan<'_>) -> Result<Tally> {
+    let built = build::windows()?;
+    let wine = setup::wine::ensure()?;
     for (suite, test, reason) in OPEN {
         println!("    not run on Windows: {suite}::{test}: {reason}");
     }
-    let server = wine.serve()?;
+    let _server = wine.serve()?;
     let packages = ["--package", "redial-testbed", "--target", WINDOWS_TARGET];
-    let end_to_end = nextest::run(plan, &packages, &inside_wine(), |command| {
+    nextest::run(plan, &packages, &inside_wine(), |command| {
         built.tell_inside_wine(command);
         wine.tell(command);
         command.env(RUNNER, &wine.loader);
-    });
-    drop(server);
-    tally.add(&end_to_end?);
-    Ok(tally)
+    })
 }
 
 /// The variable that names the program under which tests for Windows run.
