@@ -95,6 +95,7 @@ pub fn from_linux(plan: &Plan<'_>) -> Result<Tally> {
 pub fn end_to_end(plan: &Plan<'_>) -> Result<Tally> {
     let built = build::windows()?;
     let wine = setup::wine::ensure()?;
+    setup::step("the C# programs of the tests", prebuilt::ensure_all)?;
     for (suite, test, reason) in OPEN {
         println!("    not run on Windows: {suite}::{test}: {reason}");
     }
