@@ -39,7 +39,8 @@ fn read() -> Option<PlantedFault> {
 pub fn at_request() {
     static REQUESTS: AtomicU32 = AtomicU32::new(0);
     if PlantedFault::Leak.is_wanted() {
-        vec![1u8; 1 << 20].leak();
+        // Else the compiler leaves out an allocation that nobody uses.
+        std::hint::black_box(vec![1u8; 1 << 20].leak());
     }
     if PlantedFault::Crash.is_wanted() && REQUESTS.fetch_add(1, Ordering::Relaxed) >= REQUESTS_BEFORE_CRASH {
         std::process::abort();

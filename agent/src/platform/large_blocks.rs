@@ -1,6 +1,6 @@
-//! Large blocks of the agent's heap, each a mapping of its own. A few freed ones are kept for the next of their size:
-//! every page of a listing takes four, and a new mapping costs a page fault for each 4 KiB and a lock of the host's
-//! whole address space.
+//! Large blocks of the agent's heap, each a mapping of its own. A few freed ones are kept for the next of their size, until
+//! a session ends or has nothing to do: every page of a listing takes four, and a new mapping costs a page fault for each
+//! 4 KiB and a lock of the host's whole address space.
 
 use std::alloc::Layout;
 use std::ptr::null_mut;

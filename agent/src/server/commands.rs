@@ -200,6 +200,8 @@ impl Session {
         if unfinished_reads > 0 {
             remains.push(Remainder::UnfinishedReads { unloads: unfinished_reads });
         }
+        // What is reported is what stays.
+        crate::platform::release_kept_blocks();
         // Before the memory is read: the first measurement takes some.
         let costs = call_cost::per_call(context.settings.highest_level());
         let callers_picoseconds =

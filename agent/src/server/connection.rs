@@ -113,7 +113,11 @@ impl Session {
                     if matches!(
                         e.kind(),
                         ErrorKind::TimedOut | ErrorKind::WouldBlock | ErrorKind::Interrupted
-                    ) => {}
+                    ) =>
+                {
+                    // Between commands nobody needs them.
+                    crate::platform::release_kept_blocks();
+                }
                 Err(_) => return,
             }
             let length = frames.announced().filter(|length| *length > CHUNK);
