@@ -74,12 +74,14 @@ fn take_kept(size: usize) -> *mut u8 {
 /// Keeps a freed block; false if there is no place for it.
 fn keep(block: *mut u8, size: usize) -> bool {
     let Some(class) = class(size) else { return false };
+    // First: who takes the block at once subtracts its bytes.
+    KEPT_BYTES.fetch_add(LARGE << class, Ordering::Relaxed);
     let is_kept = shelf(class).any(|place| {
         place.load(Ordering::Relaxed).is_null()
             && place.compare_exchange(null_mut(), block, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     });
-    if is_kept {
-        KEPT_BYTES.fetch_add(LARGE << class, Ordering::Relaxed);
+    if !is_kept {
+        KEPT_BYTES.fetch_sub(LARGE << class, Ordering::Relaxed);
     }
     is_kept
 }
