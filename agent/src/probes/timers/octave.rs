@@ -11,11 +11,14 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
-/// Marks the number of a narrow octave. The rest is its place in the arena, in parts of a unit; that of a wide octave
-/// is its unit. 0 stands for no octave.
-const NARROW: u32 = 1 << 31;
-/// Marks the number of a list. The rest is its place, in smaller parts.
-const LIST: u32 = 1 << 30;
+/// Begins the number of a narrow octave. The rest is its place in the arena, in parts of a unit; that of a wide octave
+/// is its unit. 0 stands for no octave. So a wide octave, the usual one of a hot method, takes a single test of the
+/// sign.
+const NARROW: u32 = 0b10 << 30;
+/// Begins the number of a list. The rest is its place, in smaller parts.
+const LIST: u32 = 0b11 << 30;
+/// The bits of a place.
+const PLACE: u32 = !LIST;
 /// Bytes of a narrow octave.
 const NARROW_BYTES: usize = BUCKETS * size_of::<AtomicU16>();
 /// Bytes of a list: the number of calls, and the bucket of each.
@@ -24,7 +27,7 @@ const LIST_BYTES: usize = 16;
 const MANY: u16 = 1 << 12;
 
 const _: () = assert!(BUCKETS * size_of::<AtomicU64>() == arena::UNIT);
-const _: () = assert!(arena::BUDGET / LIST_BYTES < LIST as usize);
+const _: () = assert!(arena::BUDGET / LIST_BYTES <= PLACE as usize);
 
 /// The calls of an octave.
 #[derive(Clone, Copy)]
@@ -76,17 +79,17 @@ fn take_part(next: &Cell<u32>, bytes: usize, unit: impl FnOnce() -> Option<u32>)
 /// The number is one of a record's octaves, and the bucket is below [`BUCKETS`].
 #[inline(always)]
 pub(super) unsafe fn add_fast(arena: NonNull<u8>, number: u32, bucket: usize) -> bool {
-    if (1..LIST).contains(&number) {
+    if number.cast_signed() > 0 {
         // SAFETY: the caller's contract; a wide octave is a unit of the arena.
         let count =
             unsafe { arena.add(number as usize * arena::UNIT).cast::<AtomicU64>().add(bucket).as_ref() };
         count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         return true;
     }
-    if number < NARROW {
+    if number == 0 || number >= LIST {
         return false;
     }
-    let part = (number & !NARROW) as usize;
+    let part = (number & PLACE) as usize;
     // SAFETY: the caller's contract; a narrow octave is a part of a unit.
     let count = unsafe { arena.add(part * NARROW_BYTES).cast::<AtomicU16>().add(bucket).as_ref() };
     let calls = count.load(Ordering::Relaxed);
@@ -105,13 +108,11 @@ impl Octave {
         Some(unsafe {
             match number {
                 0 => return None,
-                1..LIST => Octave::Wide(arena.add(number as usize * arena::UNIT).cast().as_ref()),
-                LIST..NARROW => {
-                    Octave::List(arena.add((number & !LIST) as usize * LIST_BYTES).cast().as_ref())
+                1..NARROW => Octave::Wide(arena.add(number as usize * arena::UNIT).cast().as_ref()),
+                NARROW..LIST => {
+                    Octave::Narrow(arena.add((number & PLACE) as usize * NARROW_BYTES).cast().as_ref())
                 }
-                NARROW.. => {
-                    Octave::Narrow(arena.add((number & !NARROW) as usize * NARROW_BYTES).cast().as_ref())
-                }
+                LIST.. => Octave::List(arena.add((number & PLACE) as usize * LIST_BYTES).cast().as_ref()),
             }
         })
     }
