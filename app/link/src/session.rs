@@ -59,6 +59,8 @@ pub struct Session {
     /// Memory of all of them.
     queued_bytes: usize,
     last_id: u32,
+    /// Whether an answer did not arrive in time.
+    is_silent: bool,
 }
 
 impl Session {
@@ -90,6 +92,7 @@ impl Session {
                 queued: VecDeque::new(),
                 queued_bytes: 0,
                 last_id: PING_ID,
+                is_silent: false,
             }),
             Some(_) => Err(wire.garbled("its first message is not a hello")),
             None => Err(silent(pid, patience)),
@@ -108,8 +111,11 @@ impl Session {
 
     /// Sends a command and waits for its reply. Passes the reply's pages to `page` and queues all other
     /// events for `next`. A refusal is an error, and so are answers or a queue beyond the limits: all answers since
-    /// `forget_answers` together have the limits of one.
+    /// `forget_answers` together have the limits of one. Fails at once if an earlier answer did not arrive in time.
     pub fn ask(&mut self, command: WireCommand, page: &mut dyn FnMut(ReplyPage)) -> Result<Reply, LinkError> {
+        if self.is_silent {
+            return Err(silent(self.pid(), self.limits.page));
+        }
         let mut meter = ReplyMeter::new(self.pid(), self.limits.bytes, self.used.bytes, &command);
         let id = self.send(command)?;
         let mut timer = ReplyTimer::resume(self.limits.page, self.limits.total, self.used.time);
@@ -168,7 +174,9 @@ impl Session {
     /// Returns the next packet of an answer.
     fn packet_within(&mut self, timer: &ReplyTimer) -> Result<ReceivedPacket, LinkError> {
         let packet = self.wire.packet(Some(timer.deadline()))?;
-        timer.check(self.pid())?;
+        let checked = timer.check(self.pid());
+        self.is_silent = checked.is_err() || packet.is_none();
+        checked?;
         packet.ok_or_else(|| timer.expired(self.pid()))
     }
 

@@ -363,6 +363,9 @@ fn foreign_events_do_not_extend_the_time_for_a_page() {
             |session| {
                 let error = session.execute(WireCommand::Modules).expect_err("it never answers");
                 assert!(matches!(error, LinkError::Silent { .. }), "{error}");
+                session.limits.page = Duration::from_millis(LONG);
+                let error = session.execute(WireCommand::Modules).expect_err("it does not wait again");
+                assert!(matches!(error, LinkError::Silent { .. }), "{error}");
             },
         );
     }

@@ -17,6 +17,11 @@ __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *buffer, unsigned 
 }
 ";
 
+/// Makes Wine be Windows 8 to `redial.exe` alone. There the library that lists processes reads their command lines from
+/// their memory; later Windows has a call for that, which Wine 8 lacks.
+const OLDER_FOR_REDIAL: [&str; 8] =
+    ["reg", "add", r"HKCU\Software\Wine\AppDefaults\redial.exe", "/v", "Version", "/d", "win8", "/f"];
+
 /// Debian's path of the 64-bit loader, which is not on the PATH.
 const LOADERS: [&str; 4] =
     ["/usr/lib/wine/wine64", "/usr/bin/wine64", "/usr/local/bin/wine64", "/opt/wine-stable/bin/wine64"];
@@ -87,7 +92,7 @@ pub fn ensure() -> Result<Wine> {
         bail!("wine64 is in none of {}; `cargo xtask setup` installs it where it may", LOADERS.join(", "))
     };
     let version = run_quietly(command(&loader.to_string_lossy(), &["--version"]).env("WINEDEBUG", "-all"))?;
-    let recipe = format!("{}\n{RANDOM_SHIM}", version.trim());
+    let recipe = format!("{}\n{RANDOM_SHIM}{}\n", version.trim(), OLDER_FOR_REDIAL.join(" "));
     let folder = cache::ensure("wine", &recipe, |into| make(loader, into))?;
     Ok(Wine { loader: loader.to_path_buf(), prefix: folder.join("prefix") })
 }
@@ -107,6 +112,7 @@ fn make(loader: &Path, into: &Path) -> Result<()> {
     };
     wine(&["wineboot", "-i"]).context("the Wine prefix cannot be made")?;
     wine(&["winecfg", "-v", "win10"]).context("Wine cannot be told to be Windows 10")?;
+    wine(&OLDER_FOR_REDIAL).context("Wine cannot be told to be Windows 8 to redial.exe")?;
     // The prefix is about to move, so its server must first write the registry and end.
     wine(&["wineboot", "-e"]).context("the Wine session cannot be ended")?;
     wait_for_server(loader, &prefix)?;

@@ -1,0 +1,147 @@
+//! Application pools of IIS. The workers are stand-ins: `w3wp.exe` with the arguments of IIS, which runs a program in its own
+//! process on the real CLR (`testbed/native/dotnet.c`). IIS itself is not here.
+#![cfg(windows)]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::host::{self, Host, Outcome};
+use redial_testbed::on_each_runtime;
+use redial_testbed::programs;
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
+use serde_json::Value;
+
+const ADD: &str = "counter!Counter.Add(int)";
+
+/// A folder with `w3wp.exe`, for the pools of one test. Dropping it removes the folder.
+struct Iis {
+    folder: PathBuf,
+    runtime: Runtime,
+    /// Makes the pools' names unlike those of other tests.
+    suffix: String,
+}
+
+impl Iis {
+    fn new(test: &str, runtime: Runtime) -> Result<Iis> {
+        let suffix = format!("{test}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(format!("redial-pools-{suffix}"));
+        std::fs::create_dir_all(&folder)?;
+        std::fs::copy(Runtime::V8_0.ensure()?.dotnet(), folder.join("w3wp.exe"))?;
+        Ok(Iis { folder, runtime, suffix })
+    }
+
+    fn pool(&self, name: &str) -> String {
+        format!("{name} {}", self.suffix)
+    }
+
+    fn target(&self, pool: &str) -> String {
+        format!("pool:{}", self.pool(pool))
+    }
+
+    /// Returns the command of a worker, as IIS starts one.
+    fn command(&self, pool: &str) -> Result<Command> {
+        let program = programs::named("counter")?;
+        let mut worker = Command::new(self.folder.join("w3wp.exe"));
+        self.runtime.settle_environment(&mut worker);
+        let pool = self.pool(pool);
+        let pipe = format!(r"\\.\pipe\iisipm{}", self.suffix);
+        worker.args(["-ap", &pool, "-v", "v4.0", "-l", "webengine4.dll", "-a", &pipe]);
+        worker.args(["-h", r"C:\inetpub\temp\apppools\pool.config", "-w", "", "-m", "0"]);
+        worker.env("APP_POOL_ID", &pool).env("STAND_IN_PROGRAM", program.dll());
+        Ok(worker)
+    }
+
+    fn start(&self, pool: &str) -> Result<LiveHost> {
+        under_agent::start(self.command(pool)?)
+    }
+}
+
+impl Drop for Iis {
+    fn drop(&mut self) {
+        // A folder that stays behind must not hide a failure.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn redial(arguments: &[&str]) -> Result<Outcome> {
+    host::run(host::redial(arguments)?)
+}
+
+fn call(worker: &mut LiveHost, calls: u64) -> Result<()> {
+    worker.host.ask(&format!("call {calls}"), "called").map(drop)
+}
+
+fn calls(worker: &LiveHost) -> Result<Vec<u64>> {
+    worker.rows(ADD)?.iter().map(|row| row["calls"].as_u64().context("a number of calls")).collect()
+}
+
+fn end(mut worker: LiveHost) -> Result<()> {
+    worker.host.say("exit")?;
+    let outcome = worker.host.finish()?.ok()?;
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
+    Ok(())
+}
+
+/// Returns the row of `ps --json` of this process.
+fn process(pid: u32) -> Result<Value> {
+    let listed = redial(&["ps", "--json"])?.ok()?.json()?;
+    let rows = listed.as_array().context("ps --json is an array")?;
+    rows.iter().find(|row| row["pid"] == pid).cloned().with_context(|| format!("no {pid} in {listed}"))
+}
+
+fn dials_only_the_named_pool(runtime: Runtime) -> Result<()> {
+    let iis = Iis::new("named", runtime)?;
+    let (mut shop, mut stock) = (iis.start("Shop")?, iis.start("Stock")?);
+    for (worker, pool) in [(&shop, "Shop"), (&stock, "Stock")] {
+        let row = process(worker.pid)?;
+        ensure!(row["group"] == iis.target(pool) && row["name"] == "w3wp.exe", "{row}");
+        ensure!(row["runtime"]["version"] == runtime.version(), "{row}");
+    }
+
+    redial(&["dial", &iis.target("Shop"), ADD, "count"])?.ok()?;
+    call(&mut shop, 1_234)?;
+    call(&mut stock, 77)?;
+    ensure!(calls(&shop)? == [1_234] && stock.rows("*")?.is_empty(), "{:?}", stock.rows("*")?);
+    // Names of pools are those of Windows.
+    let status = redial(&["status", &iis.target("Shop").to_uppercase().replace("POOL:", "pool:"), "--json"])?;
+    let status = status.ok()?.json()?;
+    let rows = status.as_array().context("status --json is an array")?;
+    ensure!(rows.len() == 1 && rows[0]["pid"] == shop.pid, "{status}");
+
+    redial(&["off", &iis.target("Shop")])?.ok()?;
+    call(&mut shop, 10)?;
+    ensure!(calls(&shop)? == [1_234]);
+    ensure_messages(&redial(&["off", &iis.target("Nowhere")])?, 3, &["pool:Nowhere"])?;
+    end(shop)?;
+    end(stock)
+}
+
+/// IIS starts the new worker before the old one ends.
+fn recycled_worker_joins(runtime: Runtime) -> Result<()> {
+    let iis = Iis::new("recycled", runtime)?;
+    let mut old = iis.start("Shop")?;
+    let mut dial = Host::start_with_merged_output(host::redial(&[
+        "dial",
+        &iis.target("Shop"),
+        ADD,
+        "count",
+        "--follow",
+    ])?)?;
+    dial.wait_for(&format!("process {} ", old.pid))?;
+    call(&mut old, 5)?;
+    ensure!(calls(&old)? == [5]);
+
+    let mut new = iis.start("Shop")?;
+    dial.wait_for(&format!("process {} ", new.pid))?;
+    call(&mut new, 6)?;
+    ensure!(calls(&new)? == [6]);
+    end(old)?;
+    call(&mut new, 1)?;
+    ensure!(calls(&new)? == [7]);
+    dial.kill();
+    end(new)
+}
+
+on_each_runtime!(dials_only_the_named_pool, recycled_worker_joins);
