@@ -49,6 +49,7 @@ impl Session {
     }
 
     fn execute_now(&mut self, id: u32, command: WireCommand) -> bool {
+        self.has_worked = true;
         if let Some(refusal) = self.refuses(&command) {
             return self.send(Event::Reply { id, reply: Reply::Refused(refusal) });
         }

@@ -25,8 +25,10 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_millis(500);
 /// Longest wait for all dials to go off before reporting to the peer that some are still on.
 const ALL_OFF_WAIT: Duration = Duration::from_secs(30);
-/// Bytes read at a time.
-const CHUNK: usize = 64 << 10;
+/// Bytes read at a time. Most requests are short, and many connections end without one.
+const CHUNK: usize = 8 << 10;
+/// Longest frame that takes no part of the sessions' memory for long ones.
+const SHORT_FRAME: usize = 64 << 10;
 
 /// Serves a connection until it ends; a restricted session only gets the frozen part of the protocol.
 pub fn serve(context: &'static Context, server: &'static Server, id: u64, connection: Connection) {
@@ -51,14 +53,18 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         hello: None,
         bad_frames: 0,
         was_protected: false,
+        has_worked: false,
         work: CommandWork::new(),
     };
     if session.place.is_none() {
         server.restricted.add(session.id, session.closer.clone(), false);
     }
     session.read_frames(read);
+    let has_worked = session.has_worked;
     drop(session);
-    crate::platform::release_kept_blocks();
+    if has_worked {
+        crate::platform::release_kept_blocks();
+    }
 }
 
 fn write_frames(outbox: &Outbox, mut write: WriteHalf, closer: &Closer) {
@@ -120,7 +126,7 @@ impl Session {
                 }
                 Err(_) => return,
             }
-            let length = frames.announced().filter(|length| *length > CHUNK);
+            let length = frames.announced().filter(|length| *length > SHORT_FRAME);
             if let Some(length) = length.filter(|_| memory.is_none()) {
                 let longest = self.context.settings.frame_deadline;
                 memory = self.hello.as_ref().and_then(|_| self.server.frames.take(length, longest));
@@ -161,6 +167,9 @@ impl Session {
         if let Some(hello) = self.other_version().filter(|_| ControllerPacket::is_request(body)) {
             let refusal = AgentPacket::version_refused(env!("CARGO_PKG_VERSION"), hello);
             return self.send_packet(&refusal);
+        }
+        if let Some(pause) = self.server.pace.pause(Instant::now()) {
+            std::thread::sleep(pause);
         }
         match ControllerPacket::from_body(body) {
             Ok(ControllerPacket::Hello(hello)) => {

@@ -16,6 +16,7 @@ mod outbox;
 mod outbox_memory;
 mod pending_changes;
 mod quota;
+mod request_pace;
 mod rows;
 mod session;
 mod shared;

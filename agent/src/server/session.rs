@@ -45,6 +45,8 @@ pub struct Session {
     pub(super) hello: Option<ClientHello>,
     /// Whether it has turned everything off, without making room for others meanwhile.
     pub(super) was_protected: bool,
+    /// Whether it has carried out a command.
+    pub(super) has_worked: bool,
     /// Frames that could not be decoded.
     pub(super) bad_frames: u32,
     pub(super) work: CommandWork,

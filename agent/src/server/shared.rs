@@ -3,6 +3,7 @@
 
 use super::outbox_memory::OutboxMemory;
 use super::quota::{Quota, Share};
+use super::request_pace::RequestPace;
 use crate::planner::SessionId;
 use crate::sync::lock;
 use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
@@ -44,6 +45,7 @@ pub struct Server {
     /// Bytes of orders in pending changes and plans, short ones and long ones.
     short_orders: Quota<ORDER_MEMORY>,
     long_orders: Quota<ORDER_MEMORY>,
+    pub(super) pace: RequestPace,
     /// Bytes of frames that wait to be written.
     pub(super) outboxes: OutboxMemory,
     pub(super) watchers: LastWatchers,
