@@ -20,33 +20,42 @@ static LONG CALLBACK forget_dead_frames(EXCEPTION_POINTERS *raised) {
     return EXCEPTION_CONTINUE_SEARCH;
 }
 
-// Ends the path below its last separator with `more`.
-static void end_path(wchar_t *path, const wchar_t *more) { wcscpy(wcsrchr(path, L'\\') + 1, more); }
+typedef int run_main(int count, const wchar_t **arguments);
+typedef int run_program(int count, const wchar_t **arguments, const wchar_t *host, const wchar_t *root,
+                        const wchar_t *program);
+
+// Loads the resolver of the only, or the first, runtime below a folder.
+static HMODULE load_resolver(const wchar_t *root) {
+    static wchar_t path[LONGEST];
+    WIN32_FIND_DATAW version;
+    swprintf(path, LONGEST, L"%ls\\host\\fxr\\*", root);
+    HANDLE versions = FindFirstFileW(path, &version);
+    if (versions == INVALID_HANDLE_VALUE) return NULL;
+    do {
+        swprintf(path, LONGEST, L"%ls\\host\\fxr\\%ls\\hostfxr.dll", root, version.cFileName);
+        HMODULE resolver = LoadLibraryExW(path, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+        if (resolver) return resolver;
+    } while (FindNextFileW(versions, &version));
+    return NULL;
+}
+
+static int run_worker(const wchar_t *host) {
+    static wchar_t root[LONGEST], program[LONGEST];
+    if (!GetEnvironmentVariableW(L"STAND_IN_PROGRAM", program, LONGEST)) return NO_PROGRAM;
+    if (!GetEnvironmentVariableW(L"DOTNET_ROOT", root, LONGEST)) return NO_RUNTIME;
+    HMODULE resolver = load_resolver(root);
+    run_program *run = resolver ? (void *)GetProcAddress(resolver, "hostfxr_main_startupinfo") : NULL;
+    return run ? run(1, &host, host, root, program) : NO_RUNTIME;
+}
 
 int wmain(int count, const wchar_t **arguments) {
-    static wchar_t path[LONGEST], program[LONGEST];
-    const wchar_t *worker[] = {L"w3wp.exe", program};
-    WIN32_FIND_DATAW version;
+    static wchar_t host[LONGEST], root[LONGEST];
     AddVectoredExceptionHandler(1, forget_dead_frames);
-    GetModuleFileNameW(NULL, path, LONGEST / 2);
-    if (!_wcsicmp(wcsrchr(path, L'\\') + 1, worker[0])) {
-        if (!GetEnvironmentVariableW(L"STAND_IN_PROGRAM", program, LONGEST)) return NO_PROGRAM;
-        if (!GetEnvironmentVariableW(L"DOTNET_ROOT", path, LONGEST / 2)) return NO_RUNTIME;
-        wcscat(path, L"\\");
-        arguments = worker;
-        count = 2;
-    }
-    end_path(path, L"host\\fxr\\*");
-    HANDLE versions = FindFirstFileW(path, &version);
-    if (versions == INVALID_HANDLE_VALUE) return NO_RUNTIME;
-    do {
-        end_path(path, version.cFileName);
-        size_t folder = wcslen(path);
-        wcscat(path, L"\\hostfxr.dll");
-        HMODULE resolver = LoadLibraryExW(path, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
-        int (*run)(int, const wchar_t **) = resolver ? (void *)GetProcAddress(resolver, "hostfxr_main") : NULL;
-        if (run) return run(count, arguments);
-        path[folder] = 0;
-    } while (FindNextFileW(versions, &version));
-    return NO_RUNTIME;
+    GetModuleFileNameW(NULL, host, LONGEST);
+    const wchar_t *name = wcsrchr(host, L'\\') + 1;
+    if (!_wcsicmp(name, L"w3wp.exe")) return run_worker(host);
+    wcsncpy(root, host, name - host - 1);
+    HMODULE resolver = load_resolver(root);
+    run_main *run = resolver ? (void *)GetProcAddress(resolver, "hostfxr_main") : NULL;
+    return run ? run(count, arguments) : NO_RUNTIME;
 }

@@ -113,7 +113,8 @@ fn dials_only_the_named_pool(runtime: Runtime) -> Result<()> {
     redial(&["off", &iis.target("Shop")])?.ok()?;
     call(&mut shop, 10)?;
     ensure!(calls(&shop)? == [1_234]);
-    ensure_messages(&redial(&["off", &iis.target("Nowhere")])?, 3, &["pool:Nowhere"])?;
+    let nowhere = format!("no worker process of application pool '{}'", iis.pool("Nowhere"));
+    ensure_messages(&redial(&["off", &iis.target("Nowhere")])?, 3, &[&nowhere])?;
     end(shop)?;
     end(stock)
 }
@@ -129,15 +130,18 @@ fn recycled_worker_joins(runtime: Runtime) -> Result<()> {
         "count",
         "--follow",
     ])?)?;
-    dial.wait_for(&format!("process {} ", old.pid))?;
+    dial.wait_for(&format!("process {} (w3wp.exe)", old.pid))?;
+    dial.wait_for(&format!("following {}", iis.target("Shop")))?;
     call(&mut old, 5)?;
     ensure!(calls(&old)? == [5]);
 
     let mut new = iis.start("Shop")?;
-    dial.wait_for(&format!("process {} ", new.pid))?;
+    dial.wait_for(&format!("process {} (w3wp.exe) started", new.pid))?;
     call(&mut new, 6)?;
     ensure!(calls(&new)? == [6]);
+    let ended = format!("process {} (w3wp.exe) has ended", old.pid);
     end(old)?;
+    dial.wait_for(&ended)?;
     call(&mut new, 1)?;
     ensure!(calls(&new)? == [7]);
     dial.kill();
