@@ -168,10 +168,18 @@ impl Session {
             let refusal = AgentPacket::version_refused(env!("CARGO_PKG_VERSION"), hello);
             return self.send_packet(&refusal);
         }
+        let packet = ControllerPacket::from_body(body);
         if let Some(pause) = self.server.pace.pause(Instant::now()) {
+            // The rest of a flood whose client has gone would keep control for as long as its pauses take.
+            if self.closer.is_hung_up() {
+                if let Ok(ControllerPacket::AllOff) = packet {
+                    self.all_off();
+                }
+                return false;
+            }
             std::thread::sleep(pause);
         }
-        match ControllerPacket::from_body(body) {
+        match packet {
             Ok(ControllerPacket::Hello(hello)) => {
                 self.hello = Some(hello);
                 self.server.restricted.greet(self.id);
