@@ -286,7 +286,7 @@ impl Session {
 }
 
 /// Whether a command takes turns with those of other sessions. Those that turn dials off or end something do not.
-fn takes_turns(command: &WireCommand) -> bool {
+pub(super) fn takes_turns(command: &WireCommand) -> bool {
     match command {
         WireCommand::Modules
         | WireCommand::Methods { .. }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::command_work::CommandWork;
+use super::commands::takes_turns;
 use super::outbox::{NextFrame, Outbox};
 use super::session::Session;
 use super::shared::Server;
@@ -169,7 +170,11 @@ impl Session {
             return self.send_packet(&refusal);
         }
         let packet = ControllerPacket::from_body(body);
-        if let Some(pause) = self.server.pace.pause(Instant::now()) {
+        // Requests that take turns are limited by their processor time.
+        let takes_turns =
+            matches!(&packet, Ok(ControllerPacket::Request(request)) if takes_turns(&request.command));
+        let pause = if takes_turns { None } else { self.server.pace.pause(Instant::now()) };
+        if let Some(pause) = pause {
             // The rest of a flood whose client has gone would keep control for as long as its pauses take.
             if self.closer.is_hung_up() {
                 if let Ok(ControllerPacket::AllOff) = packet {

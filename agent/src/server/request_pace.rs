@@ -1,5 +1,5 @@
-//! Slows down floods of requests. Each request wakes several threads, and on a busy machine every wake-up takes a processor
-//! from the host for a moment.
+//! Slows down floods of changes, of "all off" and of bad frames, which take no turns. Each wakes several threads, and on a busy
+//! machine every wake-up takes a processor from the host for a moment.
 #![forbid(unsafe_code)]
 
 use crate::sync::lock;
