@@ -15,7 +15,7 @@ fn times_without_callers_and_says_why(runtime: Runtime) -> Result<()> {
 
     let rows = live.rows(ADD)?;
     ensure!(rows.len() == 1 && rows[0]["calls"] == 100 && rows[0]["wanted"] == "time", "{rows:?}");
-    let note = rows[0]["times_note"].as_str().unwrap_or_default();
+    let note = rows[0]["times_reason"].as_str().unwrap_or_default();
     ensure!(
         note.contains("timed without callers: the agent can count callers only on x86-64 Linux"),
         "{rows:?}"

@@ -11,8 +11,11 @@ use redial_link::exit::{Exit, Failure};
 use redial_link::session::Session;
 use redial_model::dials::{DialledCopies, DialledCopy};
 use redial_protocol::callers::RowCallers;
+use redial_protocol::diagnostics::MissingTimes;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_text::callers;
+use redial_text::diagnostics::Reader;
+use redial_text::diagnostics::row_notes::times_note;
 use redial_text::words;
 
 /// Lists the callers.
@@ -35,6 +38,8 @@ pub fn show(
         let rows: Vec<CallersJson<'_>> =
             counted.iter().map(|(dial, callers)| CallersJson::new(session.pid(), dial, callers)).collect();
         out.json(&rows)?;
+    } else if let Some(why) = uncountable(&dials).filter(|_| counted.is_empty()) {
+        out.line(&why)?;
     } else {
         for line in lines(&counted, arguments.pattern.as_deref(), terminal_columns()) {
             out.line(&line)?;
@@ -62,6 +67,15 @@ fn ask<'a>(
     }
     counted.sort_by_key(|(_, callers)| std::cmp::Reverse(callers.calls()));
     Ok(counted)
+}
+
+/// Returns why the first method that was dialled for its callers has none, where the agent cannot count any.
+fn uncountable(dials: &DialledCopies) -> Option<String> {
+    dials.iter().find_map(|dial| {
+        let note = dial.row.times_note.as_ref()?;
+        let is_uncountable = note.missing == Some(MissingTimes::Callers);
+        is_uncountable.then(|| format!("{}: {}", name(dial), times_note(note, Reader::CommandLine)))
+    })
 }
 
 fn lines(
