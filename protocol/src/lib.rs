@@ -6,7 +6,6 @@
 
 pub mod attach;
 pub mod callers;
-
 pub mod catalogue;
 pub mod codec;
 pub mod cost;
@@ -35,12 +34,13 @@ pub mod report;
 pub mod slowest_calls;
 pub mod state;
 pub mod times;
+pub mod trace;
 pub mod transport;
 pub mod unreachable_note;
 
 /// Version of everything above the frozen layer. Peers with different versions can still exchange Hello, Status
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// CLSID of the agent's class factory. It never changes.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

@@ -150,3 +150,21 @@ pub const MAX_SLOWEST_CALLS: usize = 16;
 
 /// Rows with slowest calls in one reply. With type names of [`MAX_WORD`] bytes they take a third of a frame.
 pub const CALLS_PER_REPLY: usize = 256;
+
+/// Captured parameters of a method, `this` included. Few methods have more than ten.
+pub const MAX_TRACED_PARAMETERS: usize = 64;
+
+/// UTF-16 units of a captured string.
+pub const MAX_VALUE_UNITS: usize = 4096;
+
+/// Fields, items or entries of a captured value.
+pub const MAX_VALUE_ITEMS: usize = 1024;
+
+/// Values within values, the outermost included.
+pub const MAX_VALUE_NESTING: usize = 16;
+
+/// Traced calls in one page. With 1 KiB of values each they fit into a frame.
+pub const TRACED_CALLS_PER_PAGE: usize = 1024;
+
+/// Calls listed in one answer: the latest ones of many methods, at 64 each.
+pub const MAX_TRACED_CALLS: usize = 256 << 10;

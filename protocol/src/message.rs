@@ -18,13 +18,14 @@ use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
     AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_NOTES,
-    MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE, TRACED_CALLS_PER_PAGE,
 };
 use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
 use crate::slowest_calls::RowSlowestCalls;
 use crate::state::CopyState;
 use crate::times::Times;
+use crate::trace::{DroppedCalls, TracedCall, TracedMethod};
 use serde::{Deserialize, Serialize};
 
 /// A command with the id that its reply carries.
@@ -154,6 +155,22 @@ pub enum WireCommand {
         /// A row whose callers are or were counted, in a loaded module.
         row: RowId,
     },
+    /// List traced calls: the latest ones of each method, oldest first; answered by `Event::Calls` pages, then
+    /// `Reply::Calls`.
+    Calls {
+        /// Only of rows that match.
+        pattern: Option<String>,
+        /// Whether to list the calls in flight instead.
+        in_flight: bool,
+    },
+    /// Start sending each traced call when it ends, as `Event::Calls`; answered by `Reply::Done`. Replaces an
+    /// earlier stream of the session.
+    StreamCalls {
+        /// Only of rows that match.
+        pattern: Option<String>,
+    },
+    /// Stop that; answered by `Reply::Done` after the last page.
+    StopCalls,
 }
 
 /// Messages of an agent.
@@ -229,6 +246,22 @@ pub enum Event {
     },
     /// The budget was set, it stepped dials down, or the cost of dials changed; sent to subscribers.
     Budget(CostBudget),
+    /// Traced calls: the answer to `WireCommand::Calls` (with id), or those of a stream (without id).
+    Calls {
+        /// `Request::id`; absent for a stream.
+        id: Option<u32>,
+        /// Methods of the calls, unless the answer or stream has sent them before.
+        #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
+        methods: Vec<TracedMethod>,
+        /// Calls.
+        #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
+        calls: Vec<TracedCall>,
+        /// Rows whose number of dropped calls changed since the last page.
+        #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
+        dropped: Vec<DroppedCalls>,
+        /// Calls of a stream that were dropped because the session read too slowly, so far.
+        unread: u64,
+    },
 }
 
 /// Answers to commands.
@@ -300,6 +333,11 @@ pub enum Reply {
     SlowestCalls(#[serde(deserialize_with = "capped::<_, _, CALLS_PER_REPLY>")] Vec<RowSlowestCalls>),
     /// To `Callers`.
     Callers(RowCallers),
+    /// To `Calls`, with the number of calls sent.
+    Calls {
+        /// Calls.
+        calls: u64,
+    },
 }
 
 /// Reason for refusing a whole command.
