@@ -17,6 +17,7 @@ use crate::ledger::Ledger;
 use crate::runtime::Runtime;
 use crate::standing_orders::StandingOrders;
 use crate::startup::Settings;
+use crate::traces::Traces;
 use redial_protocol::ids::ProcessKey;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -68,6 +69,8 @@ pub struct Context {
     pub launcher_orders: LauncherOrders,
     /// The dialled copies, with wanted and actual levels.
     pub ledger: Ledger,
+    /// The traced methods and their calls.
+    pub traces: Traces,
     /// The session that may change dials.
     pub control: Control,
     /// The latest changes, with their users.
@@ -106,6 +109,7 @@ impl Context {
             orders: StandingOrders::default(),
             launcher_orders: LauncherOrders::default(),
             ledger: Ledger::default(),
+            traces: Traces::default(),
             control: Control::default(),
             audit: Audit::default(),
             cost_budget: PublishedBudget::default(),

@@ -1,5 +1,5 @@
 //! Selects the runtime events that the agent receives. Exceptions are on only while a condition for slowest calls
-//! stands: then each thrown and caught exception is reported, so that a call that it ends is recorded with its
+//! stands or a method is traced: then each thrown and caught exception is reported, so that a call that it ends is recorded with its
 //! type.
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ use crate::clr::bindings::{
     COR_PRF_MONITOR_IMMUTABLE, COR_PRF_MONITOR_JIT_COMPILATION, COR_PRF_MONITOR_MODULE_LOADS,
 };
 use crate::probes::exception_stack::{self, ExceptionClass, ExceptionEvent};
-use crate::probes::{conditions, thread_timer};
+use crate::probes::{conditions, thread_timer, trace};
 use crate::runtime::Runtime;
 use crate::startup::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,13 +47,13 @@ pub fn silence(info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
 impl Exceptions {
     /// Whether [`Exceptions::follow`] has anything to do. Takes no lock.
     pub fn must_follow(&self) -> bool {
-        conditions::any() != self.0.load(Ordering::Relaxed)
+        is_needed() != self.0.load(Ordering::Relaxed)
     }
 
     /// Turns exception events on or off, as now needed. Runs on the ReJIT thread, and not once the process is
     /// ending.
     pub fn follow(&self, info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
-        let needed = conditions::any();
+        let needed = is_needed();
         if needed == self.0.load(Ordering::Relaxed) {
             return;
         }
@@ -67,6 +67,11 @@ impl Exceptions {
             self.0.store(needed, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether anybody wants the types of exceptions.
+fn is_needed() -> bool {
+    conditions::any() || trace::any()
 }
 
 /// Handles an exception event, on the throwing thread.

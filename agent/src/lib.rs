@@ -18,6 +18,7 @@ pub mod agent;
 pub mod attach;
 pub mod audit;
 pub mod caller_names;
+pub mod capture;
 pub mod catalogue;
 pub mod clr;
 pub mod com;
@@ -46,6 +47,7 @@ pub mod signature;
 pub mod standing_orders;
 pub mod startup;
 pub mod sync;
+pub mod traces;
 
 use core::ffi::c_void;
 use windows_core::{GUID, HRESULT};

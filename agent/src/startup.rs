@@ -2,6 +2,7 @@
 //! inert: when in doubt it stays out of the way.
 #![forbid(unsafe_code)]
 
+use crate::capture::{CaptureLevel, CaptureRules, Redaction};
 use crate::planner::{NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders};
 use redial_protocol::attach::VARIABLES;
 use redial_protocol::cost::Share;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub no_inlining: bool,
     /// Limit on the cost of all dials together (`REDIAL_BUDGET`).
     pub budget: Option<Share>,
+    /// What may be captured of traced calls (`REDIAL_MAX_CAPTURE`, `REDIAL_REDACT`).
+    pub capture: CaptureRules,
     /// Wait at shutdown for a controller to take the last numbers (`REDIAL_REPORT`).
     pub report: bool,
     /// Silence after which a session that holds dials counts as dead (`REDIAL_SILENCE_MS`, for tests).
@@ -103,6 +106,10 @@ impl Settings {
             children: flag("REDIAL_CHILDREN", word("REDIAL_CHILDREN"))?,
             no_inlining: flag("REDIAL_NO_INLINING", word("REDIAL_NO_INLINING"))?,
             budget: budget(word("REDIAL_BUDGET"))?,
+            capture: CaptureRules {
+                highest: max_capture(word("REDIAL_MAX_CAPTURE"))?,
+                redaction: Redaction::with_changes(&word("REDIAL_REDACT").unwrap_or_default()),
+            },
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
@@ -154,6 +161,15 @@ fn max_level(value: Option<String>) -> Result<Level, InertReason> {
         name: "REDIAL_MAX_LEVEL",
         value,
         wanted: "one of off, count, time, trace",
+    })
+}
+
+fn max_capture(value: Option<String>) -> Result<CaptureLevel, InertReason> {
+    let Some(value) = value else { return Ok(CaptureLevel::default()) };
+    CaptureLevel::from_word(&value).ok_or(InertReason::Malformed {
+        name: "REDIAL_MAX_CAPTURE",
+        value,
+        wanted: "one of none, primitives, strings, objects",
     })
 }
 

@@ -7,7 +7,7 @@ use crate::limits::MAX_WORD;
 
 /// Environment variables of the process that an attached agent obeys. All others only apply to processes
 /// started by `redial run`.
-pub const VARIABLES: [&str; 7] = [
+pub const VARIABLES: [&str; 9] = [
     "REDIAL_DISABLE",
     "REDIAL_MAX_LEVEL",
     "REDIAL_SILENCE_MS",
@@ -15,6 +15,8 @@ pub const VARIABLES: [&str; 7] = [
     "REDIAL_FIRST_CALL_MS",
     "REDIAL_TEST_BAD_TOKEN",
     "REDIAL_BUDGET",
+    "REDIAL_MAX_CAPTURE",
+    "REDIAL_REDACT",
 ];
 
 /// The user and program that attach an agent, according to themselves: the runtime does not provide them.

@@ -23,7 +23,7 @@ impl Level {
     pub const ALL: [Level; 4] = [Level::Off, Level::Count, Level::Time, Level::Trace];
 
     /// Highest level that agents of this version carry out, unless `REDIAL_MAX_LEVEL` sets a lower one.
-    pub const OFFERED: Level = Level::Time;
+    pub const OFFERED: Level = Level::Trace;
 
     /// Returns the word used on the command line, in dial sets and in JSON.
     pub fn word(self) -> &'static str {

@@ -72,6 +72,8 @@ pub struct Answer {
     pub times: Vec<Times>,
     /// Lines, from `Il`.
     pub il: Vec<IlLine>,
+    /// Pages, from `Calls`.
+    pub calls: Vec<Event>,
 }
 
 /// Rows by id, according to the events taken so far.
@@ -200,17 +202,21 @@ impl Controller {
         let id = self.last_id;
         self.send(&ControllerPacket::Request(Request { id, command }))?;
         let (mut rows, mut methods, mut il, mut times) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut calls = Vec::new();
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.packet(deadline, &what)? {
                 AgentPacket::Event(Event::Reply { id: of, reply }) if of == id => {
-                    return Ok(Answer { reply, rows, methods, il, times });
+                    return Ok(Answer { reply, rows, methods, il, times, calls });
                 }
                 AgentPacket::Event(Event::Rows { id: Some(of), rows: page }) if of == id => rows.extend(page),
                 AgentPacket::Event(Event::Methods { id: of, page }) if of == id => methods.push(page),
                 AgentPacket::Event(Event::Il { id: of, page }) if of == id => il.extend(page.lines),
                 AgentPacket::Event(Event::Times { id: Some(of), times: page }) if of == id => {
                     times.extend(page)
+                }
+                AgentPacket::Event(event @ Event::Calls { id: Some(of), .. }) if of == id => {
+                    calls.push(event)
                 }
                 AgentPacket::Event(event) => self.queued.push_back(event),
                 other => bail!("waiting for {what}, {} sent {other:?}", self.pid),

@@ -3,7 +3,7 @@
 
 use super::matched_method::{MatchedMethod, arity_of};
 use crate::clr::metadata::Import;
-use crate::signature::{self, TypeNames};
+use crate::signature::{self, Form, Type, TypeNames};
 use redial_protocol::pattern::Pattern;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -102,6 +102,28 @@ impl ModuleNames {
             *last = (type_token, import.generic_parameters(type_token).into());
         }
         Rc::clone(&last.1)
+    }
+
+    /// Returns the names of a type's generic parameters, those of enclosing types first.
+    pub fn generic_parameters(&self, import: &Import, type_token: u32) -> Rc<[String]> {
+        match self.type_name(import, type_token) {
+            Some(name) => self.type_parameters(import, type_token, &name),
+            None => Rc::default(),
+        }
+    }
+
+    /// Returns a type of a signature in C# form, with the names of generic parameters of its type and method.
+    pub fn display_signature_type(
+        &self,
+        import: &Import,
+        ty: &Type,
+        of_type: &[String],
+        of_method: &[String],
+    ) -> String {
+        let mut shown = String::new();
+        let form = Form::Display { of_type, of_method, passing: &[] };
+        signature::append_type(ty, form, &Resolver { names: self, import }, &mut shown);
+        shown
     }
 
     /// Returns a method's display name and parameters.

@@ -234,6 +234,40 @@ impl Import<'_> {
         tokens.into_iter().filter_map(|token| self.parameter(token)).collect()
     }
 
+    /// Returns the names of a method's parameters, by parameter number from 1, unordered. Omits parameters without a
+    /// row of their own.
+    pub fn parameter_names(&self, method: u32) -> Vec<(u32, String)> {
+        let tokens = self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumParams(handle, method, out, max, count) }
+        });
+        tokens.into_iter().filter_map(|token| self.parameter_name(token)).collect()
+    }
+
+    fn parameter_name(&self, token: u32) -> Option<(u32, String)> {
+        let mut number = 0;
+        let nothing = std::ptr::null_mut();
+        let name = self.name("GetParamProps", |name, units, written| {
+            // SAFETY: the name's buffer has the length given (`name`); out pointers are live locals or null, which the
+            // API allows.
+            unsafe {
+                self.import.GetParamProps(
+                    token,
+                    std::ptr::null_mut(),
+                    &mut number,
+                    name,
+                    units,
+                    written,
+                    std::ptr::null_mut(),
+                    std::ptr::null_mut(),
+                    nothing,
+                    std::ptr::null_mut(),
+                )
+            }
+        });
+        name.ok().map(|name| (number, name))
+    }
+
     fn parameter(&self, token: u32) -> Option<(u32, Passing)> {
         let (mut number, mut flags) = (0, 0);
         // The call needs neither the parameter's method nor its name nor its default value.

@@ -32,4 +32,5 @@ mod references;
 
 pub use hresult::ClrError;
 pub use loaded_module::{LoadedModule, ModuleLife};
+pub use objects::StringLayout;
 pub use profiler_info::{ModuleInfo, ProfilerInfo};

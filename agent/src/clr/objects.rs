@@ -16,4 +16,21 @@ impl ProfilerInfo {
         }
         Ok((module, token))
     }
+
+    /// Returns the offsets within string objects; None if the runtime refuses.
+    pub fn string_layout(&self) -> Option<StringLayout> {
+        let (mut length, mut units) = (0, 0);
+        // SAFETY: out pointers are live locals.
+        let hresult = unsafe { self.rejit.GetStringLayout2(&mut length, &mut units) };
+        (hresult.is_ok() && length > 0 && units > length).then_some(StringLayout { length, units })
+    }
+}
+
+/// Offsets within a string object, from `ICorProfilerInfo3::GetStringLayout2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StringLayout {
+    /// Of the number of UTF-16 units, four bytes.
+    pub length: u32,
+    /// Of the first unit.
+    pub units: u32,
 }

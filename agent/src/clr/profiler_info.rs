@@ -36,7 +36,7 @@ pub(super) const NAME_UNITS: usize = 2048;
 /// optional.
 pub struct ProfilerInfo {
     pub(super) base: ICorProfilerInfo,
-    rejit: ICorProfilerInfo4,
+    pub(super) rejit: ICorProfilerInfo4,
     inliners: Option<ICorProfilerInfo6>,
     apply: Option<ICorProfilerInfo7>,
     pub(super) code: Option<ICorProfilerInfo8>,

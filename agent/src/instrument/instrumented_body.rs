@@ -4,7 +4,7 @@
 use super::call_form::{self, CallForm, CallSites};
 use super::timed_body::{self, Timing};
 use super::tokens::ModuleTokens;
-use super::{async_completion, tokens};
+use super::{async_completion, tokens, traced_body};
 use crate::il::{self, IlError, Rewritten};
 use crate::probes::stack_pages;
 use crate::sync::lock;
@@ -44,6 +44,9 @@ pub fn with_probe(
         Probe::Count { ends_in_itself } => ends_in_itself,
         Probe::Time(timing) => {
             let mut wrapper = timed_body::wrapper(slot_offset, sites, timing);
+            if let Some(traced) = timing.trace {
+                traced_body::add(&mut wrapper, traced, sites, timing);
+            }
             if let Some(offset) = timing.noted_at {
                 let machine = il::state_machine(&il::decode(original)?);
                 machine

@@ -8,5 +8,7 @@ pub mod instrumentation;
 pub mod instrumented_body;
 pub mod timed_body;
 pub mod tokens;
+pub mod traced_body;
+pub mod traced_method;
 
 pub use instrumentation::Instrumentation;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 use super::call_form::{self, CallForm, CallSites, call, local_address, native};
+use super::traced_method::TracedBody;
 use crate::il::{Body, BodyWrapper, Insn, Opcode, Operand, gives_frame_away};
 use crate::probes::{callers, time_helper};
 use crate::signature::{Type, parse_method};
@@ -39,6 +40,8 @@ pub struct Timing {
     pub noted_at: Option<usize>,
     /// Whether callers are counted.
     pub callers: bool,
+    /// The values to capture, if calls are traced.
+    pub trace: Option<&'static TracedBody>,
 }
 
 /// Returns the type of the variable that holds a method's result; None for a method without one. To the JIT all
@@ -135,7 +138,8 @@ mod tests {
             let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
             for (local, returns) in [(0, true), (255, true), (300, false)] {
                 let (noted_at, callers) = (None, local == 0);
-                let timing = Timing { local_sig: 0x1100_0003, local, returns, noted_at, callers };
+                let timing =
+                    Timing { local_sig: 0x1100_0003, local, returns, noted_at, callers, trace: None };
                 let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
                 let rewritten = wrap_body(code, wrapper(8, sites, timing)).expect("it fits");
                 let body = verify_structure(&rewritten.body).expect("sound");

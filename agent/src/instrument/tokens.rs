@@ -130,9 +130,10 @@ pub struct ModuleTokens {
     pub local_sigs: Mutex<LocalSigs>,
 }
 
-/// Key of an extended signature: the StandAloneSig token of the original variables (0 if there are none), and
-/// for a timed body with a result the type of the variable that holds it.
-pub type LocalSigKey = (u32, Option<Type>);
+/// Key of an extended signature: the StandAloneSig token of the original variables (0 if there are none), and the
+/// types of the probe's variables after the first one: in a timed body that of the result, if there is one, then those
+/// of a traced body.
+pub type LocalSigKey = (u32, Vec<Type>);
 
 /// Local-variable signatures of a module with variables of the probe at the end.
 #[derive(Debug, Default)]
@@ -168,8 +169,8 @@ impl LocalSigs {
     }
 
     fn add(&mut self, wanted: LocalSigKey, made: Option<SigWithLocal>) {
-        let (original, result) = &wanted;
-        if let Some(made) = made.filter(|_| result.as_ref().is_none_or(means_the_same_everywhere)) {
+        let (original, further) = &wanted;
+        if let Some(made) = made.filter(|_| further.iter().all(means_the_same_everywhere)) {
             self.counting.entry(*original).or_insert(made);
         }
         self.made.insert(wanted, made);
@@ -195,7 +196,7 @@ pub fn add_local_sigs(
         let known = lock(&tokens.local_sigs);
         let unknown = |wanted: &LocalSigKey| !known.made.contains_key(wanted);
         let counting = counting.into_iter().filter(|original| !known.counting.contains_key(original));
-        let counting = counting.map(|original| (original, None)).filter(unknown);
+        let counting = counting.map(|original| (original, Vec::new())).filter(unknown);
         let mut missing: Vec<LocalSigKey> = counting.take(MAX_NEW_SIGS).collect();
         let counted: HashSet<LocalSigKey> = missing.iter().cloned().collect();
         let timed = timed.into_iter().filter(|wanted| unknown(wanted) && !counted.contains(wanted));
@@ -220,9 +221,9 @@ pub fn add_local_sigs(
 }
 
 fn with_local(import: &Import, emitter: &Emitter, wanted: &LocalSigKey) -> Option<SigWithLocal> {
-    let (original, result) = wanted;
+    let (original, further) = wanted;
     let blob = if *original == 0 { Vec::new() } else { import.stand_alone_sig(*original).ok()? };
-    let ours: Vec<Type> = std::iter::once(Type::I).chain(result.clone()).collect();
+    let ours: Vec<Type> = std::iter::once(Type::I).chain(further.iter().cloned()).collect();
     let (blob, local) = append_locals(&blob, &ours).ok().filter(|(_, local)| *local < MAX_LOCALS)?;
     let token = emitter.stand_alone_sig(&blob).ok()?;
     Some(SigWithLocal { token, local: u16::try_from(local).ok()? })

@@ -3,6 +3,7 @@
 
 use super::async_role::AsyncRole;
 use crate::instrument::timed_body::Timing;
+use crate::instrument::traced_method::TracedBody;
 use crate::probes::blocks::Slot;
 use redial_protocol::diagnostics::UntimedReason;
 
@@ -44,6 +45,11 @@ impl BodyTiming {
             BodyTiming::Untimed(reason) => Some(reason),
             BodyTiming::NotWanted | BodyTiming::Timed(_) => None,
         }
+    }
+
+    /// Returns the values that it captures, if it traces calls.
+    pub fn trace(self) -> Option<&'static TracedBody> {
+        self.timing().and_then(|timing| timing.trace)
     }
 
     /// Whether it counts callers.

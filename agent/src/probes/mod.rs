@@ -25,5 +25,6 @@ mod thread_value;
 mod tick_rate;
 pub mod time_helper;
 pub mod timers;
+pub mod trace;
 
 pub use arena::{BUDGET as TIMING_BUDGET, used_bytes as timing_bytes};

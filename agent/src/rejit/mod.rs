@@ -27,6 +27,7 @@ mod reverting_check;
 mod row_request;
 pub mod scan;
 pub mod thread;
+mod trace_requests;
 mod worker;
 
 pub use worker::Worker;

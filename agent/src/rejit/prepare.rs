@@ -6,7 +6,8 @@ use super::conditions;
 use super::inlined_callers;
 use super::loaded_methods::{RequestItem, take_back_gone};
 use super::request_outcome::refused;
-use super::row_request::{RowRequest, TimingRequest};
+use super::row_request::{RowRequest, TimingRequest, TraceRequest};
+use super::trace_requests;
 use crate::catalogue::names::ModuleNames;
 use crate::context::Context;
 use crate::inlining::Method;
@@ -130,6 +131,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     });
     accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
     conditions::set(context, &conditioned);
+    trace_requests::follow(context);
     take_back_gone(context, &lost);
     no_room.into_iter().for_each(|id| refused(context, id, Reason::Budget, 0));
     ready
@@ -150,14 +152,14 @@ fn add_local_sigs(context: &Context, copies: &mut [RowRequest]) {
         read_results(context, of_module);
         let (mut counting, mut timed) = (BTreeSet::new(), HashSet::new());
         for request in of_module.iter() {
-            match &request.timing {
-                TimingRequest::Yes(Ok(result)) => {
-                    timed.insert((request.local_sig, result.clone()));
+            match request.timed_sig() {
+                Some(wanted) => {
+                    timed.insert(wanted);
                 }
-                _ if counts_inline => {
+                None if counts_inline => {
                     counting.insert(request.local_sig);
                 }
-                _ => {}
+                None => {}
             }
         }
         if let Some((first, tokens)) =
@@ -189,6 +191,9 @@ fn read_results(context: &Context, of_module: &mut [RowRequest]) {
                     request.token,
                     method,
                 );
+            }
+            if let (Ok(method), TraceRequest::Wanted) = (&method, &request.trace) {
+                request.trace = trace_requests::plan(context, (import, &names), request, method);
             }
             request.timing =
                 TimingRequest::Yes(method.and_then(|method| timed_body::result_variable(&method.signature)));

@@ -4,7 +4,9 @@
 use crate::catalogue::Module;
 use crate::inlining::Method;
 use crate::instrument::timed_body::Timing;
-use crate::instrument::tokens::ModuleTokens;
+use crate::instrument::tokens::{LocalSigKey, ModuleTokens};
+use crate::instrument::traced_body;
+use crate::instrument::traced_method::TracedBody;
 use crate::ledger::async_role::AsyncRole;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::ledger::row::Row;
@@ -14,6 +16,7 @@ use crate::signature::Type;
 use crate::sync::lock;
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use std::sync::Arc;
 
 /// A row to request, with the data that is needed several times. Ten thousand rows are read once, because their
@@ -28,6 +31,7 @@ pub(super) struct RowRequest {
     pub(super) inlinable: bool,
     pub(super) timing: TimingRequest,
     pub(super) async_role: Option<AsyncRole>,
+    pub(super) trace: TraceRequest,
     callers: bool,
 }
 
@@ -37,6 +41,28 @@ pub(super) enum TimingRequest {
     No,
     /// Times are wanted; the result type, or why the method cannot be timed.
     Yes(Result<Option<Type>, UntimedReason>),
+}
+
+/// Whether to trace a row.
+#[derive(Default)]
+pub(super) enum TraceRequest {
+    /// Events are not wanted.
+    #[default]
+    No,
+    /// Events are wanted; the values to capture are not known yet.
+    Wanted,
+    /// These values shall be captured.
+    Yes(&'static TracedBody),
+}
+
+impl TraceRequest {
+    /// Returns the values to capture, if calls are to be traced.
+    pub(super) fn body(&self) -> Option<&'static TracedBody> {
+        match self {
+            TraceRequest::Yes(body) => Some(body),
+            TraceRequest::No | TraceRequest::Wanted => None,
+        }
+    }
 }
 
 impl RowRequest {
@@ -56,8 +82,17 @@ impl RowRequest {
             inlinable: identity.inlinable,
             timing,
             async_role: None,
+            trace: if row.wanted.level >= Level::Trace { TraceRequest::Wanted } else { TraceRequest::No },
             callers: row.wanted.options.callers && callers::KNOWN,
         }
+    }
+
+    /// Returns the signature of its variables in a timed body; None if it is not timed.
+    pub(super) fn timed_sig(&self) -> Option<LocalSigKey> {
+        let TimingRequest::Yes(Ok(result)) = &self.timing else { return None };
+        let of_trace = self.trace.body().map(|body| traced_body::variables(&body.plan));
+        let further = result.iter().cloned().chain(of_trace.into_iter().flatten());
+        Some((self.local_sig, further.collect()))
     }
 
     /// Returns its variables, or why it is only counted.
@@ -67,12 +102,15 @@ impl RowRequest {
             TimingRequest::Yes(Err(untimed)) => return BodyTiming::Untimed(*untimed),
             TimingRequest::Yes(Ok(result)) => result,
         };
-        let Some(tokens) = &self.tokens else { return BodyTiming::Untimed(UntimedReason::NoRoom) };
-        match lock(&tokens.local_sigs).get(&(self.local_sig, result.clone())) {
+        let (Some(tokens), Some(wanted)) = (&self.tokens, self.timed_sig()) else {
+            return BodyTiming::Untimed(UntimedReason::NoRoom);
+        };
+        match lock(&tokens.local_sigs).get(&wanted) {
             Some(with) => {
                 let returns = result.is_some();
                 let (local_sig, local, callers) = (with.token, with.local, self.callers);
-                BodyTiming::Timed(Timing { local_sig, local, returns, noted_at: None, callers })
+                let trace = self.trace.body();
+                BodyTiming::Timed(Timing { local_sig, local, returns, noted_at: None, callers, trace })
             }
             None => BodyTiming::Untimed(UntimedReason::NoRoom),
         }

@@ -7,6 +7,7 @@ use super::request;
 use super::revert;
 use super::reverting_check;
 use super::scan::{ModuleOrders, ScanResult, scan};
+use super::trace_requests;
 use super::worker::Worker;
 use crate::catalogue::Module;
 use crate::context::Context;
@@ -129,6 +130,7 @@ impl Worker {
                 self.last_retry = Instant::now();
             }
             reverting_check::check_reverting(self.context, &mut self.reverting);
+            trace_requests::follow(self.context);
             self.check_costs();
             if self.last_check.elapsed() >= CHECK_INTERVAL {
                 self.context.inlining.lapse();

@@ -111,6 +111,18 @@ impl Session {
             }
             WireCommand::SlowestCalls { rows } => self.slowest_calls(&rows),
             WireCommand::Callers { row } => self.callers(row),
+            WireCommand::Calls { pattern, in_flight } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.calls(id, pattern, in_flight),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::StreamCalls { pattern } => match parse(pattern.as_deref()) {
+                Ok(pattern) => self.stream_calls(pattern),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::StopCalls => {
+                self.stop_calls();
+                Reply::Done
+            }
         };
         self.outbox.put(reply_frame(id, reply))
     }
@@ -214,7 +226,8 @@ impl Session {
             memory_bytes: (heap_bytes()
                 + blocks::touched_bytes(slots)
                 + stack_pages::touched_bytes()
-                + timing_bytes()) as u64,
+                + timing_bytes()
+                + crate::probes::trace::used_bytes()) as u64,
             budgets: vec![
                 usage(Resource::DialledMethods, slots, u64::from(blocks::capacity() - 1)),
                 usage(Resource::KnownMethods, rows as u64, crate::ledger::row_table::MAX_ROWS as u64),
@@ -298,7 +311,9 @@ pub(super) fn takes_turns(command: &WireCommand) -> bool {
         | WireCommand::Il { .. }
         | WireCommand::Histogram { .. }
         | WireCommand::SlowestCalls { .. }
-        | WireCommand::Callers { .. } => true,
+        | WireCommand::Callers { .. }
+        | WireCommand::Calls { .. }
+        | WireCommand::StreamCalls { .. } => true,
         WireCommand::RequestReJit { .. }
         | WireCommand::RequestRevert { .. }
         | WireCommand::Undo { .. }
@@ -306,6 +321,7 @@ pub(super) fn takes_turns(command: &WireCommand) -> bool {
         | WireCommand::SetBudget { .. }
         | WireCommand::Cancel { .. }
         | WireCommand::Unsubscribe
+        | WireCommand::StopCalls
         | WireCommand::ReleaseControl
         | WireCommand::ReleaseHeld
         | WireCommand::Ping => false,

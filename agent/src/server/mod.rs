@@ -2,12 +2,14 @@
 //! `Server::wait_for_watchers` runs on a thread of the host, within a bound.
 #![forbid(unsafe_code)]
 
+mod call_stream;
 mod callers;
 mod changes;
 mod command_work;
 mod commands;
 mod connection;
 pub mod endpoint;
+mod exception_types;
 mod histogram;
 mod il;
 mod listener;
@@ -23,6 +25,7 @@ mod shared;
 mod slowest_calls;
 mod subscription;
 mod times;
+mod traced_calls;
 mod watched_times;
 
 pub use listener::listen;

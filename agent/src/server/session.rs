@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::inbox::Job;
 use crate::ledger::state::Totals;
 use crate::planner::SessionId;
+use crate::traces::CallStream;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::Limit;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
@@ -35,6 +36,8 @@ pub struct Session {
     pub(super) changes: Arc<PendingChanges>,
     /// Set to stop the subscription's thread.
     pub(super) watching: Option<Arc<StopSignal>>,
+    /// Its stream of traced calls.
+    pub(super) calls: Option<Arc<CallStream>>,
     /// Whether it has set held dials.
     pub(super) holds: bool,
     /// Absent because the agent was full: the session may only look and turn everything off, and must end soon.
@@ -57,6 +60,7 @@ impl Drop for Session {
         // First, so that nobody waits for room in it any more.
         self.outbox.close();
         self.unsubscribe();
+        self.stop_calls();
         self.changes.cancel_held();
         self.place = None;
         self.server.restricted.remove(self.id);

@@ -1,25 +1,22 @@
 //! Reports the slowest calls of rows.
 #![forbid(unsafe_code)]
 
+use super::exception_types::ExceptionTypes;
 use super::session::Session;
-use crate::catalogue::names::ModuleNames;
 use crate::context::Context;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
-use crate::probes::exception_stack::ExceptionClass;
 use crate::probes::slowest_calls::{self, KeptCall, SlowestCalls};
 use redial_protocol::ids::RowId;
-use redial_protocol::limits::MAX_WORD;
 use redial_protocol::message::Reply;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
-use std::collections::HashMap;
 
 impl Session {
     /// Returns the slowest calls of those of these rows that have conditions.
     pub(super) fn slowest_calls(&self, rows: &[RowId]) -> Reply {
         let ns_per_tick = clock::ns_per_tick();
-        let mut types = Types { context: self.context, known: HashMap::new() };
+        let mut types = ExceptionTypes::new(self.context);
         let read = |row: &RowId| {
             let (slot, options) = conditioned(self.context, *row)?;
             let SlowestCalls { calls, met, missed } = slowest_calls::read(slot);
@@ -50,31 +47,4 @@ fn conditioned(context: &Context, id: RowId) -> Option<(Slot, TimeOptions)> {
     let ledger = context.ledger.lock();
     let row = ledger.row(id).filter(|row| row.wanted.options.keeps_calls())?;
     Some((row.counters.slot()?, row.wanted.options))
-}
-
-/// Names of types, each read once.
-struct Types {
-    context: &'static Context,
-    known: HashMap<(usize, u32, u32), Option<String>>,
-}
-
-impl Types {
-    /// Returns a type's display name; None if its module has been unloaded since.
-    fn name(&mut self, class: ExceptionClass) -> Option<String> {
-        let context = self.context;
-        let read = || {
-            let module = context.modules.get(class.module)?;
-            if module.key.generation > class.generation {
-                // Another module has its ModuleID now.
-                return None;
-            }
-            let name = module.with_metadata(&context.info, |import| {
-                let names = ModuleNames::default();
-                let name = names.type_name(import, class.token)?;
-                Some(names.display_type(import, class.token, &name))
-            });
-            name.flatten().filter(|name| name.len() <= MAX_WORD)
-        };
-        self.known.entry((class.module, class.token, class.generation)).or_insert_with(read).clone()
-    }
 }

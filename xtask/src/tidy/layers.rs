@@ -39,7 +39,7 @@ const LAYERED: &[CrateLayers] = &[
         root: "agent/src/lib.rs",
         layers: &[
             &["sync", "guard", "platform", "planted_fault"],
-            &["il", "signature", "planner", "known_bad", "eligibility", "startup"],
+            &["il", "signature", "capture", "planner", "known_bad", "eligibility", "startup"],
             &["clr", "runtime", "hot_reload"],
             &["probes"],
             &["events"],
@@ -54,6 +54,7 @@ const LAYERED: &[CrateLayers] = &[
                 "launcher_orders",
                 "cost_budget",
                 "caller_names",
+                "traces",
             ],
             &["context"],
             &["rejit"],

@@ -16,6 +16,7 @@ mod site_chains;
 mod slot_table;
 mod sums;
 mod timer;
+mod traced_calls;
 
 pub(crate) use record::MAX_FRAMES;
 pub use sums::{SlotTimes, TimeSums, fill_histogram, reset, slot_times, sum, sums};

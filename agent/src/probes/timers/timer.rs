@@ -6,6 +6,7 @@ use super::octave::{self, Octave, Room, Width};
 use super::record::{Frame, NONE, Record, add};
 use super::site_chains::{Chains, Unit};
 use super::slot_table::{self, SlotTable};
+use super::traced_calls::TracedCalls;
 use crate::probes::arena::{self, UnitPurpose};
 use crate::probes::blocks::{Block, Slot};
 use crate::probes::clock::{self, Clock};
@@ -25,9 +26,9 @@ pub(crate) const GC_POLL_INTERVAL: u64 = 1 << 15;
 pub struct Timer {
     /// The innermost frame; the lowest one stands for no call. Written after everything else that a call
     /// changes.
-    top: AtomicPtr<Frame>,
+    pub(super) top: AtomicPtr<Frame>,
     /// The last frame that there is room for so far.
-    last: Cell<*mut Frame>,
+    pub(super) last: Cell<*mut Frame>,
     /// The owner's counters of calls.
     counters: Cell<*const AtomicU64>,
     arena: NonNull<u8>,
@@ -39,12 +40,13 @@ pub struct Timer {
     /// Operating-system id of the owner's thread.
     thread: Cell<u32>,
     room: Room,
-    thrown: ExceptionStack,
+    pub(super) traced: TracedCalls,
+    pub(super) thrown: ExceptionStack,
     chains: Chains,
     next: *const Timer,
     /// Offsets of its records.
     records: SlotTable,
-    frames: FrameStack,
+    pub(super) frames: FrameStack,
 }
 
 /// See [`Timer::mark`].
@@ -120,6 +122,7 @@ impl Timer {
         // SAFETY: on the owner's thread, like everything in `Timer` except the sums.
         unsafe { self.give_up_below(usize::MAX) };
         self.frames.give_back();
+        self.traced.give_back();
         self.thrown.clear();
         self.top.store(self.frames.bottom(), Ordering::Release);
         self.last.set(self.frames.last());

@@ -1,0 +1,113 @@
+//! Turns captured bytes into values.
+
+use super::plan::{Capture, Primitive};
+use redial_protocol::trace::{OmittedReason, Value};
+
+/// Place of a value whose bytes did not fit.
+pub const NO_ROOM: u64 = 1;
+
+/// The captured bytes of a call. Offsets count from its beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct CapturedCall<'a> {
+    /// The call's bytes.
+    pub bytes: &'a [u8],
+    /// Offset of the first place.
+    pub places: usize,
+}
+
+impl CapturedCall<'_> {
+    fn place(&self, place: usize) -> Option<u64> {
+        let at = self.places.checked_add(place.checked_mul(8)?)?;
+        let bytes = self.bytes.get(at..at.checked_add(8)?)?;
+        bytes.try_into().ok().map(u64::from_le_bytes)
+    }
+}
+
+/// Returns a captured value from its place.
+pub fn value(call: CapturedCall<'_>, place: usize, capture: Capture) -> Value {
+    let bits = match capture {
+        Capture::Omitted(reason) => return Value::Omitted(reason),
+        Capture::Primitive(_) | Capture::String => call.place(place),
+    };
+    match (bits, capture) {
+        (None, _) | (_, Capture::Omitted(_)) => Value::Omitted(OmittedReason::Unreadable),
+        (Some(bits), Capture::Primitive(primitive)) => primitive_value(bits, primitive),
+        (Some(bits), Capture::String) => string(call.bytes, bits),
+    }
+}
+
+fn primitive_value(bits: u64, primitive: Primitive) -> Value {
+    match primitive {
+        Primitive::Boolean => Value::Bool(bits as u8 != 0),
+        Primitive::Char => Value::Char(bits as u16),
+        Primitive::I1 => Value::Int(i64::from(bits as i8)),
+        Primitive::U1 => Value::UInt(u64::from(bits as u8)),
+        Primitive::I2 => Value::Int(i64::from(bits as i16)),
+        Primitive::U2 => Value::UInt(u64::from(bits as u16)),
+        Primitive::I4 => Value::Int(i64::from(bits as i32)),
+        Primitive::U4 => Value::UInt(u64::from(bits as u32)),
+        Primitive::I8 | Primitive::I => Value::Int(bits as i64),
+        Primitive::U8 | Primitive::U => Value::UInt(bits),
+        Primitive::R4 => Value::Float(bits as u32),
+        Primitive::R8 => Value::Double(bits),
+        Primitive::Pointer => Value::Pointer(bits),
+    }
+}
+
+/// Reads a string: its length in UTF-16 units, then the units that were kept. The place has their offset and, in its
+/// upper half, their number.
+fn string(bytes: &[u8], place: u64) -> Value {
+    match place {
+        0 => return Value::Null,
+        NO_ROOM => return Value::Omitted(OmittedReason::Bytes),
+        _ => {}
+    }
+    let (at, kept) = (place as u32 as usize, (place >> 32) as usize);
+    let read = || {
+        let length = bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes)?;
+        let units = bytes.get(at + 4..)?.get(..kept.checked_mul(2)?)?;
+        let units = units.chunks_exact(2).filter_map(|unit| unit.try_into().ok()).map(u16::from_le_bytes);
+        Some(Value::String { units: units.collect(), length })
+    };
+    read().unwrap_or(Value::Omitted(OmittedReason::Unreadable))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_primitives_of_any_width_from_their_places() {
+        let bytes: Vec<u8> =
+            [0xAAAA_AAAA_AAAA_AAAA_u64, 0xFFFF_FFFF_FFFF_FFFE].map(u64::to_le_bytes).concat();
+        let call = CapturedCall { bytes: &bytes, places: 8 };
+        let read = |primitive| value(call, 0, Capture::Primitive(primitive));
+        assert_eq!(read(Primitive::I1), Value::Int(-2));
+        assert_eq!(read(Primitive::U1), Value::UInt(0xFE));
+        assert_eq!(read(Primitive::U2), Value::UInt(0xFFFE));
+        assert_eq!(read(Primitive::I4), Value::Int(-2));
+        assert_eq!(read(Primitive::U8), Value::UInt(u64::MAX - 1));
+        assert_eq!(read(Primitive::Boolean), Value::Bool(true));
+        assert_eq!(read(Primitive::R8), Value::Double(u64::MAX - 1));
+        let missing = value(call, 1, Capture::Primitive(Primitive::I4));
+        assert_eq!(missing, Value::Omitted(OmittedReason::Unreadable));
+    }
+
+    #[test]
+    fn strings_are_read_within_their_bytes() {
+        let mut bytes = vec![0; 16];
+        bytes.extend(300_u32.to_le_bytes());
+        bytes.extend([b'h', 0, b'i', 0]);
+        let of = |place: u64| {
+            let mut bytes = bytes.clone();
+            bytes[8..16].copy_from_slice(&place.to_le_bytes());
+            value(CapturedCall { bytes: &bytes, places: 8 }, 0, Capture::String)
+        };
+        assert_eq!(of(0), Value::Null);
+        assert_eq!(of(NO_ROOM), Value::Omitted(OmittedReason::Bytes));
+        assert_eq!(of(16 | 2 << 32), Value::String { units: "hi".encode_utf16().collect(), length: 300 });
+        for wrong in [16 | 3 << 32, 18 | 2 << 32, 4000, u64::MAX] {
+            assert_eq!(of(wrong), Value::Omitted(OmittedReason::Unreadable), "{wrong:x}");
+        }
+    }
+}

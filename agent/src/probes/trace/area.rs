@@ -1,0 +1,318 @@
+//! A thread's area for traced calls.
+
+use super::entry::{ALIGN, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED};
+use super::grant::{GRANTS, Grant};
+use crate::probes::address_space;
+use crate::probes::exception_stack::ExceptionClass;
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Bytes of the stack of calls.
+const STACK: usize = 24 << 10;
+/// Bytes of the ring.
+const RING: usize = 32 << 10;
+/// Bytes of an area.
+const AREA: usize = 64 << 10;
+/// Maximum bytes of all areas.
+const BUDGET: usize = 48 << 20;
+/// Bytes before a call in the ring: its length, or [`SKIP`].
+const PREFIX: usize = size_of::<u64>();
+/// The rest of the ring before its beginning is unused.
+const SKIP: u64 = u64::MAX;
+
+/// A thread's area. Only its owner writes, except `tail`.
+#[repr(C)]
+pub struct ThreadArea {
+    next: *const ThreadArea,
+    owned: AtomicBool,
+    /// Operating-system id of the owner's thread.
+    thread: AtomicU32,
+    /// Offset of the innermost entry on the stack.
+    top: AtomicU32,
+    /// Calls so far.
+    numbers: Cell<u64>,
+    /// Bytes ever written to the ring.
+    head: AtomicU64,
+    /// Bytes ever taken from it.
+    tail: AtomicU64,
+    grants: [Grant; GRANTS],
+    stack: Stack,
+    ring: [u64; RING / 8],
+}
+
+#[repr(C, align(64))]
+struct Stack([u8; STACK]);
+
+const _: () = assert!(size_of::<ThreadArea>() <= AREA && ALIGN == align_of::<Stack>());
+
+static FIRST: AtomicPtr<ThreadArea> = AtomicPtr::new(std::ptr::null_mut());
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the bytes that all areas take.
+pub fn used_bytes() -> usize {
+    USED.load(Ordering::Relaxed)
+}
+
+/// Iterates over every area, including those without a thread.
+pub fn areas() -> impl Iterator<Item = &'static ThreadArea> {
+    let mut at: *const ThreadArea = FIRST.load(Ordering::Acquire);
+    std::iter::from_fn(move || {
+        // SAFETY: areas are published complete and never freed.
+        let area = unsafe { at.as_ref() }?;
+        at = area.next;
+        Some(area)
+    })
+}
+
+impl ThreadArea {
+    /// Returns an area for the calling thread, recycled if possible; None if memory is used up or refused.
+    pub(crate) fn acquire() -> Option<&'static ThreadArea> {
+        let claim = |area: &&ThreadArea| {
+            area.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        };
+        let area = match areas().find(claim) {
+            Some(area) => area,
+            None => ThreadArea::publish(ThreadArea::new()?),
+        };
+        area.thread.store(crate::platform::thread_id(), Ordering::Relaxed);
+        Some(area)
+    }
+
+    fn new() -> Option<NonNull<ThreadArea>> {
+        let more = |used: usize| used.checked_add(AREA).filter(|sum| *sum <= BUDGET);
+        USED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        let Some(memory) = address_space::allocate(AREA) else {
+            USED.fetch_sub(AREA, Ordering::Relaxed);
+            return None;
+        };
+        let area = memory.cast::<ThreadArea>();
+        // SAFETY: zeroed memory of its size and alignment that is never given back; zeros are valid in all fields, and
+        // nobody else knows it yet. The lowest entry stands for no call: no address is above its variable.
+        unsafe {
+            area.as_ref().owned.store(true, Ordering::Relaxed);
+            let bottom = area.as_ref().entry(0);
+            (*bottom).variable = usize::MAX;
+            (*bottom).method = &raw const NO_METHOD;
+        }
+        Some(area)
+    }
+
+    fn publish(area: NonNull<ThreadArea>) -> &'static ThreadArea {
+        loop {
+            let first = FIRST.load(Ordering::Acquire);
+            // SAFETY: nobody else knows the area yet.
+            unsafe { (*area.as_ptr()).next = first };
+            if FIRST.compare_exchange(first, area.as_ptr(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                // SAFETY: it is never given back.
+                return unsafe { area.as_ref() };
+            }
+        }
+    }
+
+    /// Releases the area for another thread. Calls in flight never end.
+    pub(crate) fn release(&self) {
+        self.top.store(0, Ordering::Release);
+        self.owned.store(false, Ordering::Release);
+    }
+
+    /// Returns the place of a method in the table of grants.
+    #[inline(always)]
+    pub(super) fn grant(&self, method: &TracedMethod) -> Option<&Grant> {
+        self.grants.get(method.plan as usize % GRANTS)
+    }
+
+    /// Counts a call that had no room. The grant is the method's: `take_grant` came before.
+    #[cold]
+    fn count_no_room(&self, method: &TracedMethod) {
+        if let Some(grant) = self.grant(method) {
+            grant.count_no_room();
+        }
+    }
+
+    /// Returns the operating-system id of the owner's thread.
+    pub(super) fn thread(&self) -> u32 {
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Returns the offset of the innermost entry.
+    pub(super) fn top(&self) -> u32 {
+        self.top.load(Ordering::Acquire)
+    }
+
+    /// Returns the entry at an offset on the stack.
+    #[inline(always)]
+    pub(super) fn entry(&self, offset: u32) -> *mut Entry {
+        self.stack.0.as_ptr().cast_mut().wrapping_add(offset as usize).cast()
+    }
+
+    /// Whether a whole entry of this many bytes may lie at an offset.
+    pub(super) fn holds(offset: u32, bytes: usize) -> bool {
+        (offset as usize).is_multiple_of(ALIGN) && offset as usize + bytes <= STACK
+    }
+
+    /// Begins a call: returns its entry, or None if it is not captured.
+    ///
+    /// # Safety
+    /// On the thread that owns the area; `variable` is a variable in the stack frame of the call.
+    #[inline(always)]
+    pub(super) unsafe fn begin(
+        &self,
+        method: &'static TracedMethod,
+        variable: *const usize,
+    ) -> Option<*mut Entry> {
+        if !self.take_grant(method) {
+            return None;
+        }
+        let mut top = self.top.load(Ordering::Relaxed);
+        // SAFETY: `top` is the offset of an entry, and so is each `below`; the lowest one has the highest variable.
+        // Between the innermost entry's end and the end of the stack there is nobody's memory but ours.
+        unsafe {
+            // Calls of frames that were left without notice.
+            while (*self.entry(top)).variable <= variable.addr() {
+                top = (*self.entry(top)).below;
+            }
+            let at = top + (*(*self.entry(top)).method).capacity;
+            if at as usize + method.capacity as usize > STACK {
+                self.count_no_room(method);
+                return None;
+            }
+            let entry = self.entry(at);
+            (*entry).state.store(ENTERING, Ordering::Relaxed);
+            let number = self.numbers.get().wrapping_add(1);
+            self.numbers.set(number);
+            (*entry).number.store(number, Ordering::Release);
+            (*entry).used = method.fixed;
+            (*entry).below = top;
+            (*entry).method = method;
+            (*entry).variable = variable.addr();
+            (*entry).start.store(0, Ordering::Relaxed);
+            self.top.store(at, Ordering::Release);
+            Some(entry)
+        }
+    }
+
+    /// Takes a call's entry from the stack and copies it into the ring.
+    ///
+    /// # Safety
+    /// On the thread that owns the area; the entry came from [`ThreadArea::begin`] and was not ended.
+    #[inline(always)]
+    pub(super) unsafe fn end(&self, entry: *mut Entry) {
+        // SAFETY: the caller's contract.
+        let (used, below, method) = unsafe { ((*entry).used as usize, (*entry).below, &*(*entry).method) };
+        self.top.store(below, Ordering::Release);
+        let words = used.div_ceil(size_of::<u64>());
+        let needed = PREFIX + words * size_of::<u64>();
+        let head = self.head.load(Ordering::Relaxed);
+        let at = head as usize % RING;
+        let skipped = if at + needed > RING { RING - at } else { 0 };
+        let free = RING - (head - self.tail.load(Ordering::Acquire)) as usize;
+        if skipped + needed > free {
+            return self.count_no_room(method);
+        }
+        let ring = self.ring.as_ptr().cast_mut();
+        // SAFETY: the collector reads nothing beyond `head`, and the places fit: `at` is a multiple of 8 below RING.
+        // The entry has as many words, since its capacity is a multiple of 64.
+        unsafe {
+            let mut place = ring.add(at / 8);
+            if skipped > 0 {
+                place.write(SKIP);
+                place = ring;
+            }
+            place.write(used as u64);
+            std::ptr::copy_nonoverlapping(entry.cast::<u64>(), place.add(1), words);
+        }
+        self.head.store(head + (skipped + needed) as u64, Ordering::Release);
+    }
+
+    /// Takes all calls from the ring, oldest first. Only the collector calls it.
+    pub fn drain(&self, mut each: impl FnMut(EndedCall)) {
+        let mut tail = self.tail.load(Ordering::Relaxed);
+        let head = self.head.load(Ordering::Acquire);
+        let ring = self.ring.as_ptr();
+        while tail != head {
+            let at = tail as usize % RING;
+            // SAFETY: below `head` there are whole calls, written before it was.
+            let prefix = unsafe { ring.add(at / 8).read() };
+            if prefix == SKIP {
+                tail += (RING - at) as u64;
+                continue;
+            }
+            let used = (prefix as usize).min(RING - at - PREFIX);
+            // SAFETY: as above; the bytes are within the ring, and begin with an entry's header.
+            let (entry, bytes) = unsafe {
+                let entry = ring.add(at / 8 + 1);
+                (&*entry.cast::<Entry>(), std::slice::from_raw_parts(entry.cast::<u8>(), used).to_vec())
+            };
+            each(self.ended(entry, bytes));
+            tail += (PREFIX + used.next_multiple_of(8)) as u64;
+            self.tail.store(tail, Ordering::Release);
+        }
+        self.tail.store(tail, Ordering::Release);
+    }
+
+    /// Returns the share of the ring that is in use, in percent.
+    pub fn fill(&self) -> usize {
+        let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
+        used as usize * 100 / RING
+    }
+
+    fn ended(&self, entry: &Entry, bytes: Vec<u8>) -> EndedCall {
+        // SAFETY: methods are never freed.
+        let plan = unsafe { (*entry.method).plan };
+        EndedCall {
+            plan,
+            thread: self.thread(),
+            start: entry.start.load(Ordering::Relaxed),
+            took: Some(entry.took).filter(|took| *took != UNTIMED),
+            depth: entry.depth,
+            end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
+            bytes,
+        }
+    }
+}
+
+/// The method of the lowest entry.
+static NO_METHOD: TracedMethod = TracedMethod {
+    plan: 0,
+    fixed: 0,
+    capacity: (size_of::<Entry>() as u32).next_multiple_of(ALIGN as u32),
+    tokens: AtomicI64::new(0),
+    at_once: AtomicU32::new(1),
+    over_rate: AtomicU64::new(0),
+    no_room: AtomicU64::new(0),
+};
+
+/// Marks a call's arguments as complete, with its beginning.
+///
+/// # Safety
+/// On the thread that owns the entry, between its begin and its end.
+pub(super) unsafe fn arguments_complete(entry: *mut Entry, start: u64, depth: u32) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        (*entry).with_arguments = (*entry).used;
+        (*entry).depth = depth;
+        (*entry).start.store(start, Ordering::Relaxed);
+        (*entry).state.store(IN_FLIGHT, Ordering::Release);
+    }
+}
+
+/// Sets how a call ended.
+///
+/// # Safety
+/// As [`arguments_complete`].
+pub(super) unsafe fn set_end(entry: *mut Entry, times: Option<(u64, u64)>, thrown: Option<ExceptionClass>) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        (*entry).state.store(ENDED, Ordering::Relaxed);
+        (*entry).took = UNTIMED;
+        if let Some((start, took)) = times {
+            (*entry).start.store(start, Ordering::Relaxed);
+            (*entry).took = took;
+        }
+        (*entry).thrown = u32::from(thrown.is_some());
+        if let Some(class) = thrown {
+            (*entry).class = class;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Memory layout of a traced call, and the method that it belongs to.
+
+use crate::probes::exception_stack::ExceptionClass;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+/// Alignment of entries: a pointer to one has room for the number of a place.
+pub(super) const ALIGN: usize = 64;
+/// Maximum bytes for the values of one call.
+pub(super) const MAX_VALUE_BYTES: usize = 1 << 10;
+/// Offset of the first place of a value in an entry.
+pub const PLACES: usize = size_of::<Entry>();
+/// Duration of a call that was not timed.
+pub(super) const UNTIMED: u64 = u64::MAX;
+
+/// A method whose body is traced: the part that helpers use. The bodies hold its address, so it is never freed.
+#[derive(Debug)]
+pub struct TracedMethod {
+    /// Number of its plan.
+    pub plan: u32,
+    /// Bytes of an entry without strings.
+    pub(super) fixed: u32,
+    /// Bytes of an entry at most.
+    pub(super) capacity: u32,
+    /// Calls that may still be captured. The collector refills it.
+    pub(super) tokens: AtomicI64,
+    /// Calls that a thread takes from `tokens` at a time.
+    pub(super) at_once: AtomicU32,
+    /// Dropped calls that no thread's area counts any more.
+    pub(super) over_rate: AtomicU64,
+    pub(super) no_room: AtomicU64,
+}
+
+impl TracedMethod {
+    /// Returns a method with this many places for values, of which helpers capture some if `grows`.
+    pub fn new(plan: u32, places: usize, grows: bool) -> TracedMethod {
+        let fixed = PLACES + places * size_of::<u64>();
+        let room = if grows { MAX_VALUE_BYTES.saturating_sub(places * size_of::<u64>()) } else { 0 };
+        TracedMethod {
+            plan,
+            fixed: fixed as u32,
+            capacity: (fixed + room).next_multiple_of(ALIGN) as u32,
+            tokens: AtomicI64::new(0),
+            at_once: AtomicU32::new(1),
+            over_rate: AtomicU64::new(0),
+            no_room: AtomicU64::new(0),
+        }
+    }
+}
+
+/// A traced call, at the beginning of its bytes: places for values and then bytes of strings follow.
+#[repr(C)]
+pub(super) struct Entry {
+    /// [`ENTERING`], then [`IN_FLIGHT`], then [`ENDED`]. Readers check it before and after.
+    pub(super) state: AtomicU32,
+    /// Bytes in use, with this header.
+    pub(super) used: u32,
+    /// Bytes in use when the arguments were complete.
+    pub(super) with_arguments: u32,
+    /// Offset of the entry below in the area's stack.
+    pub(super) below: u32,
+    pub(super) method: *const TracedMethod,
+    /// Address of the body's variable, which identifies the call.
+    pub(super) variable: usize,
+    /// Number of the call on this area; changes with each.
+    pub(super) number: AtomicU64,
+    /// Beginning in ticks; 0 until it is known.
+    pub(super) start: AtomicU64,
+    /// Duration in ticks, or [`UNTIMED`].
+    pub(super) took: u64,
+    pub(super) class: ExceptionClass,
+    /// Number of timed calls around it.
+    pub(super) depth: u32,
+    /// Whether an exception ended it.
+    pub(super) thrown: u32,
+}
+
+const _: () = assert!(PLACES.is_multiple_of(size_of::<u64>()));
+
+/// The arguments are not complete.
+pub(super) const ENTERING: u32 = 0;
+/// The arguments are complete, and the call runs.
+pub(super) const IN_FLIGHT: u32 = 1;
+/// The call has ended; its result may be written.
+pub(super) const ENDED: u32 = 2;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEnd {
+    /// It has not.
+    InFlight,
+    /// It returned.
+    Returned,
+    /// An exception of this class left it; all zero if unknown.
+    Thrown(ExceptionClass),
+}
+
+/// A call as read from an area.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedCall {
+    /// [`TracedMethod::plan`].
+    pub plan: u32,
+    /// Operating-system id of the thread.
+    pub thread: u32,
+    /// Beginning in ticks; 0 if unknown.
+    pub start: u64,
+    /// Duration in ticks; None while in flight, and if it was not timed.
+    pub took: Option<u64>,
+    /// Number of timed calls around it.
+    pub depth: u32,
+    /// How it ended.
+    pub end: CallEnd,
+    /// The entry's bytes: offsets of values count from its beginning.
+    pub bytes: Vec<u8>,
+}

@@ -1,0 +1,102 @@
+//! Native helpers that a traced body calls, besides those of a timed one. Calling convention C, two native integers.
+//!
+//! Their order in a body: `begin`, which returns the call's entry through the body's variable (0: this call is not
+//! captured); the arguments, stored by the body or by `capture_string`; the timer's begin; `arguments_complete`. At
+//! the end: the timer's end; the result; `end`. After an exception: the timer's end; `end_thrown`.
+
+use super::area::{self, ThreadArea};
+use super::entry::{Entry, TracedMethod};
+use super::strings;
+use crate::probes::count_helper::{thread_block, thread_timer};
+use crate::probes::thread_timer::timer;
+
+/// The helpers of traced bodies, as addresses for the IL.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceHelpers {
+    /// `(address of the TracedMethod, address of the body's variable for the entry)`.
+    pub begin: usize,
+    /// `(entry plus number of the place, address of a variable that refers to the string)`.
+    pub capture_string: usize,
+    /// `(entry, address of the timer's variable)`.
+    pub arguments_complete: usize,
+    /// `(entry, address of the timer's variable)`.
+    pub end: usize,
+    /// `(entry, address of the timer's variable)`.
+    pub end_thrown: usize,
+}
+
+/// Returns the helpers.
+pub fn helpers() -> TraceHelpers {
+    TraceHelpers {
+        begin: begin as *const () as usize,
+        capture_string: strings::capture_string as *const () as usize,
+        arguments_complete: arguments_complete as *const () as usize,
+        end: end as *const () as usize,
+        end_thrown: end_thrown as *const () as usize,
+    }
+}
+
+/// # Safety
+/// Called by a body of the method; `variable` is a variable in its stack frame.
+unsafe extern "C" fn begin(method: &'static TracedMethod, variable: *mut usize) {
+    let area = timer().and_then(|timer| timer.area());
+    // SAFETY: the caller's contract; the area is the thread's own.
+    unsafe {
+        let entry = match area {
+            Some(area) => area.begin(method, variable),
+            None => begin_slowly(method, variable),
+        };
+        variable.write(entry.map_or(0, |entry| entry.expose_provenance()));
+    }
+}
+
+/// # Safety
+/// As [`begin`].
+#[cold]
+#[inline(never)]
+unsafe fn begin_slowly(method: &'static TracedMethod, variable: *const usize) -> Option<*mut Entry> {
+    crate::guard::guard_always(None, || {
+        let timer = thread_block().and_then(thread_timer)?;
+        let Some(area) = timer.area_or_new() else {
+            method.no_room.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            return None;
+        };
+        // SAFETY: the caller's contract; the area is the thread's own.
+        unsafe { area.begin(method, variable) }
+    })
+}
+
+/// # Safety
+/// Called by a body with the entry of its `begin` and the address of its timer's variable.
+unsafe extern "C" fn arguments_complete(entry: *mut Entry, frame: *const usize) {
+    let (start, depth) = timer().map_or((0, 0), |timer| timer.innermost(frame));
+    // SAFETY: the caller's contract.
+    unsafe { area::arguments_complete(entry, start, depth) };
+}
+
+/// # Safety
+/// As [`arguments_complete`], after the timer's end.
+unsafe extern "C" fn end(entry: *mut Entry, frame: *const usize) {
+    // SAFETY: the caller's contract.
+    unsafe { finish(entry, frame, false) };
+}
+
+/// # Safety
+/// As [`end`].
+unsafe extern "C" fn end_thrown(entry: *mut Entry, frame: *const usize) {
+    // SAFETY: the caller's contract.
+    unsafe { finish(entry, frame, true) };
+}
+
+/// # Safety
+/// As [`end`].
+#[inline(always)]
+unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
+    let Some(timer) = timer() else { return };
+    let Some(area) = timer.area() else { return };
+    // SAFETY: the caller's contract; the area is the thread's own.
+    unsafe {
+        area::set_end(entry, timer.latest_ended(frame), thrown.then(|| timer.thrown_class()));
+        ThreadArea::end(area, entry);
+    }
+}

@@ -1,0 +1,55 @@
+//! Plans which values a traced body captures, and keeps the list of traced methods in step with the ledger.
+#![forbid(unsafe_code)]
+
+use super::exceptions;
+use super::row_request::{RowRequest, TraceRequest};
+use crate::capture::CapturePlan;
+use crate::catalogue::names::ModuleNames;
+use crate::clr::metadata::{Import, MethodDef};
+use crate::context::Context;
+use crate::ledger::row::Row;
+use crate::signature::parse_method;
+use redial_protocol::ids::RowId;
+
+/// Plans the values to capture of a method that is about to be traced. A method whose signature cannot be read is only
+/// timed.
+pub(super) fn plan(
+    context: &Context,
+    (import, names): (&Import, &ModuleNames),
+    request: &RowRequest,
+    method: &MethodDef,
+) -> TraceRequest {
+    let Ok(signature) = parse_method(&method.signature) else { return TraceRequest::No };
+    let of_type = names.generic_parameters(import, method.type_def);
+    let of_method = import.generic_parameters(request.token);
+    let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
+    let parameters = import.parameter_names(request.token);
+    let rules = &context.settings.capture;
+    let plan = CapturePlan::new(&signature, &parameters, type_name, rules);
+    if let Some(layout) = context.info.string_layout() {
+        crate::probes::trace::set_string_layout(layout);
+    }
+    let identity = context.ledger.lock().row(request.id).map(|row| row.identity.clone());
+    match identity {
+        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan)),
+        None => TraceRequest::No,
+    }
+}
+
+/// Brings the list of traced methods in step with the rows that are about to be or are traced.
+pub(super) fn follow(context: &Context) {
+    if !context.traces.has_any() {
+        return;
+    }
+    let traced: Vec<(RowId, u32)> = {
+        let ledger = context.ledger.lock();
+        let plan = |row: &Row| row.timing.body.trace().map(|body| body.method.plan);
+        let is_traced = |id: &RowId| {
+            let row = ledger.row(*id).filter(|row| row.is_on() || row.is_requesting())?;
+            Some((row.id, plan(row)?))
+        };
+        context.traces.rows().iter().filter_map(is_traced).collect()
+    };
+    context.traces.set_active(&traced);
+    exceptions::follow(context);
+}

@@ -1,0 +1,127 @@
+//! Lists traced calls, and turns captured bytes into messages.
+#![forbid(unsafe_code)]
+
+use super::exception_types::ExceptionTypes;
+use super::session::Session;
+use crate::capture::{CapturedCall, value};
+use crate::context::Context;
+use crate::probes::exception_stack::ExceptionClass;
+use crate::probes::trace::{CallEnd, PLACES};
+use crate::traces::{Call, TracedRow};
+use redial_protocol::ids::RowId;
+use redial_protocol::message::{Event, Reply};
+use redial_protocol::pattern::Pattern;
+use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Calls in a page: with at most 1 KiB of values each, in their longest form, they fit into a frame.
+pub(super) const CALLS_PER_PAGE: usize = 256;
+
+impl Session {
+    /// Sends the latest calls of each method that matches, or the calls in flight.
+    pub(super) fn calls(&self, id: u32, pattern: Option<Pattern>, in_flight: bool) -> Reply {
+        let matches = |row: &TracedRow| pattern.as_ref().is_none_or(|pattern| row.identity.matches(pattern));
+        let traces = &self.context.traces;
+        let calls = if in_flight { traces.in_flight(matches) } else { traces.kept(matches) };
+        let mut pages = CallPages::new(self.context);
+        let mut sent = 0;
+        for part in calls.chunks(CALLS_PER_PAGE) {
+            let (methods, calls) = pages.page(part);
+            sent += calls.len() as u64;
+            let page = Event::Calls { id: Some(id), methods, calls, dropped: Vec::new(), unread: 0 };
+            if !self.send_page(page) {
+                return Reply::Calls { calls: sent };
+            }
+        }
+        let dropped = pages.dropped(matches);
+        if !dropped.is_empty() {
+            let page =
+                Event::Calls { id: Some(id), methods: Vec::new(), calls: Vec::new(), dropped, unread: 0 };
+            self.send_page(page);
+        }
+        Reply::Calls { calls: sent }
+    }
+}
+
+/// Makes the pages of one answer or stream. Each method is described once, before its first call.
+pub(super) struct CallPages {
+    context: &'static Context,
+    described: HashSet<u32>,
+    dropped: HashMap<RowId, DroppedCalls>,
+    types: ExceptionTypes,
+}
+
+impl CallPages {
+    pub(super) fn new(context: &'static Context) -> CallPages {
+        let types = ExceptionTypes::new(context);
+        CallPages { context, described: HashSet::new(), dropped: HashMap::new(), types }
+    }
+
+    /// Returns calls as messages, with those methods that were not described before.
+    pub(super) fn page(&mut self, calls: &[Arc<Call>]) -> (Vec<TracedMethod>, Vec<TracedCall>) {
+        let mut methods = Vec::new();
+        for call in calls {
+            if self.described.insert(call.call.plan) {
+                methods.push(self.method(&call.row));
+            }
+        }
+        (methods, calls.iter().map(|call| self.call(call)).collect())
+    }
+
+    /// Returns the dropped calls of rows that match, where their number changed since the last time.
+    pub(super) fn dropped(&mut self, matches: impl Fn(&TracedRow) -> bool) -> Vec<DroppedCalls> {
+        let sums = self.context.traces.dropped(matches).into_iter();
+        let all = sums.map(|(row, sum)| DroppedCalls { row, over_rate: sum.over_rate, no_room: sum.no_room });
+        let changed = all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one));
+        changed.take(redial_protocol::limits::TRACED_CALLS_PER_PAGE).collect()
+    }
+
+    fn method(&self, row: &TracedRow) -> TracedMethod {
+        let identity = &row.identity;
+        let parameters = row.body.plan.parameters.iter().map(|planned| TracedParameter {
+            name: planned.name.clone(),
+            type_name: planned.type_name.clone(),
+        });
+        TracedMethod {
+            plan: row.body.method.plan,
+            row: row.row,
+            method: identity.names.method.clone(),
+            signature: identity.names.signature.clone(),
+            module: identity.module.name.clone(),
+            domain: self.context.modules.domain_of(&identity.module),
+            parameters: parameters.collect(),
+            result: row.body.plan.result.as_ref().map(|planned| planned.type_name.clone()),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> TracedCall {
+        let plan = &call.row.body.plan;
+        let captured = CapturedCall { bytes: &call.call.bytes, places: PLACES };
+        let arguments = plan.parameters.iter().enumerate();
+        let outcome = match call.call.end {
+            CallEnd::InFlight => Outcome::InFlight,
+            CallEnd::Returned => {
+                let place = plan.result_place();
+                Outcome::Returned(plan.result.as_ref().map(|planned| value(captured, place, planned.capture)))
+            }
+            CallEnd::Thrown(class) => Outcome::Thrown {
+                type_name: Some(class)
+                    .filter(|class| *class != ExceptionClass::default())
+                    .and_then(|class| self.types.name(class)),
+                message: None,
+            },
+        };
+        TracedCall {
+            plan: call.call.plan,
+            number: call.number,
+            start_unix_ns: call.start_unix_ns,
+            duration_ns: call.duration_ns,
+            thread: call.call.thread,
+            depth: call.call.depth,
+            arguments: arguments.map(|(place, planned)| value(captured, place, planned.capture)).collect(),
+            arguments_after: Vec::new(),
+            outcome,
+        }
+    }
+}

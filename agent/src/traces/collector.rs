@@ -1,0 +1,101 @@
+//! The collector's thread: takes calls from the threads' areas, and gives methods their rates.
+
+use super::state::{State, TracedRow};
+use super::{Call, stream};
+use crate::probes::clock;
+use crate::probes::trace::{self, EndedCall};
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Calls a second of one method.
+const RATE: u64 = 1_000;
+/// Calls a second of all methods together.
+const RATE_OF_PROCESS: u64 = 10_000;
+/// Pauses of the thread, depending on how full the fullest ring was.
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+const PAUSE: Duration = Duration::from_millis(20);
+/// Share of a ring in use, in percent, above which the pause is short.
+const MUCH: usize = 20;
+
+/// Starts a collector; false if the system refuses.
+pub(super) fn start(state: Arc<Mutex<State>>) -> bool {
+    crate::platform::spawn(c"redial-trace", move || run(&state))
+}
+
+fn run(state: &Mutex<State>) {
+    let mut refilled = Instant::now();
+    loop {
+        let fill = trace::areas().map(trace::ThreadArea::fill).max().unwrap_or_default();
+        std::thread::sleep(if fill > MUCH { SHORT_PAUSE } else { PAUSE });
+        let mut state = lock(state);
+        let collected = collect(&mut state);
+        if state.is_idle() && collected == 0 {
+            state.collects = false;
+            return;
+        }
+        let elapsed = refilled.elapsed();
+        if elapsed >= PAUSE {
+            refill(&state, Some(elapsed));
+            refilled = Instant::now();
+        }
+    }
+}
+
+/// Adds what the methods may capture after this time; None: after a long time.
+pub(super) fn refill(state: &State, elapsed: Option<Duration>) {
+    let more =
+        |rate: u64| elapsed.map_or(rate, |elapsed| (rate as f64 * elapsed.as_secs_f64()).ceil() as u64);
+    state.active().for_each(|row| row.body.method.refill(more(RATE), RATE));
+    trace::refill_process(more(RATE_OF_PROCESS), RATE_OF_PROCESS);
+}
+
+/// Takes the calls that ended; returns their number.
+pub(super) fn collect(state: &mut State) -> usize {
+    let clock = CallClock::now();
+    let mut ended = Vec::new();
+    trace::areas().for_each(|area| area.drain(|call| ended.push(call)));
+    // Calls of one thread are in order already.
+    ended.sort_by_key(|call| call.start.wrapping_add(call.took.unwrap_or_default()));
+    let count = ended.len();
+    for call in ended {
+        let Some(row) = state.plan(call.plan).cloned() else { continue };
+        state.number += 1;
+        let call = Arc::new(clock.call(row, state.number, call));
+        for stream in &state.streams {
+            stream::CallStream::add(stream, &call);
+        }
+        state.kept.add(call);
+    }
+    count
+}
+
+/// Converts times of calls.
+pub(super) struct CallClock {
+    ticks: u64,
+    unix_ns: u64,
+    ns_per_tick: f64,
+}
+
+impl CallClock {
+    pub(super) fn now() -> CallClock {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        CallClock {
+            ticks: clock::ticks(),
+            unix_ns: unix.as_nanos() as u64,
+            ns_per_tick: clock::ns_per_tick(),
+        }
+    }
+
+    pub(super) fn call(&self, row: Arc<TracedRow>, number: u64, call: EndedCall) -> Call {
+        let ns = |ticks: u64| (ticks as f64 * self.ns_per_tick) as u64;
+        let age = if call.start == 0 { 0 } else { ns(clock::between(call.start, self.ticks)) };
+        Call {
+            row,
+            number,
+            start_unix_ns: self.unix_ns.saturating_sub(age),
+            duration_ns: call.took.map(ns),
+            call,
+        }
+    }
+}
