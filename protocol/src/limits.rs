@@ -166,5 +166,9 @@ pub const MAX_VALUE_NESTING: usize = 16;
 /// Traced calls in one page. With 1 KiB of values each they fit into a frame.
 pub const TRACED_CALLS_PER_PAGE: usize = 1024;
 
+/// Values in the calls of one page, nested ones included. In memory a value takes up to 60 times the bytes it takes in a
+/// frame, so the frame's limit alone would not bound a controller's memory.
+pub const VALUES_PER_PAGE: usize = 128 << 10;
+
 /// Calls listed in one answer: the latest ones of many methods, at 64 each.
 pub const MAX_TRACED_CALLS: usize = 256 << 10;

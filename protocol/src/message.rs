@@ -25,7 +25,7 @@ use crate::report::{DialReport, PlanReport};
 use crate::slowest_calls::RowSlowestCalls;
 use crate::state::CopyState;
 use crate::times::Times;
-use crate::trace::{DroppedCalls, TracedCall, TracedMethod};
+use crate::trace::{DroppedCalls, TracedCall, TracedMethod, calls_of_page};
 use serde::{Deserialize, Serialize};
 
 /// A command with the id that its reply carries.
@@ -253,8 +253,8 @@ pub enum Event {
         /// Methods of the calls, unless the answer or stream has sent them before.
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
         methods: Vec<TracedMethod>,
-        /// Calls.
-        #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
+        /// Calls, with at most `limits::VALUES_PER_PAGE` values in all.
+        #[serde(deserialize_with = "calls_of_page")]
         calls: Vec<TracedCall>,
         /// Rows whose number of dropped calls changed since the last page.
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]

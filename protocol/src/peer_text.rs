@@ -5,9 +5,9 @@ use std::borrow::Cow;
 /// Bytes of a text that are kept.
 pub const MAX_TEXT: usize = 16 << 10;
 
-/// Whether a terminal, a line-based file or a text layout would act on this character instead of showing it: controls
-/// (C0, DEL, C1), line separators, and bidirectional marks, embeddings, overrides and isolates (Unicode UAX #9).
-fn acts(character: char) -> bool {
+/// Returns whether a terminal, a line-based file or a text layout would act on this character instead of showing it:
+/// controls (C0, DEL, C1), line separators, and bidirectional marks, embeddings, overrides and isolates (Unicode UAX #9).
+pub fn acts(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -2,7 +2,10 @@
 
 use crate::codec::capped;
 use crate::ids::RowId;
-use crate::limits::{MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING, MAX_VALUE_UNITS};
+use crate::limits::{
+    MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING, MAX_VALUE_UNITS, TRACED_CALLS_PER_PAGE,
+    VALUES_PER_PAGE,
+};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -61,6 +64,19 @@ pub struct TracedCall {
     pub arguments_after: Vec<(u16, Value)>,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl TracedCall {
+    /// Returns the number of values, nested ones included. A page has at most [`VALUES_PER_PAGE`] in all its calls.
+    pub fn values(&self) -> usize {
+        let outcome = match &self.outcome {
+            Outcome::Returned(value) => value.as_ref(),
+            Outcome::Thrown { message, .. } => message.as_ref(),
+            Outcome::InFlight => None,
+        };
+        let after = self.arguments_after.iter().map(|(_, value)| value);
+        self.arguments.iter().chain(after).chain(outcome).map(Value::count).sum()
+    }
 }
 
 /// End of a call.
@@ -148,6 +164,21 @@ pub enum Value {
     },
     /// A value that was not captured.
     Omitted(OmittedReason),
+}
+
+impl Value {
+    /// Returns the number of values in it, itself included.
+    pub fn count(&self) -> usize {
+        let inner: usize = match self {
+            Value::Object { fields, .. } => fields.iter().map(|(_, value)| value.count()).sum(),
+            Value::Collection { items, .. } => items.iter().map(Value::count).sum(),
+            Value::Dictionary { entries, .. } => {
+                entries.iter().map(|(key, value)| key.count() + value.count()).sum()
+            }
+            _ => 0,
+        };
+        1 + inner
+    }
 }
 
 /// Why a value was not captured.
@@ -286,6 +317,28 @@ impl From<Layout> for Value {
 thread_local! {
     /// Values around the one that is being decoded.
     static NESTING: Cell<usize> = const { Cell::new(0) };
+    /// Values that the page being decoded may still have; absent outside a page.
+    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// For `#[serde(deserialize_with)]` on the calls of a page. Refuses more than [`TRACED_CALLS_PER_PAGE`] calls, and more
+/// than [`VALUES_PER_PAGE`] values in all of them.
+pub(crate) fn calls_of_page<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TracedCall>, D::Error> {
+    LEFT.set(Some(VALUES_PER_PAGE));
+    let calls = capped::<_, _, TRACED_CALLS_PER_PAGE>(deserializer);
+    LEFT.set(None);
+    calls
+}
+
+/// Counts one more value of the page that is being decoded; returns whether it may have it.
+fn take_value() -> bool {
+    match LEFT.get() {
+        Some(0) => false,
+        left => {
+            LEFT.set(left.map(|left| left.saturating_sub(1)));
+            true
+        }
+    }
 }
 
 /// A level of nesting, while it lives.
@@ -313,6 +366,9 @@ impl Drop for Level {
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
         let _level = Level::enter().ok_or_else(|| D::Error::custom("a value is nested too deeply"))?;
+        if !take_value() {
+            return Err(D::Error::custom("a page has too many values"));
+        }
         Layout::deserialize(deserializer).map(Value::from)
     }
 }
@@ -321,6 +377,46 @@ impl<'de> Deserialize<'de> for Value {
 mod tests {
     use super::*;
     use crate::codec;
+    use crate::message::Event;
+
+    fn call(values: usize) -> TracedCall {
+        let nulls = |count| Value::Collection {
+            type_name: String::new(),
+            length: 0,
+            items: vec![Value::Null; count],
+        };
+        let full = MAX_VALUE_ITEMS + 1;
+        let mut arguments = vec![nulls(MAX_VALUE_ITEMS); values / full];
+        arguments.extend((!values.is_multiple_of(full)).then(|| nulls(values % full - 1)));
+        TracedCall {
+            plan: 1,
+            number: 1,
+            start_unix_ns: 1,
+            duration_ns: None,
+            thread: 1,
+            depth: 0,
+            arguments,
+            arguments_after: vec![],
+            outcome: Outcome::InFlight,
+        }
+    }
+
+    #[test]
+    fn a_page_has_a_limited_number_of_values() {
+        let half = VALUES_PER_PAGE / 4;
+        assert_eq!(call(half).values(), half);
+        let page = |extra: usize| {
+            let calls = vec![call(half), call(half), call(half), call(half + extra)];
+            let event = Event::Calls { id: None, methods: vec![], calls, dropped: vec![], unread: 0 };
+            codec::decode::<Event>(&codec::encode(&event).expect("it is small"))
+        };
+        for _ in 0..2 {
+            assert!(page(0).is_ok());
+            assert!(page(1).is_err_and(|error| error.to_string().contains("too many values")));
+        }
+        let alone = codec::encode(&call(half)).expect("it is small");
+        assert!(codec::decode::<TracedCall>(&alone).is_ok(), "only pages are limited");
+    }
 
     fn nested(levels: usize) -> Value {
         (1..levels).fold(Value::Null, |inner, _| Value::Collection {

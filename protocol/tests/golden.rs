@@ -284,6 +284,18 @@ fn samples_contain_every_variant() {
         .map(|row| samples::state_name(&row.state))
         .collect();
     assert_eq!(states, samples::STATES.iter().copied().collect());
+    let calls: Vec<_> = samples::events()
+        .into_iter()
+        .filter_map(|event| match event {
+            redial_protocol::message::Event::Calls { calls, .. } => Some(calls),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let outcomes: Vec<_> = calls.iter().map(|call| call.outcome.clone()).collect();
+    check(&outcomes, samples::traces::outcome_name, samples::traces::OUTCOMES, &[]);
+    let values: Vec<_> = calls.into_iter().flat_map(|call| call.arguments).collect();
+    check(&values, samples::traces::value_name, samples::traces::VALUES, &[]);
     let reasons: BTreeSet<String> = Reason::ALL.iter().map(|reason| format!("{reason:?}")).collect();
     assert_eq!(reasons.len(), Reason::ALL.len());
 }

@@ -27,6 +27,7 @@ use redial_protocol::pattern::PatternError;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::CopyState;
+use traces::{dropped_calls, traced_calls, traced_method};
 
 /// Lists the variant names of a closed enum; the compiler ensures that the list is complete.
 macro_rules! variants {
@@ -39,6 +40,9 @@ macro_rules! variants {
         }
     };
 }
+
+// Below the macro, which it uses.
+pub mod traces;
 
 variants!(CONTROLLER_PACKETS, controller_packet_name, ControllerPacket { Hello, Status, AllOff, Request });
 variants!(AGENT_PACKETS, agent_packet_name, AgentPacket { Hello, Status, AllOffDone, VersionRefused, Event });
@@ -67,6 +71,9 @@ variants!(
         SetBudget,
         SlowestCalls,
         Callers,
+        Calls,
+        StreamCalls,
+        StopCalls,
     }
 );
 variants!(
@@ -84,7 +91,8 @@ variants!(
         Goodbye,
         Il,
         Times,
-        Budget
+        Budget,
+        Calls,
     }
 );
 variants!(
@@ -107,6 +115,7 @@ variants!(
         Budget,
         SlowestCalls,
         Callers,
+        Calls,
     }
 );
 variants!(
@@ -350,6 +359,9 @@ pub fn commands() -> Vec<WireCommand> {
         WireCommand::SetBudget { limit: Some(Share(0x0201)), take: true },
         WireCommand::SlowestCalls { rows: vec![RowId(1), RowId(0x0e0f)] },
         WireCommand::Callers { row: RowId(0x1011) },
+        WireCommand::Calls { pattern: pattern(), in_flight: true },
+        WireCommand::StreamCalls { pattern: pattern() },
+        WireCommand::StopCalls,
     ]
 }
 
@@ -421,6 +433,7 @@ pub fn replies() -> Vec<Reply> {
         Reply::Budget(CostBudget { last: None, problem: None, ..cost_budget() }),
         Reply::SlowestCalls(vec![slowest_calls()]),
         Reply::Callers(callers()),
+        Reply::Calls { calls: 0x0102_0304 },
         Reply::Status { rows: 3 },
         Reply::AgentStatus(AgentStatus {
             control: Some(holder()),
@@ -464,5 +477,12 @@ pub fn events() -> Vec<Event> {
         Event::Il { id: 14, page: il_page() },
         Event::Times { id: Some(15), times: times() },
         Event::Budget(cost_budget()),
+        Event::Calls {
+            id: Some(16),
+            methods: vec![traced_method()],
+            calls: traced_calls(),
+            dropped: vec![dropped_calls()],
+            unread: 17,
+        },
     ]
 }

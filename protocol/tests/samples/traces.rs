@@ -1,0 +1,120 @@
+//! Samples of traced calls, with every kind of value.
+
+use redial_protocol::ids::RowId;
+use redial_protocol::trace::{
+    DroppedCalls, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
+};
+
+variants!(OUTCOMES, outcome_name, Outcome { InFlight, Returned, Thrown });
+variants!(
+    VALUES,
+    value_name,
+    Value {
+        Null,
+        Bool,
+        Char,
+        Int,
+        UInt,
+        Float,
+        Double,
+        Pointer,
+        String,
+        Enum,
+        Text,
+        Object,
+        Collection,
+        Dictionary,
+        Omitted,
+    }
+);
+
+pub fn traced_method() -> TracedMethod {
+    let parameter =
+        |name: &str, type_name: &str| TracedParameter { name: name.into(), type_name: type_name.into() };
+    TracedMethod {
+        plan: 0x0102,
+        row: RowId(7),
+        method: "Shop.Pricing.Discount".into(),
+        signature: "(Order, ref decimal)".into(),
+        module: "Shop".into(),
+        domain: "clrhost".into(),
+        parameters: vec![parameter("order", "Shop.Order"), parameter("rate", "ref decimal")],
+        result: Some("decimal".into()),
+    }
+}
+
+/// Every kind of value.
+pub fn values() -> Vec<Value> {
+    let order = Value::Object {
+        type_name: "Shop.Order".into(),
+        fields: vec![
+            ("Id".into(), Value::Int(-7)),
+            ("Größe".into(), Value::Null),
+            (String::new(), Value::Omitted(OmittedReason::Fields)),
+        ],
+    };
+    let mut values = vec![
+        Value::Null,
+        Value::Bool(true),
+        Value::Char(0xd83d),
+        Value::Int(i64::MIN),
+        Value::UInt(u64::MAX),
+        Value::Float(0.5f32.to_bits()),
+        Value::Double(f64::NAN.to_bits()),
+        Value::Pointer(0x7f31_c0a8_4000),
+        Value::String { units: vec![0x41, 0xd800, 0x1b, 0x202e], length: 300 },
+        Value::Enum { type_name: "System.DayOfWeek".into(), name: Some("Friday".into()), value: 5 },
+        Value::Enum { type_name: "Shop.Flags".into(), name: None, value: -1 },
+        Value::Text { type_name: "decimal".into(), text: "12.50".into() },
+        order.clone(),
+        Value::Collection {
+            type_name: "System.Collections.Generic.List<Shop.Order>".into(),
+            length: 1 << 33,
+            items: vec![order, Value::Omitted(OmittedReason::Items)],
+        },
+        Value::Dictionary {
+            type_name: "System.Collections.Generic.Dictionary<string,int>".into(),
+            length: 2,
+            entries: vec![(Value::String { units: vec![0x61], length: 1 }, Value::Int(1))],
+        },
+    ];
+    values.extend(OmittedReason::ALL.map(Value::Omitted));
+    values
+}
+
+pub fn traced_calls() -> Vec<TracedCall> {
+    let returned = TracedCall {
+        plan: 0x0102,
+        number: 1 << 40,
+        start_unix_ns: 1_763_600_000_123_456_789,
+        duration_ns: Some(1_234_567),
+        thread: 4321,
+        depth: 2,
+        arguments: values(),
+        arguments_after: vec![(1, Value::Text { type_name: "decimal".into(), text: "0.25".into() })],
+        outcome: Outcome::Returned(Some(Value::Int(3))),
+    };
+    let thrown = Outcome::Thrown {
+        type_name: Some("System.TimeoutException".into()),
+        message: Some(Value::String { units: vec![0x6e, 0x6f], length: 2 }),
+    };
+    let other = |outcome| TracedCall {
+        number: 0,
+        duration_ns: None,
+        arguments: vec![Value::Int(1), Value::Omitted(OmittedReason::Pending)],
+        arguments_after: vec![],
+        outcome,
+        ..returned.clone()
+    };
+    vec![
+        other(thrown),
+        other(Outcome::Thrown { type_name: None, message: None }),
+        other(Outcome::Returned(None)),
+        other(Outcome::InFlight),
+        returned.clone(),
+    ]
+}
+
+pub fn dropped_calls() -> DroppedCalls {
+    DroppedCalls { row: RowId(7), over_rate: 1_000_000, no_room: 3 }
+}
