@@ -13,6 +13,7 @@ pub mod exit;
 mod ipc;
 pub mod launch;
 pub mod library;
+pub mod machine;
 pub mod parallel;
 pub mod process_status;
 mod reader;

@@ -4,8 +4,11 @@
 
 use super::error::LinkError;
 use redial_protocol::ids::{ModuleKey, RowId};
-use redial_protocol::limits::{MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS, ROW_MEMORY};
+use redial_protocol::limits::{
+    MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS, MAX_TRACED_CALLS, ROW_MEMORY,
+};
 use redial_protocol::message::{Event, Instance, WireCommand};
+use redial_protocol::trace::{DroppedCalls, TracedCall, TracedMethod, TracedParameter, Value};
 use redial_text::words;
 use std::time::Duration;
 
@@ -49,6 +52,7 @@ pub struct ReplyMeter {
     rows: ItemCount,
     times: ItemCount,
     lines: ItemCount,
+    calls: ItemCount,
 }
 
 impl ReplyMeter {
@@ -66,6 +70,7 @@ impl ReplyMeter {
             rows: ItemCount::new(MAX_STATUS_ROWS, "dialled methods"),
             times: ItemCount::new(MAX_STATUS_ROWS, "times of methods"),
             lines: ItemCount::new(MAX_IL_CODE, "lines of IL"),
+            calls: ItemCount::new(MAX_TRACED_CALLS, "calls"),
         }
     }
 
@@ -81,6 +86,7 @@ impl ReplyMeter {
             Event::Rows { rows, .. } => self.rows.add(self.pid, rows.len())?,
             Event::Times { times, .. } => self.times.add(self.pid, times.len())?,
             Event::Il { page, .. } => self.lines.add(self.pid, page.lines.len())?,
+            Event::Calls { calls, .. } => self.calls.add(self.pid, calls.len())?,
             _ => {}
         }
         let too_much = || too_many_bytes(self.pid, self.limit);
@@ -131,6 +137,17 @@ pub fn memory(event: &Event, bytes: usize) -> usize {
         Event::Times { .. } => bytes,
         Event::Counters { delta, .. } => {
             delta.rows.len() * size_of::<RowId>() + delta.calls.len() * size_of::<u64>()
+        }
+        Event::Calls { methods, calls, dropped, .. } => {
+            let parameters: usize = methods.iter().map(|method| method.parameters.len()).sum();
+            let values: usize = calls.iter().map(TracedCall::values).sum();
+            // Strings have two bytes for each unit.
+            2 * bytes
+                + methods.len() * size_of::<TracedMethod>()
+                + parameters * size_of::<TracedParameter>()
+                + calls.len() * size_of::<TracedCall>()
+                + values * size_of::<(String, Value)>()
+                + dropped.len() * size_of::<DroppedCalls>()
         }
         Event::Il { page, .. } => (bytes * 4).max(bytes + page.lines.len() * LINE_MEMORY),
         Event::Reply { .. } | Event::Budget(_) => bytes * 4,

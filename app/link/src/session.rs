@@ -15,6 +15,7 @@ use redial_protocol::limits::SESSION_PING_MS;
 use redial_protocol::message::{Event, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_protocol::times::Times;
+use redial_protocol::trace::{DroppedCalls, TracedCall, TracedMethod};
 use redial_protocol::transport::Connection;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -35,6 +36,15 @@ pub enum ReplyPage {
     Times(Vec<Times>),
     /// Lines of IL.
     Il(IlPage),
+    /// Traced calls.
+    Calls {
+        /// Methods that these and later calls refer to.
+        methods: Vec<TracedMethod>,
+        /// Calls.
+        calls: Vec<TracedCall>,
+        /// Numbers of dropped calls.
+        dropped: Vec<DroppedCalls>,
+    },
 }
 
 /// The result of "all off".
@@ -162,6 +172,9 @@ impl Session {
                 Event::Rows { id: Some(of), rows } if of == id => page(ReplyPage::Rows(rows)),
                 Event::Times { id: Some(of), times } if of == id => page(ReplyPage::Times(times)),
                 Event::Il { id: of, page: lines } if of == id => page(ReplyPage::Il(lines)),
+                Event::Calls { id: Some(of), methods, calls, dropped, .. } if of == id => {
+                    page(ReplyPage::Calls { methods, calls, dropped });
+                }
                 event => self.queue(event, bytes)?,
             }
             if is_page {
@@ -313,7 +326,9 @@ fn is_past(deadline: Option<Instant>) -> bool {
 fn belongs_to(event: &Event, id: u32) -> bool {
     match event {
         Event::Reply { id: of, .. } | Event::Methods { id: of, .. } | Event::Il { id: of, .. } => *of == id,
-        Event::Rows { id: of, .. } | Event::Times { id: of, .. } => *of == Some(id),
+        Event::Rows { id: of, .. } | Event::Times { id: of, .. } | Event::Calls { id: of, .. } => {
+            *of == Some(id)
+        }
         _ => false,
     }
 }

@@ -99,7 +99,8 @@ impl DialledCopies {
             | Event::Control(_)
             | Event::Progress { .. }
             | Event::Catalogue { .. }
-            | Event::Il { .. } => DialsUpdate::None,
+            | Event::Il { .. }
+            | Event::Calls { .. } => DialsUpdate::None,
         }
     }
 

@@ -394,7 +394,8 @@ impl AgentLink {
                 Event::Methods { .. }
                 | Event::Il { .. }
                 | Event::Rows { id: Some(_), .. }
-                | Event::Times { id: Some(_), .. } => {}
+                | Event::Times { id: Some(_), .. }
+                | Event::Calls { .. } => {}
                 Event::Progress { id, done, total } => {
                     updates.extend(state.changes.progress(id, done, total))
                 }

@@ -248,7 +248,8 @@ impl Connection {
             | Event::Methods { .. }
             | Event::Progress { .. }
             | Event::Catalogue { .. }
-            | Event::Il { .. } => {}
+            | Event::Il { .. }
+            | Event::Calls { .. } => {}
         }
     }
 
