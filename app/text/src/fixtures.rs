@@ -5,6 +5,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::times::{Percentiles, Times};
+use redial_protocol::trace::{Outcome, TracedCall, TracedMethod, TracedParameter, Value};
 
 /// Returns a report with these refusals.
 pub fn report(matched: u64, accepted: u64, refused: &[(Reason, u64)]) -> DialReport {
@@ -69,5 +70,36 @@ pub fn times(index: u32) -> Times {
         percentiles: Some(Percentiles { p50_ns: 1_200, p90_ns: 250_000, p99_ns: 8_590_000_000 }),
         completions: None,
         move_next: None,
+    }
+}
+
+/// Returns a traced method with two parameters and a result.
+pub fn traced_method() -> TracedMethod {
+    let parameter =
+        |name: &str, type_name: &str| TracedParameter { name: name.into(), type_name: type_name.into() };
+    TracedMethod {
+        plan: 1,
+        row: RowId(7),
+        method: "Shop.Pricing.Discount".into(),
+        signature: "(int, double)".into(),
+        module: "Shop".into(),
+        domain: "clrhost".into(),
+        parameters: vec![parameter("order", "int"), parameter("rate", "double")],
+        result: Some("decimal".into()),
+    }
+}
+
+/// Returns a call of that method that returned after 1.2 ms.
+pub fn traced_call() -> TracedCall {
+    TracedCall {
+        plan: 1,
+        number: 9,
+        start_unix_ns: 1_795_153_561_123_456_789,
+        duration_ns: Some(1_200_000),
+        thread: 4711,
+        depth: 1,
+        arguments: vec![Value::Int(7), Value::Double(0.5f64.to_bits())],
+        arguments_after: vec![],
+        outcome: Outcome::Returned(Some(Value::Text { type_name: "decimal".into(), text: "3.50".into() })),
     }
 }

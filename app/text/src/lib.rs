@@ -12,5 +12,7 @@ pub mod names;
 pub mod programs;
 pub mod slowest_calls;
 pub mod times;
+pub mod traced_calls;
+pub mod values;
 pub mod width;
 pub mod words;

@@ -29,6 +29,15 @@ pub fn cut_middle(text: &str, columns: usize) -> String {
     format!("{head}…{}", end.into_iter().rev().collect::<String>())
 }
 
+/// Shortens `text` to at most `columns` by replacing its end with `…`.
+pub fn cut_end(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let head: String = fitting(text.chars(), columns.saturating_sub(1)).collect();
+    format!("{head}…")
+}
+
 /// The leading characters that fit into `columns`.
 fn fitting(characters: impl Iterator<Item = char>, columns: usize) -> impl Iterator<Item = char> {
     let mut left = columns;
@@ -56,5 +65,6 @@ mod tests {
             assert!(width(&cut_middle("注文.カート.追加", columns)) <= columns.max(1), "{columns}");
         }
         assert_eq!(cut_middle("注文", 4), "注文");
+        assert_eq!([4, 3, 2, 1].map(|columns| cut_end("注文", columns)), ["注文", "注…", "…", "…"]);
     }
 }

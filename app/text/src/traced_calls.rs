@@ -1,0 +1,154 @@
+//! Wording of traced calls.
+
+use crate::names;
+use crate::values;
+use crate::width::{cut_end, width};
+use crate::words;
+use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, Value};
+
+/// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values.
+pub fn call(method: &TracedMethod, call: &TracedCall) -> String {
+    let name = names::shorter(&method.method).last().unwrap_or(&method.method);
+    let arguments: Vec<String> = (0_u16..)
+        .zip(&call.arguments)
+        .map(|(place, value)| {
+            let name = method.parameters.get(usize::from(place)).map_or("", |one| one.name.as_str());
+            let after = call.arguments_after.iter().find(|(of, _)| *of == place).map(|(_, value)| value);
+            let text = argument(value, after);
+            if name.is_empty() { text } else { format!("{name}: {text}") }
+        })
+        .collect();
+    format!("{name}({})", arguments.join(", "))
+}
+
+fn argument(value: &Value, after: Option<&Value>) -> String {
+    match after.filter(|after| *after != value) {
+        Some(after) => format!("{} → {}", values::text(value), values::text(after)),
+        None => values::text(value),
+    }
+}
+
+/// Formats the end of a call, to follow it: ` = result`, ` threw Type: message`, or nothing.
+pub fn outcome(call: &TracedCall) -> String {
+    match &call.outcome {
+        Outcome::InFlight | Outcome::Returned(None) => String::new(),
+        Outcome::Returned(Some(value)) => format!(" = {}", values::text(value)),
+        Outcome::Thrown { type_name, message } => {
+            let name = type_name.as_deref().map_or("an exception of unknown type", values::short_type);
+            match message {
+                None | Some(Value::Null) => format!(" threw {name}"),
+                Some(message) => format!(" threw {name}: {}", values::unquoted(message)),
+            }
+        }
+    }
+}
+
+/// Fits a call and its end to `columns`. The end keeps at least a third of them.
+pub fn fitted(call: &str, outcome: &str, columns: usize) -> String {
+    let (call_width, outcome_width) = (width(call), width(outcome));
+    if call_width + outcome_width <= columns {
+        return format!("{call}{outcome}");
+    }
+    let for_outcome = outcome_width.min((columns / 3).max(columns.saturating_sub(call_width)));
+    let call = cut_end(call, columns - for_outcome);
+    match columns.saturating_sub(width(&call)) {
+        0 => call,
+        left => format!("{call}{}", cut_end(outcome, left)),
+    }
+}
+
+/// Formats the time of day of a Unix time in nanoseconds: `05:46:01.123Z`.
+pub fn time_of_day(unix_ns: u64) -> String {
+    let ms = unix_ns / 1_000_000;
+    let second = ms / 1_000 % 86_400;
+    format!("{:02}:{:02}:{:02}.{:03}Z", second / 3_600, second / 60 % 60, second % 60, ms % 1_000)
+}
+
+/// Explains calls of a method that are missing; `None` if there are none.
+pub fn dropped(method: &str, dropped: &DroppedCalls) -> Option<String> {
+    let calls = |number: u64| words::count(number, "call", "calls");
+    let reasons = match (dropped.over_rate, dropped.no_room) {
+        (0, 0) => return None,
+        (over_rate, 0) => format!("{} over the allowed rate", calls(over_rate)),
+        (0, no_room) => format!("{} without memory for them", calls(no_room)),
+        (over_rate, no_room) => {
+            let over_rate = calls(over_rate);
+            format!("{over_rate} over the allowed rate and {} without memory for them", calls(no_room))
+        }
+    };
+    Some(format!("{method}: {reasons} not captured; counts and times include them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{traced_call, traced_method};
+    use redial_protocol::ids::RowId;
+
+    fn message(text: &str) -> Option<Value> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        Some(Value::String { length: units.len() as u32, units })
+    }
+
+    #[test]
+    fn formats_calls_with_names_and_values() {
+        let (method, traced) = (traced_method(), traced_call());
+        assert_eq!(call(&method, &traced), "Pricing.Discount(order: 7, rate: 0.5)");
+        let changed = TracedCall { arguments_after: vec![(1, Value::Null)], ..traced.clone() };
+        assert_eq!(call(&method, &changed), "Pricing.Discount(order: 7, rate: 0.5 → null)");
+        let same =
+            TracedCall { arguments_after: vec![(0, Value::Int(7)), (9, Value::Null)], ..traced.clone() };
+        assert_eq!(call(&method, &same), "Pricing.Discount(order: 7, rate: 0.5)");
+        let more = TracedCall { arguments: vec![Value::Int(1); 3], ..traced.clone() };
+        assert_eq!(call(&method, &more), "Pricing.Discount(order: 1, rate: 1, 1)", "lies show, too");
+        let constructor = TracedMethod { method: "Shop.Cart..ctor".into(), parameters: vec![], ..method };
+        assert_eq!(call(&constructor, &TracedCall { arguments: vec![], ..traced }), "Cart..ctor()");
+    }
+
+    #[test]
+    fn formats_every_end() {
+        let end = |outcome| super::outcome(&TracedCall { outcome, ..traced_call() });
+        assert_eq!(end(Outcome::InFlight), "");
+        assert_eq!(end(Outcome::Returned(None)), "");
+        assert_eq!(end(Outcome::Returned(Some(Value::Null))), " = null");
+        let thrown =
+            |name: Option<&str>, message| Outcome::Thrown { type_name: name.map(str::to_owned), message };
+        let timeout = Some("System.TimeoutException");
+        assert_eq!(end(thrown(timeout, message("too\nslow"))), " threw TimeoutException: too\\nslow");
+        assert_eq!(end(thrown(timeout, Some(Value::Null))), " threw TimeoutException");
+        assert_eq!(end(thrown(None, None)), " threw an exception of unknown type");
+    }
+
+    #[test]
+    fn fits_calls_and_keeps_their_end() {
+        let (call, end) = ("Type.Method(first: 1, second: 2)", " = 12345");
+        assert_eq!(fitted(call, end, 40), format!("{call}{end}"));
+        assert_eq!(fitted(call, end, 24), "Type.Method(fir… = 12345");
+        assert_eq!(fitted("T.M()", &format!(" = {}", "x".repeat(40)), 20), "T.M() = xxxxxxxxxxx…");
+        let (long, longer) = ("注文".repeat(30), format!(" = {}", "注文".repeat(30)));
+        for columns in 1..60 {
+            assert!(width(&fitted(&long, &longer, columns)) <= columns, "{columns}");
+            assert!(width(&fitted(call, end, columns)) <= columns, "{columns}");
+        }
+    }
+
+    #[test]
+    fn formats_the_time_of_day() {
+        assert_eq!(time_of_day(0), "00:00:00.000Z");
+        assert_eq!(time_of_day(1_795_153_561_123_456_789), "05:46:01.123Z");
+        assert!(time_of_day(u64::MAX).ends_with('Z'));
+    }
+
+    #[test]
+    fn explains_dropped_calls() {
+        let explained = |over_rate, no_room| {
+            dropped("A.B", &DroppedCalls { row: RowId(1), over_rate, no_room }).unwrap_or_default()
+        };
+        assert_eq!(explained(0, 0), "");
+        assert!(explained(1_200, 0).starts_with("A.B: 1,200 calls over the allowed rate not captured;"));
+        assert!(explained(0, 1).starts_with("A.B: 1 call without memory for them not captured"));
+        assert!(
+            explained(2, 3).contains("2 calls over the allowed rate and 3 calls without memory for them")
+        );
+    }
+}
