@@ -10,10 +10,12 @@ use std::path::PathBuf;
 
 mod change;
 mod dial;
+mod trace;
 mod values;
 
 pub use change::ChangeArguments;
 pub use dial::DialArguments;
+pub use trace::{EventsArguments, TraceArguments};
 pub use values::{BudgetLimit, check_pattern};
 use values::{budget, module_id, number, pattern, pid};
 
@@ -107,6 +109,10 @@ pub enum CliCommand {
     /// Show live numbers until Ctrl-C (which changes no dial)
     #[command(after_help = columns())]
     Watch(WatchArguments),
+    /// Print each call of matching methods with its arguments and result, until Ctrl-C (which turns these dials off)
+    Trace(TraceArguments),
+    /// List the latest calls of methods at level trace, or those in flight
+    Events(EventsArguments),
     /// Turn every dial off and wait for confirmation
     Off(OffArguments),
     /// Print agent setup for a shell, service manager, container or IIS: what to set, restart and undo

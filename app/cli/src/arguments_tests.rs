@@ -83,8 +83,36 @@ fn an_attach_has_a_pid_and_may_have_a_time_out() {
 }
 
 #[test]
-fn refuses_planned_commands() {
-    assert!(parse("events 1").is_err());
+fn traces_take_a_pattern_and_events_may() {
+    let Ok(CliCommand::Trace(trace)) = parse("trace 42 Shop.Cart.* -n 5 --domain Shop --all-domains --json")
+    else {
+        panic!("a trace")
+    };
+    assert_eq!((trace.target.only(), trace.count, trace.json, trace.wide), (Some(42), Some(5), true, false));
+    assert_eq!(
+        redial_protocol::dialset::print_order(&trace.order()),
+        "Shop.Cart.* = trace domain=Shop all-domains"
+    );
+    assert_eq!(trace.change().lifetime(), Lifetime::Held);
+    let Ok(CliCommand::Events(events)) = parse("events name:Shop Shop.* --in-flight --count 3") else {
+        panic!("events")
+    };
+    assert_eq!((events.pattern.as_deref(), events.in_flight, events.count), (Some("Shop.*"), true, Some(3)));
+    for line in ["events 1", "events 1 --last --count 1 --wide", "trace 1 A.B --take --attach"] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+    for line in
+        ["trace 1", "trace 1 A.B -n 0", "trace 1 A.B --all-domains", "events 1 --last --in-flight", "events"]
+    {
+        assert!(parse(line).is_err(), "{line}");
+    }
+}
+
+#[test]
+fn refuses_planned_options() {
+    for option in ["--when x", "--stack", "--depth 3", "--rate 5", "--perfetto x"] {
+        assert!(parse(&format!("trace 1 A.B {option}")).is_err(), "{option}");
+    }
 }
 
 #[test]

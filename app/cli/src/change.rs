@@ -17,8 +17,9 @@ use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 
 pub use execution::release;
+pub use hold::{HeldDials, release_held};
 pub use outcome::{ChangeTotals, outcome};
-pub use progress::wait;
+pub use progress::{wait, wait_and_take};
 pub use request::ChangeRequest;
 
 /// Catches Ctrl-C. Call this before anything is changed.

@@ -14,6 +14,7 @@ mod dial;
 mod doctor;
 mod duration;
 mod env;
+mod events;
 mod il;
 mod method_totals;
 mod methods;
@@ -33,6 +34,8 @@ mod target;
 mod time_options;
 mod times;
 mod token_names;
+mod trace;
+mod traced_calls;
 mod undo;
 mod usage;
 mod watch;
@@ -68,6 +71,8 @@ pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
         CliCommand::Budget(arguments) => budget::run(&arguments),
         CliCommand::Status(arguments) => status::run(&arguments),
         CliCommand::Watch(arguments) => watch::run(&arguments),
+        CliCommand::Trace(arguments) => trace::run(&arguments),
+        CliCommand::Events(arguments) => events::run(&arguments),
         CliCommand::Off(arguments) => off::run(&arguments),
         CliCommand::Env(arguments) => env::run(&arguments),
         CliCommand::Doctor(arguments) => doctor::run(&arguments),

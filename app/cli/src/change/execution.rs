@@ -39,7 +39,7 @@ impl ChangeRequest<'_> {
         later: bool,
         out: &mut Out,
     ) -> Result<CompletedChange, Failure> {
-        let mut session = self.open(pid, out)?;
+        let mut session = self.open(pid, &mut |text| out.remark(text))?;
         interrupts.deliver_to(session.interrupter());
         let costly = self.costly(&mut session)?;
         let waited =
@@ -69,12 +69,12 @@ impl ChangeRequest<'_> {
         Ok(CompletedChange { exit, session, interrupted: waited.interrupted, lifetime })
     }
 
-    /// Opens a session, after loading the agent if `--attach` is given.
-    fn open(&self, pid: u32, out: &mut Out) -> Result<Session, Failure> {
+    /// Opens a session, after loading the agent if `--attach` is given, which `say` reports.
+    pub fn open(&self, pid: u32, say: &mut dyn FnMut(String)) -> Result<Session, Failure> {
         match connect::open(pid, self.program) {
             Err(LinkError::NoAgent { .. }) if self.options.attach => {
                 if attach::attach(pid, ATTACH_PATIENCE)? == Attached::Now {
-                    out.remark(format!("loaded the agent into process {pid}"));
+                    say(format!("loaded the agent into process {pid}"));
                 }
                 Ok(connect::open(pid, self.program)?)
             }

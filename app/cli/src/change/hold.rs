@@ -28,34 +28,13 @@ pub fn hold(
     say: &dyn Fn(String),
 ) -> Result<(), LinkError> {
     session.keep_alive(PING_EVERY)?;
-    // Subscribe for control changes and the end of the process; `watch` shows the numbers.
-    let only = match wanted.orders.as_slice() {
-        [only] => Some(only),
-        _ => None,
-    };
-    let pattern = only.map(|order| order.pattern.clone());
-    match session.execute(WireCommand::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS }) {
+    let mut held = match HeldDials::subscribe(session, wanted) {
         Err(LinkError::Interrupted) => return Ok(()),
-        sent => sent?,
-    }
-    let mut held =
-        HeldDials { only, dials: DialledCopies::default(), on: true, changed: true, stepped: None };
+        subscribed => subscribed?,
+    };
     loop {
-        // Check only when no more events are waiting: turning many dials off takes many events.
-        match session.next(held.changed.then(Instant::now)) {
-            Ok(Some(Event::Control(Some(holder)))) => {
-                say(format!(
-                    "{} took control; the dials stay held until this command ends",
-                    controller(&holder)
-                ));
-            }
-            Ok(Some(Event::Goodbye { .. })) => {
-                held.report_if_off(&wanted.name, say);
-                return Err(LinkError::Ended(session.pid()));
-            }
-            Ok(Some(Event::Budget(budget))) => held.note_budget(budget, say),
-            Ok(Some(event)) => held.apply(event),
-            Ok(None) => held.report_if_off(&wanted.name, say),
+        match session.next(held.deadline()) {
+            Ok(event) => held.take(session.pid(), event, say)?,
             Err(LinkError::Interrupted) => return Ok(()),
             Err(error) => return Err(error),
         }
@@ -64,7 +43,7 @@ pub fn hold(
 
 /// Turns the held dials off and reports the agent's numbers. Returns `exit` if all of them are off.
 pub fn release_dials(session: &mut Session, json: bool, exit: Exit) -> Result<Exit, Failure> {
-    let gone = release(session)?;
+    let gone = release_held(session)?;
     let mut out = Out::new();
     match json {
         true => out.json(&gone)?,
@@ -75,7 +54,7 @@ pub fn release_dials(session: &mut Session, json: bool, exit: Exit) -> Result<Ex
 }
 
 /// Turns the held dials off and returns the agent's numbers.
-pub fn release(session: &mut Session) -> Result<ReleasedJson, LinkError> {
+pub fn release_held(session: &mut Session) -> Result<ReleasedJson, LinkError> {
     match session.ask(WireCommand::ReleaseHeld, &mut |_| {})? {
         Reply::ReleaseHeld { reverted, stay, remaining } => {
             Ok(ReleasedJson { pid: session.pid(), reverted, stay, remaining })
@@ -84,9 +63,11 @@ pub fn release(session: &mut Session) -> Result<ReleasedJson, LinkError> {
     }
 }
 
-/// The rows of the held dials, to notice when others turn all of them off. For several orders this is every dialled
-/// row, because a subscription has only one pattern.
-struct HeldDials<'a> {
+/// Watches held dials, to notice when others change them. Its rows are those of the order; for several orders they are
+/// all dialled rows, because a subscription has only one pattern.
+pub struct HeldDials<'a> {
+    /// The name of the orders in messages.
+    name: &'a str,
     only: Option<&'a Order>,
     dials: DialledCopies,
     /// Whether any was on at the last check.
@@ -96,7 +77,54 @@ struct HeldDials<'a> {
     stepped: Option<Option<u64>>,
 }
 
+impl<'a> HeldDials<'a> {
+    /// Subscribes to the rows of a change, to changes of control and to the end of the process; `watch` shows the numbers.
+    pub fn subscribe(
+        session: &mut Session,
+        wanted: &'a ChangeRequest<'_>,
+    ) -> Result<HeldDials<'a>, LinkError> {
+        let only = match wanted.orders.as_slice() {
+            [only] => Some(only),
+            _ => None,
+        };
+        let pattern = only.map(|order| order.pattern.clone());
+        session.execute(WireCommand::Subscribe { pattern, interval_ms: HOLD_INTERVAL_MS })?;
+        Ok(HeldDials::new(&wanted.name, only))
+    }
+
+    fn new(name: &'a str, only: Option<&'a Order>) -> HeldDials<'a> {
+        HeldDials { name, only, dials: DialledCopies::default(), on: true, changed: true, stepped: None }
+    }
+}
+
 impl HeldDials<'_> {
+    /// Returns the deadline for the next event. While rows change, it is now: turning many dials off takes many events,
+    /// and the check waits until none follows.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.changed.then(Instant::now)
+    }
+
+    /// Takes an event of process `pid`, or none at the deadline, and reports with `say`.
+    ///
+    /// # Errors
+    /// When the process is ending.
+    pub fn take(&mut self, pid: u32, event: Option<Event>, say: &dyn Fn(String)) -> Result<(), LinkError> {
+        match event {
+            Some(Event::Control(Some(holder))) => say(format!(
+                "{} took control; the dials stay held until this command ends",
+                controller(&holder)
+            )),
+            Some(Event::Goodbye { .. }) => {
+                self.report_if_off(say);
+                return Err(LinkError::Ended(pid));
+            }
+            Some(Event::Budget(budget)) => self.note_budget(budget, say),
+            Some(event) => self.apply(event),
+            None => self.report_if_off(say),
+        }
+        Ok(())
+    }
+
     fn apply(&mut self, event: Event) {
         self.changed |= self.dials.apply(event) == DialsUpdate::Rows;
     }
@@ -135,8 +163,9 @@ impl HeldDials<'_> {
         })
     }
 
-    fn report_if_off(&mut self, name: &str, say: &dyn Fn(String)) {
+    fn report_if_off(&mut self, say: &dyn Fn(String)) {
         if self.all_turned_off() {
+            let name = self.name;
             say(format!(
                 "someone else turned {name} off; nothing is held any more, and Ctrl-C ends this command"
             ));
@@ -171,13 +200,7 @@ mod tests {
             id: None,
             rows: [0, 1].map(|index| redial_model::fixtures::row(index, "Shop.Cart.Add", 0)).to_vec(),
         };
-        let held = || HeldDials {
-            only: None,
-            dials: DialledCopies::default(),
-            on: true,
-            changed: true,
-            stepped: None,
-        };
+        let held = || HeldDials::new("it", None);
         let gone = |held: &mut HeldDials<'_>, events: Vec<Event>| {
             events.into_iter().for_each(|event| held.apply(event));
             held.all_turned_off()
@@ -205,16 +228,7 @@ mod tests {
             copy: Some(row.copy.module.module_id),
             ..Order::new("*", Level::Count)
         };
-        let concerns = |order: &Order| {
-            HeldDials {
-                only: Some(order),
-                dials: DialledCopies::default(),
-                on: true,
-                changed: true,
-                stepped: None,
-            }
-            .concerns(&row)
-        };
+        let concerns = |order: &Order| HeldDials::new("it", Some(order)).concerns(&row);
         assert!(concerns(&order));
         assert!(!concerns(&Order { domain: Some("other".into()), ..order.clone() }));
         assert!(concerns(&Order { domain: Some("other".into()), all_domains: true, ..order.clone() }));

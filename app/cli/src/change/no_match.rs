@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 
 impl ChangeRequest<'_> {
     /// Turns an error into a failure, and explains orders that matched nothing.
-    pub(super) fn explain(&self, session: &mut Session, error: LinkError) -> Failure {
+    pub fn explain(&self, session: &mut Session, error: LinkError) -> Failure {
         let LinkError::Refused(Refusal::NothingMatched { suggestions }) = &error else { return error.into() };
         if let [order] = self.orders.as_slice()
             && let Some(why) = no_such_domain(session, order)

@@ -28,13 +28,23 @@ pub struct WaitOutcome {
 /// Sends a command and waits for its reply. Drops unrelated events. If the session has an interrupter, Ctrl-C cancels
 /// the command, which then ends with `Refusal::Cancelled` unless it had finished already.
 pub fn wait(session: &mut Session, command: WireCommand) -> Result<WaitOutcome, LinkError> {
-    wait_within(session, command, ReplyTimer::start(PATIENCE, TOTAL_PATIENCE))
+    wait_and_take(session, command, &mut drop)
+}
+
+/// As `wait`, but passes unrelated events to `take`.
+pub fn wait_and_take(
+    session: &mut Session,
+    command: WireCommand,
+    take: &mut dyn FnMut(Event),
+) -> Result<WaitOutcome, LinkError> {
+    wait_within(session, command, ReplyTimer::start(PATIENCE, TOTAL_PATIENCE), take)
 }
 
 fn wait_within(
     session: &mut Session,
     command: WireCommand,
     mut timer: ReplyTimer,
+    take: &mut dyn FnMut(Event),
 ) -> Result<WaitOutcome, LinkError> {
     let request = session.send(command)?;
     let mut interrupted = false;
@@ -56,7 +66,7 @@ fn wait_within(
                 }
                 progress.show(done, total);
             }
-            Ok(Some(_)) => {}
+            Ok(Some(event)) => take(event),
             Ok(None) => return Err(timer.expired(session.pid())),
             Err(LinkError::Interrupted) => {
                 interrupted = true;
@@ -139,13 +149,18 @@ mod tests {
                 let request = agent.request();
                 agent.event(Event::Progress { id: request.id, done: 1, total: 2 });
                 agent.event(Event::Control(None));
+                agent.event(Event::Catalogue { revision: 1 });
                 agent.reply(request.id + 1, Reply::Done);
                 agent.reply(request.id, done());
             },
             |pid| {
                 let mut session = connect::open(pid, "redial test").expect("a session");
-                let waited = wait(&mut session, revert()).expect("a reply");
+                let mut taken = Vec::new();
+                let waited = wait_and_take(&mut session, revert(), &mut |event| taken.push(event));
+                let waited = waited.expect("a reply");
                 assert_eq!((waited.reply, waited.interrupted), (done(), false));
+                assert_eq!(taken[..2], [Event::Control(None), Event::Catalogue { revision: 1 }]);
+                assert!(matches!(taken[2..], [Event::Reply { .. }]), "the reply to another request");
             },
         );
         assert_eq!(progress_text(1_000, 20_000), "1,000 of 20,000 methods");
@@ -164,7 +179,7 @@ mod tests {
             },
             |pid| {
                 let mut session = connect::open(pid, "redial test").expect("a session");
-                result = wait_within(&mut session, revert(), timer).err();
+                result = wait_within(&mut session, revert(), timer, &mut drop).err();
             },
         );
         result.expect("it never ends")

@@ -72,7 +72,8 @@ impl ChangeRequest<'_> {
         }
     }
 
-    pub(super) fn command(&self, later: bool) -> WireCommand {
+    /// Returns the command that makes the change; with `later`, it also sets orders that match nothing yet.
+    pub fn command(&self, later: bool) -> WireCommand {
         let options = self.options;
         match self.orders.as_slice() {
             [Order { pattern, level: Level::Off, domain: None, copy: None, .. }] if !later => {

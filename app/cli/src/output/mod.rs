@@ -3,6 +3,7 @@
 
 pub mod changes;
 pub mod json;
+mod safe_json;
 pub mod table;
 
 use redial_link::exit::{Exit, Failure};
@@ -63,8 +64,8 @@ impl Out {
     /// Writes one value as JSON on one line.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let written = match &mut self.to {
-            Sink::Standard(to) => serde_json::to_writer(to, value),
-            Sink::Memory(to) => serde_json::to_writer(to, value),
+            Sink::Standard(to) => safe_json::write(to, value),
+            Sink::Memory(to) => safe_json::write(to, value),
         };
         written.map_err(json_failure)?;
         self.line("")
@@ -89,7 +90,9 @@ impl Out {
 
 /// Formats a value as JSON on one line.
 pub fn json_line(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(json_failure)
+    let mut bytes = Vec::new();
+    safe_json::write(&mut bytes, value).map_err(json_failure)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn json_failure(error: serde_json::Error) -> Failure {

@@ -40,7 +40,7 @@ impl FleetChange<'_> {
         let say = |text| self.send(MemberMessage::Said(member.clone(), text));
         hold::hold(session, self.wanted, &say)?;
         // If the agent does not answer, the end of the session reverts the dials.
-        if let Ok(gone) = hold::release(session) {
+        if let Ok(gone) = hold::release_held(session) {
             say(changes::released(&gone));
         }
         Ok(())
