@@ -187,5 +187,10 @@ fn respects_a_lower_maximum_level(runtime: Runtime) -> Result<()> {
         &["level count is not offered by this agent"],
     )?;
     ensure!(live.rows(STEP)?.is_empty(), "a refused dial left a row");
+    ensure_messages(
+        &live.redial("trace", &[STEP])?,
+        1,
+        &["level trace is not offered by this agent, which allows at most off"],
+    )?;
     ensure_messages(&live.redial("off", &[])?, 0, &[])
 }

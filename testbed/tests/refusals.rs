@@ -15,13 +15,15 @@ use redial_testbed::{artefacts, on_each_runtime, programs};
 const NO_PID: &str = "4194305";
 
 /// Every command about a process, with otherwise valid arguments.
-const COMMANDS: [&[&str]; 7] = [
+const COMMANDS: [&[&str]; 9] = [
     &["modules"],
     &["methods"],
     &["dial", "Shop.Cart.*", "count"],
     &["dial", "Shop.Cart.*", "count", "--hold"],
     &["status"],
     &["watch"],
+    &["trace", "Shop.Cart.*"],
+    &["events"],
     &["off"],
 ];
 
@@ -171,14 +173,19 @@ fn reports_patterns_without_match(runtime: Runtime) -> Result<()> {
         6,
         &["no dialled method matches 'Shop.Cart.Add': no method has been dialled"],
     )?;
-    ensure_messages(&live.redial("methods", &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
-    ensure_messages(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 1, &["level trace is not offered"])?;
+    for command in ["methods", "trace"] {
+        ensure_messages(&live.redial(command, &["Shop.Cart.Ad"])?, 6, &["did you mean 'Shop.Cart.Add'"])?;
+    }
     ensure!(live.rows("*")?.is_empty(), "what was refused left rows behind");
     let later = live.redial("dial", &["Shop.Cart.Ad", "count", "--later"])?;
     ensure_messages(&later, 0, &[])?;
     // Pattern and level in one word, as in `run --dial`.
     let one_word = live.redial("dial", &["Shop.Cart.*=count"])?;
     ensure_messages(&one_word, 0, &[])?;
+    // The highest level is offered unless the program forbids it.
+    ensure_messages(&live.redial("dial", &["Shop.Cart.*", "trace"])?, 0, &[])?;
+    let rows = live.rows("Shop.Cart.*")?;
+    ensure!(!rows.is_empty() && rows.iter().all(|row| row["wanted"] == "trace"), "{rows:?}");
     ensure_messages(
         &live.redial("dial", &["Shop.Cart.*"])?,
         2,

@@ -109,7 +109,7 @@ fn refusals_say_why() {
     let why = connection
         .set_level(&connection.table.targets_for(&set), Level::Trace, false, &mut log, now(1))
         .expect_err("not offered");
-    assert_eq!(why, "trace is planned for a later version");
+    assert_eq!(why, "this agent offers levels up to count (see REDIAL_MAX_LEVEL)");
     connection.session.facts.as_mut().expect("connected").levels = vec![Level::Off];
     let why = connection
         .set_level(&connection.table.targets_for(&set), Level::Count, false, &mut log, now(1))

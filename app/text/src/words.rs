@@ -59,7 +59,8 @@ pub fn state_means(state: CopyState, level: Option<Level>) -> &'static str {
         CopyState::Live => match level {
             Some(Level::Count) => "the running code counts its calls",
             Some(Level::Time) => "the running code counts and times its calls",
-            _ => "the running code counts or times its calls",
+            Some(Level::Trace) => "the running code counts, times and captures its calls",
+            _ => "the running code counts, times or captures its calls",
         },
         CopyState::Reverting => "off from the next call; some calls still run the instrumented version",
         CopyState::Refused => "nothing was changed",
@@ -76,26 +77,17 @@ pub fn version_means(version: u32) -> String {
     }
 }
 
-/// Lists the levels: `off, count or time; trace is planned`.
+/// Lists the levels: `off, count, time or trace`.
 pub fn levels() -> String {
-    let (here, later): (Vec<Level>, Vec<Level>) =
-        Level::ALL.into_iter().partition(|level| *level <= Level::OFFERED);
-    let words = |levels: &[Level]| levels.iter().map(Level::to_string).collect::<Vec<_>>();
-    let here = either(&words(&here));
-    match later.as_slice() {
-        [] => here,
-        [one] => format!("{here}; {one} is planned"),
-        later => format!("{here}; {} are planned", all(&words(later))),
-    }
+    either(&Level::ALL.map(|level| level.to_string()))
 }
 
 /// Explains the variable that limits a program's dials.
 pub fn max_level() -> String {
-    let words = Level::ALL.map(|level| level.to_string());
     format!(
         "the environment variable REDIAL_MAX_LEVEL, read when a program starts, limits its dials: {}; without it {}, the \
-         highest level so far",
-        either(&words),
+         highest",
+        levels(),
         Level::OFFERED
     )
 }
@@ -320,15 +312,10 @@ mod tests {
     }
 
     #[test]
-    fn marks_levels_that_are_not_offered() {
-        let (here, later) =
-            levels().split_once("; ").map(|(a, b)| (a.to_owned(), b.to_owned())).expect("two");
-        for level in Level::ALL {
-            let part = if level <= Level::OFFERED { &here } else { &later };
-            assert!(part.contains(level.word()), "{here}; {later}");
-        }
-        assert!(later.ends_with("is planned"), "{later}");
-        let without = "off, count, time or trace; without it time, the highest level so far";
+    fn lists_every_level() {
+        assert_eq!(levels(), "off, count, time or trace");
+        assert_eq!(Level::ALL.last(), Some(&Level::OFFERED), "none is planned any more");
+        let without = "off, count, time or trace; without it trace, the highest";
         assert!(max_level().ends_with(&format!(": {without}")), "{}", max_level());
     }
 

@@ -398,7 +398,9 @@ fn ctrl_c_undoes_a_change(runtime: Runtime) -> Result<()> {
 }
 
 fn wrong_set_changes_nothing(runtime: Runtime) -> Result<()> {
-    let live = start(runtime)?;
+    let mut command = shop(runtime)?;
+    command.env("REDIAL_MAX_LEVEL", "time");
+    let live = under_agent::start(command)?;
     live.redial("dial", &[ADD, "count"])?.ok()?;
     let before = DialState::of(&live)?;
     let cart = format!("{CART} = count");

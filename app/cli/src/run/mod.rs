@@ -15,7 +15,6 @@ use redial_link::signals::Forwarding;
 use redial_link::unmatched::unmatched;
 use redial_link::unmatched_monitor::{LaunchDials, UnmatchedMonitor};
 use redial_protocol::dialset::DialProblem;
-use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::{dialset, process};
 use redial_text::words;
@@ -117,13 +116,6 @@ fn orders(dials: &[String]) -> Result<Vec<Order>, RunFailure> {
     let order = |dial: &String| {
         let bad = |why: String| RunFailure::own(format!("bad --dial '{dial}': {why}"));
         let order = dialset::parse_dial_option(dial).map_err(|problem| bad(words_for_option(&problem)))?;
-        if order.level > Level::OFFERED {
-            let level = order.level;
-            return Err(bad(format!(
-                "level {level} is not available yet; the highest level is {}",
-                Level::OFFERED
-            )));
-        }
         match order.copy {
             None => Ok(order),
             Some(_) => {
@@ -213,6 +205,7 @@ impl EndedProgram<'_> {
 mod tests {
     use super::*;
     use redial_protocol::ids::ProcessKey;
+    use redial_protocol::level::Level;
 
     #[test]
     fn dial_options_become_orders_or_sentences() {
@@ -222,6 +215,8 @@ mod tests {
         };
         assert_eq!(parsed[0], Order::new("Shop!Shop.Cart.*", Level::Count));
         assert_eq!(parsed[1].level, Level::Off);
+        let Ok(traced) = dials(&["Shop.Cart.Add=trace"]) else { panic!("every level is offered") };
+        assert_eq!(traced[0].level, Level::Trace);
         let Ok(limited) = dials(&["Shop.Cart.*=count domain=\"My App\" all-domains"]) else {
             panic!("an order for a domain")
         };
@@ -230,7 +225,6 @@ mod tests {
             "Shop.Cart.*",
             "=count",
             "Shop.Cart.Add=loud",
-            "Shop.Cart.Add=trace",
             "A.B=count copy=0x7f10",
             "A.B=count domain=",
             "Shop.Cart.Add(=count",

@@ -41,9 +41,6 @@ impl MethodTable {
             });
         }
         if level != Level::Off && !offered.contains(&level) {
-            if level > Level::OFFERED {
-                return Err(format!("{level} is planned for a later version"));
-            }
             let top = offered.last().copied().unwrap_or(Level::Off);
             return Err(format!("this agent offers levels up to {top} (see REDIAL_MAX_LEVEL)"));
         }

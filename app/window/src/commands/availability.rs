@@ -1,7 +1,6 @@
 //! Availability of commands, and the state of switches.
 
 use super::{CommandContext, Reach, UiCommand};
-use crate::ui::knob::why_not;
 
 /// Why a level is not offered.
 pub const NOT_OFFERED: &str =
@@ -36,7 +35,7 @@ impl UiCommand {
             UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown => now.selection().map(drop),
             UiCommand::TurnTo(level) => {
                 let offered = now.selection()?.offered.get(*level as usize).is_some_and(|offered| *offered);
-                need(offered, why_not(*level, NOT_OFFERED))
+                need(offered, NOT_OFFERED)
             }
             UiCommand::Turn { .. }
             | UiCommand::ConfirmChange

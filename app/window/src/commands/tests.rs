@@ -50,9 +50,13 @@ fn unavailable_commands_give_a_reason() {
     assert_eq!(UiCommand::TurnUp.enabled(&selected), Ok(()));
     assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&connected), Err(NONE));
     assert_eq!(UiCommand::TurnTo(Level::Count).enabled(&selected), Ok(()));
-    let why = UiCommand::TurnTo(Level::Time).enabled(&selected).expect_err("it is not offered");
-    assert!(why.ends_with("its program was started with a lower REDIAL_MAX_LEVEL"), "{why}");
-    assert_eq!(UiCommand::TurnTo(Level::Trace).enabled(&selected), Err("planned for a later version"));
+    for level in [Level::Time, Level::Trace] {
+        let why = UiCommand::TurnTo(level).enabled(&selected).expect_err("it is not offered");
+        assert!(why.ends_with("its program was started with a lower REDIAL_MAX_LEVEL"), "{why}");
+    }
+    let all = SubjectFacts { offered: [true; Level::ALL.len()], ..subject };
+    let all = CommandContext { subject: Some(all), ..nothing };
+    assert_eq!(UiCommand::TurnTo(Level::Trace).enabled(&all), Ok(()));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl App {
             UiCommand::NotOffered(level) => {
                 self.refuse(
                     &UiCommand::NotOffered(level),
-                    &format!("{level} is {}", crate::ui::knob::why_not(level, crate::commands::NOT_OFFERED)),
+                    &format!("{level} is {}", crate::commands::NOT_OFFERED),
                 );
             }
             UiCommand::Undo => self.undo(false),

@@ -2,7 +2,7 @@
 //! mixed. It responds to clicks, drags, the wheel and keys. Screen readers and tests drive it through
 //! AccessKit, as a slider whose value is the index of the level.
 
-pub use super::knob_face::{KnobFace, digit, meaning, why_not};
+pub use super::knob_face::{KnobFace, digit, meaning};
 use super::theme::Palette;
 use super::{capitalized, hint, knob_levels, knob_paint};
 use eframe::egui::{self, EventFilter, Key, Pos2, Response, Sense, Tooltip, Ui, WidgetInfo, accesskit, vec2};

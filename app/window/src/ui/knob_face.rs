@@ -27,11 +27,6 @@ pub struct KnobFace<'a> {
     pub several: Option<(u64, u64)>,
 }
 
-/// Returns why a level is not offered; `otherwise` applies to levels that this version supports.
-pub fn why_not(level: Level, otherwise: &str) -> &str {
-    if level > Level::OFFERED { "planned for a later version" } else { otherwise }
-}
-
 /// Returns the key of a level.
 pub fn digit(level: Level) -> Key {
     match level {

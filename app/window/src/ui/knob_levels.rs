@@ -2,7 +2,7 @@
 //! with the reason.
 
 use super::capitalized;
-use super::knob_face::{KnobFace, digit, meaning, why_not};
+use super::knob_face::{KnobFace, digit, meaning};
 use super::knob_paint;
 use super::theme::Palette;
 use eframe::egui::text::LayoutJob;
@@ -11,6 +11,7 @@ use eframe::egui::{
     Ui, WidgetInfo, vec2,
 };
 use redial_protocol::level::Level;
+use redial_text::words;
 
 /// Width of the names beside a large knob, points.
 pub const ROOM: f32 = 46.0;
@@ -58,7 +59,7 @@ pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &KnobFace<'_>, enabled: boo
         if response.clicked() {
             clicked = Some(level);
         }
-        let hint = if offered { meaning(level) } else { why_not(level, face.not_offered) };
+        let hint = if offered { meaning(level) } else { face.not_offered };
         response.on_hover_text(capitalized(hint));
     }
     clicked
@@ -104,9 +105,7 @@ pub fn entries(ui: &mut Ui, face: &KnobFace<'_>) -> Option<Level> {
             .selected(face.wanted == Some(level))
             .shortcut_text((level as u8).to_string())
             .min_size(vec2(ui.available_width(), 0.0));
-        let response = ui
-            .add_enabled(offered, button)
-            .on_disabled_hover_text(capitalized(why_not(level, face.not_offered)));
+        let response = ui.add_enabled(offered, button).on_disabled_hover_text(capitalized(face.not_offered));
         // Its digit chooses it, too.
         let pressed = ui.input_mut(|input| input.consume_key(Modifiers::NONE, digit(level)));
         if response.clicked() || pressed && offered {
@@ -115,10 +114,9 @@ pub fn entries(ui: &mut Ui, face: &KnobFace<'_>) -> Option<Level> {
         }
     }
     let missing: Vec<Level> = Level::ALL.into_iter().filter(|level| !face.offered.contains(level)).collect();
-    let why = |level: &Level| why_not(*level, face.not_offered);
-    for same in missing.chunk_by(|one, other| why(one) == why(other)) {
-        let which: Vec<&str> = same.iter().map(|level| level.word()).collect();
-        let text = format!("{}: {}", which.join(" and "), same.first().map_or("", why));
+    if !missing.is_empty() {
+        let which: Vec<String> = missing.iter().map(Level::to_string).collect();
+        let text = format!("{}: {}", words::all(&which), face.not_offered);
         // Entries are as wide as the menu; this layout would justify their text.
         ui.with_layout(Layout::top_down(Align::Min), |ui| {
             ui.label(RichText::new(text).small().color(palette.weak));

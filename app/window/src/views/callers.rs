@@ -71,7 +71,8 @@ fn switch(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, targets: Targets, co
     };
     if shown.on_hover_text(hint).changed() {
         let options = TimeOptions { callers, ..row.options };
-        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level: Level::Time });
+        let level = row.wanted.max(Level::Time);
+        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level });
     }
 }
 

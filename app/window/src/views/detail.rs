@@ -298,8 +298,8 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
         ui.weak("Changed together");
     }
     knob(ui, subject, (&face, sums.known > 0, None), targets.clone(), commands);
-    if face.wanted == Some(Level::Time) {
-        super::slowest_calls::menu(ui, subject, None, targets, commands);
+    if let Some(level) = face.wanted.filter(|level| *level >= Level::Time) {
+        super::slowest_calls::menu(ui, subject, (level, None), targets, commands);
     }
     if sums.known > 0 {
         let counted = NumberAge::of(subject.obstacle().is_none() && group.counts());

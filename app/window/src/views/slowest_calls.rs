@@ -34,7 +34,7 @@ pub fn show(
     if row.wanted < Level::Time || row.times_note.is_some() && !row.options.keeps_calls() {
         return;
     }
-    menu(ui, subject, Some(row.options), targets, commands);
+    menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
     if !row.options.keeps_calls() {
         return;
     }
@@ -114,11 +114,11 @@ fn fitting(name: &str, fits: impl Fn(&str) -> bool) -> String {
     (1..letters.len()).rev().map(cut).find(|text| fits(text)).unwrap_or_else(|| "…".to_owned())
 }
 
-/// Shows the menu of conditions. `now` is the current condition if all methods share one.
+/// Shows the menu of conditions of methods at a level. `now` is the current condition if all methods share one.
 pub fn menu(
     ui: &mut Ui,
     subject: Subject<'_>,
-    now: Option<TimeOptions>,
+    (level, now): (Level, Option<TimeOptions>),
     targets: Targets,
     commands: &mut Vec<UiCommand>,
 ) {
@@ -157,7 +157,7 @@ pub fn menu(
     let hint = "Lists the longest calls that meet a condition, with their threads and exceptions.";
     egui::Response::on_hover_text(opened.response, hint);
     if let Some(options) = chosen {
-        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level: Level::Time });
+        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level });
     }
 }
 

@@ -89,7 +89,7 @@ fn unoffered_level_is_refused_with_a_reason() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD_DIAL).set_value_accesskit(3.0);
     harness.run_steps(3);
-    assert!(last_logged(&harness, LogKind::Refusal).contains("trace is planned for a later version"));
+    assert!(last_logged(&harness, LogKind::Refusal).contains("this agent offers levels up to count"));
     assert_eq!(value(&harness, ADD_DIAL), "off");
 }
 
