@@ -100,6 +100,9 @@ fn json_fields_stay() -> Result<()> {
         &["--sum", "--json", "--interval", "100", "--count", "2"],
     )?;
     record(&shop, &mut found, "status --sum", "status", &["--sum", "--json"])?;
+    record(&shop, &mut found, "trace", "trace", &["Shop!Shop.Cart.Add", "-n", "5", "--json"])?;
+    record(&shop, &mut found, "dial trace", "dial", &["Shop!Shop.Cart.*", "trace", "--json"])?;
+    record(&shop, &mut found, "events", "events", &["--last", "--json"])?;
     record(&shop, &mut found, "undo", "undo", &["--json"])?;
     record(&shop, &mut found, "off", "off", &["--json"])?;
     for (name, arguments) in [("ps", ["ps", "--json"]), ("doctor", ["doctor", "--json"])] {

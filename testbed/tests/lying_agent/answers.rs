@@ -10,6 +10,7 @@ use redial_protocol::il::IlPage;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Refusal, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
+use redial_protocol::trace::{TracedCall, TracedMethod};
 
 use crate::lie::Liar;
 use crate::server::{PacketSender, Script};
@@ -104,7 +105,11 @@ impl Answers {
         if !self.event(Event::Reply { id: *id, reply }, to) {
             return false;
         }
-        !matches!(command, WireCommand::Subscribe { .. }) || self.subscription(to)
+        match command {
+            WireCommand::Subscribe { .. } => self.subscription(to),
+            WireCommand::StreamCalls { .. } => self.stream(to),
+            _ => true,
+        }
     }
 
     /// Sends the pages of an answer and returns the reply of its kind.
@@ -163,6 +168,17 @@ impl Answers {
             WireCommand::SetBudget { .. } => Reply::Budget(self.liar.lie()),
             WireCommand::SlowestCalls { .. } => Reply::SlowestCalls(self.liar.lie()),
             WireCommand::Callers { .. } => Reply::Callers(self.liar.lie()),
+            WireCommand::Calls { .. } => {
+                let mut sent = 0;
+                for _ in 0..self.liar.pick(&[0, 1, 1, 2, 20]) {
+                    let page = calls(Some(id), &mut self.liar);
+                    if let Event::Calls { calls, .. } = &page {
+                        sent += calls.len() as u64;
+                    }
+                    self.event(page, to).then_some(())?;
+                }
+                Reply::Calls { calls: if self.liar.one_in(6) { self.liar.number() } else { sent } }
+            }
             WireCommand::ReleaseHeld => Reply::ReleaseHeld {
                 reverted: self.liar.number(),
                 stay: self.liar.number(),
@@ -176,7 +192,17 @@ impl Answers {
             WireCommand::Cancel { .. }
             | WireCommand::Unsubscribe
             | WireCommand::ReleaseControl
+            | WireCommand::StreamCalls { .. }
+            | WireCommand::StopCalls
             | WireCommand::Ping => Reply::Done,
+        })
+    }
+
+    /// Sends calls before the dial that causes them.
+    fn stream(&mut self, to: &mut PacketSender) -> bool {
+        (0..self.liar.below(4)).all(|_| {
+            let page = calls(None, &mut self.liar);
+            self.event(page, to)
         })
     }
 
@@ -185,7 +211,7 @@ impl Answers {
         let mut t_ms = self.liar.number();
         for _ in 0..self.liar.below(SUBSCRIPTION) {
             let liar = &mut self.liar;
-            let event = match liar.below(6) {
+            let event = match liar.below(7) {
                 0 => Event::Rows { id: None, rows: liar.lie() },
                 1 => Event::Times { id: None, times: liar.lie() },
                 2 => Event::Transition(liar.lie()),
@@ -195,6 +221,7 @@ impl Answers {
                     Event::Counters { delta: CounterDelta { t_ms, ..delta }, dropped: liar.number() }
                 }
                 4 => Event::Budget(liar.lie()),
+                5 => calls(None, liar),
                 _ => liar.lie(),
             };
             if !self.event(event, to) {
@@ -260,6 +287,23 @@ fn page(liar: &mut Liar) -> MethodPage {
         _ => {}
     }
     page
+}
+
+/// Returns a page of calls, most of which refer to methods that were sent. A lie as a whole is short: long lists of
+/// parameters and values are over their limits.
+fn calls(id: Option<u32>, liar: &mut Liar) -> Event {
+    let mut methods: Vec<TracedMethod> = Vec::new();
+    for _ in 0..liar.pick(&[0, 1, 1, 3, 60]) {
+        methods.push(liar.lie());
+    }
+    let mut calls: Vec<TracedCall> = Vec::new();
+    for _ in 0..liar.pick(&[0, 1, 1, 3, 60]) {
+        let call: TracedCall = liar.lie();
+        let plans: Vec<u32> = methods.iter().map(|method| method.plan).collect();
+        let plan = if plans.is_empty() || liar.one_in(6) { call.plan } else { liar.pick(&plans) };
+        calls.push(TracedCall { plan, ..call });
+    }
+    Event::Calls { id, methods, calls, dropped: liar.lie(), unread: liar.number() }
 }
 
 fn push(column: &mut StringColumn, liar: &mut Liar) {

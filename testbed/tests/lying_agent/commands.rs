@@ -74,6 +74,14 @@ const COMMANDS: &str = "
 + watch SELF --sum --all --count 3 --interval 10
 + watch BOTH --count 2 --interval 10
 + watch BOTH --sum --all --count 2 --interval 10
++ trace SELF A.* -n 3
++ trace SELF A.* -n 20 --wide --domain Shop --all-domains --take
+  trace SELF A.*
++ trace BOTH A.* -n 3
++ events SELF
++ events SELF A.* --last --count 3 --wide
++ events SELF --in-flight
++ events BOTH
 + off SELF
 + off BOTH
   attach SELF

@@ -8,15 +8,17 @@ use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, ProcessKey, RowId};
 use redial_protocol::il::{IlBody, IlLine, IlPage, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{
-    IL_LINES_PER_PAGE, MAX_COUNTER_ROWS, MAX_DOMAINS, MAX_SLOWEST_CALLS, METHODS_PER_PAGE, ROWS_PER_PAGE,
-    TIMES_PER_PAGE,
+    IL_LINES_PER_PAGE, MAX_COUNTER_ROWS, MAX_DOMAINS, MAX_SLOWEST_CALLS, MAX_TRACED_CALLS, METHODS_PER_PAGE,
+    ROWS_PER_PAGE, TIMES_PER_PAGE, TRACED_CALLS_PER_PAGE,
 };
 use redial_protocol::message::{AgentStatus, Event, Reply, Request, StatusRow, WireCommand};
 use redial_protocol::order::TimeOptions;
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
+use redial_protocol::report::DialReport;
 use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
+use redial_protocol::trace::{Outcome, TracedCall, TracedMethod, Value};
 
 use crate::lie::Liar;
 use crate::server::{PacketSender, Script};
@@ -47,6 +49,12 @@ pub enum Flood {
     LongModule,
     /// Modules shared by many domains with long names.
     SharedModules,
+    /// Traced calls as small as possible.
+    SmallCalls,
+    /// Traced calls with as many small values as possible.
+    SmallValues,
+    /// Traced methods with long names.
+    TracedMethods,
     /// Counters and times of more rows than exist.
     Counters,
     /// More progress than there are methods. (Progress without end ends with the command's time-out of 15 minutes; a
@@ -108,6 +116,15 @@ impl Flooding {
                     && to.send(&AgentPacket::Event(Event::Reply { id, reply: Reply::Done }))
                     && self.send_numbers(to);
             }
+            WireCommand::Calls { .. } => match self.send_calls(Some(id), to) {
+                Some(calls) => Reply::Calls { calls },
+                None => return false,
+            },
+            WireCommand::StreamCalls { .. } if self.send_calls(None, to).is_none() => return false,
+            WireCommand::RequestReJit { .. } if self.has_calls() => {
+                Reply::Dialled(DialReport { matched: 1, accepted: 1, ..DialReport::default() })
+            }
+            WireCommand::ReleaseHeld => Reply::ReleaseHeld { reverted: 1, stay: 0, remaining: 0 },
             WireCommand::RequestReJit { .. } if !self.progress(id, to) => return false,
             _ => Reply::Done,
         };
@@ -207,6 +224,41 @@ impl Flooding {
         Some(sent)
     }
 
+    fn has_calls(&self) -> bool {
+        matches!(self.0, Flood::SmallCalls | Flood::SmallValues | Flood::TracedMethods)
+    }
+
+    /// Sends traced calls and returns their number; `None` after the client has gone.
+    fn send_calls(&self, id: Option<u32>, to: &mut PacketSender) -> Option<u64> {
+        let items = vec![Value::Null; 1_023];
+        let nulls = Value::Collection { type_name: String::new(), length: 0, items };
+        let (pages, per_page, arguments, long) = match self.0 {
+            Flood::SmallCalls => {
+                let most = MAX_TRACED_CALLS / TRACED_CALLS_PER_PAGE;
+                (self.pages(most as u32), TRACED_CALLS_PER_PAGE, vec![], 0)
+            }
+            Flood::SmallValues => (self.pages(20), 2, vec![nulls; 63], 0),
+            Flood::TracedMethods => (self.pages(40), 20, vec![], LONG),
+            _ => (0, 0, vec![], 0),
+        };
+        let mut sent = 0;
+        for page in 0..pages {
+            let call = traced_call(arguments.clone());
+            let calls: Vec<TracedCall> = (0..per_page as u32)
+                .map(|index| TracedCall { plan: page * per_page as u32 + index, ..call.clone() })
+                .collect();
+            let methods = if long == 0 {
+                Vec::new()
+            } else {
+                calls.iter().map(|call| traced_method(call.plan, long)).collect()
+            };
+            sent += calls.len() as u64;
+            let event = Event::Calls { id, methods, calls, dropped: vec![], unread: 0 };
+            to.send(&AgentPacket::Event(event)).then_some(())?;
+        }
+        Some(sent)
+    }
+
     /// Sends progress, if that is the flood. Returns false after the client has gone.
     fn progress(&self, id: u32, to: &mut PacketSender) -> bool {
         const MANY: u64 = 300_000;
@@ -282,6 +334,33 @@ fn times(row: RowId) -> Times {
         percentiles: None,
         completions: None,
         move_next: None,
+    }
+}
+
+fn traced_call(arguments: Vec<Value>) -> TracedCall {
+    TracedCall {
+        plan: 1,
+        number: 1,
+        start_unix_ns: 1,
+        duration_ns: None,
+        thread: 0,
+        depth: 0,
+        arguments,
+        arguments_after: vec![],
+        outcome: Outcome::InFlight,
+    }
+}
+
+fn traced_method(plan: u32, length: usize) -> TracedMethod {
+    TracedMethod {
+        plan,
+        row: RowId(plan),
+        method: "m".repeat(length),
+        signature: String::new(),
+        module: String::new(),
+        domain: String::new(),
+        parameters: vec![],
+        result: None,
     }
 }
 

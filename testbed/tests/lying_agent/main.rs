@@ -71,7 +71,7 @@ fn check_all(runs: &[(u64, &CommandCase)]) -> (Vec<String>, usize) {
 }
 
 /// The commands that a flood concerns.
-const FLOODS: [(Flood, &[&str]); 11] = [
+const FLOODS: [(Flood, &[&str]); 14] = [
     (
         Flood::SmallRows,
         &["status", "status --json", "status --sum", "status --sum --json", WATCH, WATCH_JSON],
@@ -85,8 +85,12 @@ const FLOODS: [(Flood, &[&str]); 11] = [
     (Flood::LongModule, &["modules", "methods"]),
     (Flood::SharedModules, &["modules", "modules --json", "methods"]),
     (Flood::Progress, &["off", "dial A.B off", "dial A.B count --json"]),
+    (Flood::SmallCalls, &["events", "events --json --count 5", TRACE]),
+    (Flood::SmallValues, &["events --json", "events --wide", TRACE]),
+    (Flood::TracedMethods, &["events", "events --json", TRACE]),
     (Flood::Counters, &["watch --sum --count 2 --interval 500", WATCH, WATCH_JSON]),
 ];
+const TRACE: &str = "trace A.* -n 5";
 const WATCH: &str = "watch --count 2 --interval 500";
 const WATCH_JSON: &str = "watch --json --count 2 --interval 500";
 
