@@ -101,7 +101,8 @@ fn nothing(ui: &mut Ui, subject: Subject<'_>) {
         if subject.offered().contains(&Level::Time) {
             ui.add_space(10.0);
             ui.strong("Which methods take most time?");
-            let timed = table.live.wanted(Level::Time).map_or(0, BitSet::count);
+            let at = |level| table.live.wanted(level).map_or(0, BitSet::count);
+            let timed = at(Level::Time) + at(Level::Trace);
             ui.weak(match (are_most(timed), sorted(SortKey::Time(TimeColumn::Own))) {
                 (true, true) => "These methods are timed and sorted by “Self”: the top row took most.",
                 (true, false) => "These methods are timed. Sort by “Self”.",
