@@ -5,7 +5,7 @@ use crate::output::changes;
 use crate::traced_calls::CallLines;
 use redial_link::error::LinkError;
 use redial_link::exit::{Exit, Failure};
-use redial_link::session::{PING_EVERY, Session};
+use redial_link::session::{PING_EVERY, ReplyPage, Session};
 use redial_link::signals::Interrupts;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand};
@@ -79,9 +79,23 @@ impl<'a> CallStream<'a> {
     fn begin(&mut self, session: &mut Session, print: &mut Print<'_>) -> Result<(), LinkError> {
         session.keep_alive(PING_EVERY)?;
         let pattern = self.wanted.orders.first().map(|order| order.pattern.clone());
+        self.forget_dropped(session, pattern.clone())?;
         session.execute(WireCommand::StreamCalls { pattern })?;
-        // These may be calls of dials that others set, and numbers of calls dropped before.
-        self.take_queued(session, print)?;
+        // These may be calls of dials that others set.
+        self.take_queued(session, print)
+    }
+
+    /// Asks for the numbers of calls that were dropped before this trace, so that it reports only its own.
+    fn forget_dropped(&mut self, session: &mut Session, pattern: Option<String>) -> Result<(), LinkError> {
+        let mut before = Vec::new();
+        let asked = WireCommand::Calls { pattern, in_flight: true };
+        let reply = session.ask(asked, &mut |page| {
+            if let ReplyPage::Calls { dropped, .. } = page {
+                before.extend(dropped);
+            }
+        })?;
+        let Reply::Calls { .. } = reply else { return Err(session.wrong_reply()) };
+        self.lines.take(vec![], before)?;
         self.lines.forget_dropped();
         Ok(())
     }

@@ -62,19 +62,28 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
     traced.expect("it ended")
 }
 
+fn dropped_calls(over_rate: u64) -> DroppedCalls {
+    DroppedCalls { row: RowId(7), over_rate, no_room: 0 }
+}
+
 fn page(methods: Vec<TracedMethod>, calls: usize, dropped: u64, unread: u64) -> Event {
-    let dropped = DroppedCalls { row: RowId(7), over_rate: dropped, no_room: 0 };
     let calls: Vec<TracedCall> = vec![traced_call(); calls];
-    Event::Calls { id: None, methods, calls, dropped: vec![dropped], unread }
+    Event::Calls { id: None, methods, calls, dropped: vec![dropped_calls(dropped)], unread }
 }
 
 /// Answers the hello and the beginning of a trace, and returns the request for the dial.
 fn begin(agent: &mut AgentEnd) -> Request {
     agent.hello(facts(0));
+    let pattern = || Some("Shop.*".to_owned());
+    let listed = agent.request();
+    assert_eq!(listed.command, WireCommand::Calls { pattern: pattern(), in_flight: true });
+    // Calls dropped before this trace.
+    let before = vec![dropped_calls(50)];
+    let (id, methods, calls) = (Some(listed.id), vec![], vec![]);
+    agent.event(Event::Calls { id, methods, calls, dropped: before, unread: 0 });
+    agent.reply(listed.id, Reply::Calls { calls: 0 });
     let stream = agent.request();
-    assert_eq!(stream.command, WireCommand::StreamCalls { pattern: Some("Shop.*".into()) });
-    // What was dropped before this trace.
-    agent.event(page(vec![], 0, 50, 0));
+    assert_eq!(stream.command, WireCommand::StreamCalls { pattern: pattern() });
     agent.reply(stream.id, Reply::Done);
     let dial = agent.request();
     let orders = vec![Order::new("Shop.*", Level::Trace)];
