@@ -73,8 +73,8 @@ fn returned(value: Value) -> Outcome {
 fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;
-    let status = live.host.wait_for_exit()?;
-    ensure!(status.success(), "{status:?}");
+    let outcome = live.host.finish()?;
+    ensure!(outcome.code()? == 0, "{}", outcome.output());
     Ok(())
 }
 
@@ -222,12 +222,17 @@ fn captures_beside_the_collector(runtime: Runtime) -> Result<()> {
     trace(&mut controller, "traced!Traced.Strings")?;
     controller.execute(WireCommand::StreamCalls { pattern: None })?;
     say(&mut live.host, "threads 100")?;
-    let mut calls = Calls::default();
-    while calls.calls.len() < 800 {
+    let (mut calls, mut missing) = (Calls::default(), 0);
+    // A thread's ring may be full when both cores are busy: such calls are reported as dropped.
+    while calls.calls.len() as u64 + missing < 800 {
         let page = controller.wait_for("calls", |event| {
             matches!(event, Event::Calls { id: None, .. }).then(|| event.clone())
         })?;
         calls.take(&page)?;
+        if let Event::Calls { dropped, unread, .. } = &page {
+            ensure!(*unread == 0, "{unread} calls were not read in time");
+            missing = dropped.iter().map(|one| one.over_rate + one.no_room).next().unwrap_or(missing);
+        }
     }
     let mut seen: HashMap<(u64, u64), u32> = HashMap::new();
     for call in calls.of(".Strings") {
@@ -241,7 +246,8 @@ fn captures_beside_the_collector(runtime: Runtime) -> Result<()> {
         ensure!(call.outcome == returned(text(&format!("{first}{last}"))), "{call:?}");
         *seen.entry((thread, i)).or_default() += 1;
     }
-    ensure!(seen.len() == 800 && seen.values().all(|times| *times == 1), "{} calls", seen.len());
+    ensure!(seen.len() as u64 + missing == 800, "{} calls, and {missing} dropped", seen.len());
+    ensure!(seen.len() >= 200 && seen.values().all(|times| *times == 1), "{} calls", seen.len());
     end(live, controller)
 }
 

@@ -15,8 +15,8 @@ fn start(runtime: Runtime) -> Result<LiveHost> {
 
 fn end(mut live: LiveHost) -> Result<()> {
     live.host.say("exit")?;
-    let status = live.host.wait_for_exit()?;
-    ensure!(status.success(), "{status:?}");
+    let outcome = live.host.finish()?;
+    ensure!(outcome.code()? == 0, "{}", outcome.output());
     Ok(())
 }
 
