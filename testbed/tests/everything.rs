@@ -321,6 +321,12 @@ fn compiler_output_is_the_same_with_callers() -> Result<()> {
     compile_with_dials(Level::Time, " callers")
 }
 
+/// The same with every call traced, as far as rates and rings allow.
+#[test]
+fn compiler_output_is_the_same_with_traces() -> Result<()> {
+    compile_with_dials(Level::Trace, "")
+}
+
 fn compile_with_dials(level: Level, more: &str) -> Result<()> {
     let folder = cache::folder().join(format!("everything-{level}{}-{}", more.trim(), std::process::id()));
     std::fs::create_dir_all(&folder)?;

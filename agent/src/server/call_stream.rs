@@ -6,6 +6,7 @@ use super::session::Session;
 use super::shared::Server;
 use super::traced_calls::{CALLS_PER_PAGE, CallPages};
 use crate::context::Context;
+use crate::sync::lock;
 use crate::traces::{CallStream, StreamedCalls};
 use redial_protocol::diagnostics::Unavailable;
 use redial_protocol::message::{Event, Refusal, Reply};
@@ -39,13 +40,14 @@ impl Session {
             self.server.unsubscribed(false);
             return Reply::Refused(Refusal::AgentOff(Unavailable::NoThread));
         }
-        self.calls = Some(stream);
+        *lock(&self.calls) = Some(stream);
         Reply::Done
     }
 
     /// Ends the stream of traced calls, if there is one, after its last page.
     pub(super) fn stop_calls(&mut self) {
-        if let Some(stream) = self.calls.take() {
+        let stream = lock(&self.calls).take();
+        if let Some(stream) = stream {
             self.context.traces.collect();
             self.context.traces.remove_stream(&stream);
             stream.stop();

@@ -252,6 +252,7 @@ impl Session {
             self.context,
             self.server,
             Arc::clone(&self.outbox),
+            Arc::clone(&self.calls),
             Arc::clone(&stop),
             pattern,
             interval,

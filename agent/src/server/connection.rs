@@ -46,7 +46,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         outbox,
         changes: Arc::default(),
         watching: None,
-        calls: None,
+        calls: Arc::default(),
         holds: false,
         place: server.places.take(1, Duration::ZERO),
         begun: Instant::now(),

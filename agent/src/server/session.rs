@@ -20,11 +20,14 @@ use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
 use redial_protocol::message::{Event, Holder, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
 use redial_protocol::transport::{Closer, Peer};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long a restricted session waits for a place. Commands end in milliseconds; windows stay.
 const PLACE_WAIT: Duration = Duration::from_secs(2);
+
+/// The stream of traced calls of a session, which its subscription waits for at the process's end.
+pub(super) type SessionCalls = Arc<Mutex<Option<Arc<CallStream>>>>;
 
 /// A connected controller.
 pub struct Session {
@@ -37,7 +40,7 @@ pub struct Session {
     /// Set to stop the subscription's thread.
     pub(super) watching: Option<Arc<StopSignal>>,
     /// Its stream of traced calls.
-    pub(super) calls: Option<Arc<CallStream>>,
+    pub(super) calls: SessionCalls,
     /// Whether it has set held dials.
     pub(super) holds: bool,
     /// Absent because the agent was full: the session may only look and turn everything off, and must end soon.

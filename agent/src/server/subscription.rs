@@ -4,6 +4,7 @@
 
 use super::outbox::Outbox;
 use super::rows;
+use super::session::SessionCalls;
 use super::shared::Server;
 use super::times::send_times;
 use super::watched_times::{WatchedRow, WatchedTimes};
@@ -66,6 +67,7 @@ pub struct Subscription {
     context: &'static Context,
     server: &'static Server,
     outbox: Arc<Outbox>,
+    calls: SessionCalls,
     stop: Arc<StopSignal>,
     pattern: Option<Pattern>,
     interval: Duration,
@@ -108,6 +110,7 @@ impl Subscription {
         context: &'static Context,
         server: &'static Server,
         outbox: Arc<Outbox>,
+        calls: SessionCalls,
         stop: Arc<StopSignal>,
         pattern: Option<Pattern>,
         interval: Duration,
@@ -118,6 +121,7 @@ impl Subscription {
             context,
             server,
             outbox,
+            calls,
             stop,
             pattern,
             interval,
@@ -187,6 +191,7 @@ impl Subscription {
                 next_snapshot = next_snapshot.max(Instant::now() + pause);
             }
             if stopping {
+                self.wait_for_calls();
                 self.served = alive && self.send_goodbye() && self.outbox.drain(LAST_FRAMES_WAIT);
             }
             if stopping || !alive {
@@ -250,6 +255,14 @@ impl Subscription {
                     return false;
                 }
             }
+        }
+    }
+
+    /// Waits until the session's stream of traced calls, if there is one, has sent the last: nothing follows a goodbye.
+    fn wait_for_calls(&self) {
+        let stream = lock(&self.calls).clone();
+        if let Some(stream) = stream {
+            stream.wait_until_sent();
         }
     }
 
