@@ -6,7 +6,7 @@
 
 use super::blocks;
 use super::stack_pages::{self, PAGE_BITS, PAGE_MASK, REGION_BITS, REGION_MASK};
-use super::{callers, time_helper};
+use super::{callers, time_helper, trace};
 use redial_protocol::cost::Cost;
 use redial_protocol::level::Level;
 use std::hint::black_box;
@@ -30,6 +30,7 @@ static COUNTED: AtomicU64 = AtomicU64::new(0);
 pub fn per_call(most: Level) -> Vec<Cost> {
     static COUNT: OnceLock<Option<u64>> = OnceLock::new();
     static TIME: OnceLock<Option<u64>> = OnceLock::new();
+    static TRACE: OnceLock<Option<u64>> = OnceLock::new();
     let mut costs = Vec::new();
     let mut add = |level: Level, measured: &OnceLock<Option<u64>>, measure: fn() -> Option<u64>| {
         if level <= most {
@@ -39,6 +40,7 @@ pub fn per_call(most: Level) -> Vec<Cost> {
     };
     add(Level::Count, &COUNT, of_counting);
     add(Level::Time, &TIME, of_timing);
+    add(Level::Trace, &TRACE, of_tracing);
     costs
 }
 
@@ -78,6 +80,12 @@ fn of_timing() -> Option<u64> {
     Some(more_than_nothing(time_helper::calls_of_nothing(blocks::MEASUREMENT_SLOT)))
 }
 
+/// Of a call that is captured, with a few numbers; strings take more. None if memory is refused.
+fn of_tracing() -> Option<u64> {
+    let captured = more_than_nothing(trace::helpers::captures_of_nothing()?);
+    Some(of_timing()?.saturating_add(captured))
+}
+
 /// Returns the picoseconds that one call of `probe` takes more than an empty call.
 fn more_than_nothing(probe: impl Fn()) -> u64 {
     more(probe, || {
@@ -111,7 +119,7 @@ mod tests {
         assert!(per_call(Level::Off).is_empty());
         let levels = |most| per_call(most).iter().map(|cost| cost.level).collect::<Vec<_>>();
         assert_eq!(levels(Level::Count), [Level::Count]);
-        assert_eq!(levels(Level::Trace), [Level::Count, Level::Time]);
+        assert_eq!(levels(Level::Trace), [Level::Count, Level::Time, Level::Trace]);
         let all = per_call(Level::Time);
         assert_eq!(all, per_call(Level::Time));
         // The cost includes two readings of a clock and nothing that waits.

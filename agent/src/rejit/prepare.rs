@@ -70,7 +70,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     let has_room = make_room(context, &copies);
     let mut ready = PreparedRequest::default();
     let mut accounts: Vec<AccountStart> = Vec::new();
-    let (mut conditioned, mut lost) = (Vec::new(), Vec::new());
+    let (mut conditioned, mut lost, mut traced) = (Vec::new(), Vec::new(), Vec::new());
     let no_room: Vec<RowId> = context.ledger.change(|ledger, now| {
         let (mut no_room, mut requested_inliners) = (Vec::new(), HashSet::<Method>::new());
         let mut newly_timed = false;
@@ -108,6 +108,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
             }
             let body = request.timing();
             row.timing.body = body;
+            traced.extend(body.trace().map(|body| body.method.plan));
             let is_timed = body.timing().is_some();
             newly_timed |= is_timed && !row.counters.recorded().times;
             row.counters.will_record(is_timed, body.counts_callers());
@@ -131,7 +132,7 @@ pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<M
     });
     accounts.into_iter().for_each(|(account, slots)| account.begin(slots));
     conditions::set(context, &conditioned);
-    trace_requests::follow(context);
+    trace_requests::begin(context, &traced);
     take_back_gone(context, &lost);
     no_room.into_iter().for_each(|id| refused(context, id, Reason::Budget, 0));
     ready

@@ -130,10 +130,10 @@ impl Worker {
                 self.last_retry = Instant::now();
             }
             reverting_check::check_reverting(self.context, &mut self.reverting);
-            trace_requests::follow(self.context);
             self.check_costs();
             if self.last_check.elapsed() >= CHECK_INTERVAL {
                 self.context.inlining.lapse();
+                trace_requests::follow(self.context);
                 exceptions::follow(self.context);
                 self.check_open_compilations();
                 self.context.ledger.report_ignored_requests();

@@ -36,20 +36,27 @@ pub(super) fn plan(
     }
 }
 
-/// Brings the list of traced methods in step with the rows that are about to be or are traced.
-pub(super) fn follow(context: &Context) {
-    if !context.traces.has_any() {
-        return;
+/// Adds rows that are about to be traced to the list of traced methods.
+pub(super) fn begin(context: &Context, traced: &[u32]) {
+    if !traced.is_empty() {
+        context.traces.add_active(traced.iter().copied());
+        exceptions::follow(context);
     }
-    let traced: Vec<(RowId, u32)> = {
+}
+
+/// Removes rows from the list of traced methods that are not traced any more.
+pub(super) fn follow(context: &Context) {
+    let active = context.traces.active();
+    let ended: Vec<u32> = {
         let ledger = context.ledger.lock();
-        let plan = |row: &Row| row.timing.body.trace().map(|body| body.method.plan);
-        let is_traced = |id: &RowId| {
-            let row = ledger.row(*id).filter(|row| row.is_on() || row.is_requesting())?;
-            Some((row.id, plan(row)?))
+        let is_traced = |row: &Row, plan: u32| {
+            (row.is_on() || row.is_requesting())
+                && row.timing.body.trace().is_some_and(|body| body.method.plan == plan)
         };
-        context.traces.rows().iter().filter_map(is_traced).collect()
+        let has_ended = |id: RowId, plan| !ledger.row(id).is_some_and(|row| is_traced(row, plan));
+        active.into_iter().filter(|(id, plan)| has_ended(*id, *plan)).map(|(_, plan)| plan).collect()
     };
-    context.traces.set_active(&traced);
-    exceptions::follow(context);
+    if !ended.is_empty() {
+        context.traces.remove_active(&ended);
+    }
 }

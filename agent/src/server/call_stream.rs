@@ -91,7 +91,7 @@ impl Sender {
             }
             let StreamedCalls { calls, unread, is_over } = self.stream.take(CALLS_PER_PAGE, TICK);
             let due = is_over || reported.elapsed() >= DROPPED_INTERVAL;
-            let dropped = if due { pages.dropped(|row| self.stream.wants(row)) } else { Vec::new() };
+            let dropped = if due { pages.dropped() } else { Vec::new() };
             if due {
                 reported = Instant::now();
             }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::inbox::Job;
 use crate::ledger::state::Totals;
 use crate::planner::SessionId;
-use crate::traces::CallStream;
+use crate::traces::SessionCalls;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::Limit;
 use redial_protocol::frozen::{AgentFacts, ClientHello, RuntimeKind};
@@ -20,14 +20,11 @@ use redial_protocol::limits::{MAX_FRAME, MAX_SESSIONS};
 use redial_protocol::message::{Event, Holder, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
 use redial_protocol::transport::{Closer, Peer};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a restricted session waits for a place. Commands end in milliseconds; windows stay.
 const PLACE_WAIT: Duration = Duration::from_secs(2);
-
-/// The stream of traced calls of a session, which its subscription waits for at the process's end.
-pub(super) type SessionCalls = Arc<Mutex<Option<Arc<CallStream>>>>;
 
 /// A connected controller.
 pub struct Session {

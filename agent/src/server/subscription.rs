@@ -4,7 +4,6 @@
 
 use super::outbox::Outbox;
 use super::rows;
-use super::session::SessionCalls;
 use super::shared::Server;
 use super::times::send_times;
 use super::watched_times::{WatchedRow, WatchedTimes};
@@ -13,6 +12,7 @@ use crate::inbox::WorkTimer;
 use crate::ledger::slots::CountedRow;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
+use crate::traces::SessionCalls;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_COUNTER_ROWS;

@@ -34,7 +34,7 @@ impl Session {
                 return Reply::Calls { calls: sent };
             }
         }
-        let dropped = pages.dropped(matches);
+        let dropped = pages.dropped();
         if !dropped.is_empty() {
             let page =
                 Event::Calls { id: Some(id), methods: Vec::new(), calls: Vec::new(), dropped, unread: 0 };
@@ -69,9 +69,9 @@ impl CallPages {
         (methods, calls.iter().map(|call| self.call(call)).collect())
     }
 
-    /// Returns the dropped calls of rows that match, where their number changed since the last time.
-    pub(super) fn dropped(&mut self, matches: impl Fn(&TracedRow) -> bool) -> Vec<DroppedCalls> {
-        let sums = self.context.traces.dropped(matches).into_iter();
+    /// Returns the dropped calls of the methods described so far, where their number changed since the last time.
+    pub(super) fn dropped(&mut self) -> Vec<DroppedCalls> {
+        let sums = self.context.traces.dropped(self.described.iter().copied()).into_iter();
         let all = sums.map(|(row, sum)| DroppedCalls { row, over_rate: sum.over_rate, no_room: sum.no_room });
         let changed = all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one));
         changed.take(redial_protocol::limits::TRACED_CALLS_PER_PAGE).collect()

@@ -1,7 +1,8 @@
 //! The collector's thread: takes calls from the threads' areas, and gives methods their rates.
 
-use super::state::{State, TracedRow};
-use super::{Call, stream};
+use super::call::{Call, TracedRow};
+use super::state::State;
+use super::stream;
 use crate::probes::clock;
 use crate::probes::trace::{self, EndedCall};
 use crate::sync::lock;
@@ -35,19 +36,33 @@ fn run(state: &Mutex<State>) {
             return;
         }
         let elapsed = refilled.elapsed();
-        if elapsed >= PAUSE {
-            refill(&state, Some(elapsed));
+        if elapsed >= refill_interval(state.active().count()) {
+            refill(&state, elapsed);
             refilled = Instant::now();
         }
     }
 }
 
-/// Adds what the methods may capture after this time; None: after a long time.
-pub(super) fn refill(state: &State, elapsed: Option<Duration>) {
-    let more =
-        |rate: u64| elapsed.map_or(rate, |elapsed| (rate as f64 * elapsed.as_secs_f64()).ceil() as u64);
+/// Gives a method its rate of a second at once.
+pub(super) fn fill(row: &TracedRow) {
+    row.body.method.refill(RATE, RATE);
+}
+
+/// Gives the process its rate of a second at once.
+pub(super) fn fill_process() {
+    trace::refill_process(RATE_OF_PROCESS, RATE_OF_PROCESS);
+}
+
+/// Adds what the methods may capture after this time.
+fn refill(state: &State, elapsed: Duration) {
+    let more = |rate: u64| (rate as f64 * elapsed.as_secs_f64()).ceil() as u64;
     state.active().for_each(|row| row.body.method.refill(more(RATE), RATE));
     trace::refill_process(more(RATE_OF_PROCESS), RATE_OF_PROCESS);
+}
+
+/// Returns how often so many methods get what they may capture: each time takes a while.
+fn refill_interval(methods: usize) -> Duration {
+    PAUSE + Duration::from_micros(2).saturating_mul(u32::try_from(methods).unwrap_or(u32::MAX))
 }
 
 /// Takes the calls that ended; returns their number.

@@ -1,6 +1,6 @@
 //! The latest calls of each traced method.
 
-use super::Call;
+use super::call::Call;
 use redial_protocol::ids::RowId;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;

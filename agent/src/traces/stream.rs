@@ -1,6 +1,6 @@
 //! Calls on their way to a session.
 
-use super::{Call, TracedRow};
+use super::call::{Call, TracedRow};
 use crate::sync::lock;
 use redial_protocol::pattern::Pattern;
 use std::collections::{HashMap, VecDeque};
@@ -20,6 +20,9 @@ pub struct CallStream {
     queue: Mutex<Queue>,
     filled: Condvar,
 }
+
+/// The stream of a session, if it has one.
+pub type SessionCalls = Arc<Mutex<Option<Arc<CallStream>>>>;
 
 #[derive(Default)]
 struct Queue {
@@ -51,7 +54,7 @@ impl CallStream {
     }
 
     /// Whether a method matches the stream's pattern.
-    pub fn wants(&self, row: &TracedRow) -> bool {
+    fn wants(&self, row: &TracedRow) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| row.identity.matches(pattern))
     }
 

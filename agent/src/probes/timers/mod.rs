@@ -17,6 +17,7 @@ mod slot_table;
 mod sums;
 mod timer;
 mod traced_calls;
+mod traced_timer;
 
 pub(crate) use record::MAX_FRAMES;
 pub use sums::{SlotTimes, TimeSums, fill_histogram, reset, slot_times, sum, sums};

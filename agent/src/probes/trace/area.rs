@@ -98,6 +98,23 @@ impl ThreadArea {
         Some(area)
     }
 
+    /// Returns an area that belongs to no thread and that the collector does not know, with grants for `calls` calls of
+    /// a method. It is never given back.
+    pub(super) fn unlisted(method: &'static TracedMethod, calls: u32) -> Option<&'static ThreadArea> {
+        let area = ThreadArea::new()?;
+        // SAFETY: never given back; nobody else knows it.
+        let area = unsafe { area.as_ref() };
+        let grant = area.grant(method)?;
+        grant.method.store(std::ptr::from_ref(method).cast_mut(), Ordering::Relaxed);
+        grant.left.set(calls);
+        Some(area)
+    }
+
+    /// Drops the calls in the ring. Only for an area that the collector does not know.
+    pub(super) fn forget(&self) {
+        self.tail.store(self.head.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     fn publish(area: NonNull<ThreadArea>) -> &'static ThreadArea {
         loop {
             let first = FIRST.load(Ordering::Acquire);

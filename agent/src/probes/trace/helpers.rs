@@ -5,10 +5,11 @@
 //! the end: the timer's end; the result; `end`. After an exception: the timer's end; `end_thrown`.
 
 use super::area::{self, ThreadArea};
-use super::entry::{Entry, TracedMethod};
+use super::entry::{Entry, PLACES, TracedMethod};
 use super::strings;
 use crate::probes::count_helper::{thread_block, thread_timer};
 use crate::probes::thread_timer::timer;
+use std::sync::OnceLock;
 
 /// The helpers of traced bodies, as addresses for the IL.
 #[derive(Clone, Copy, Debug)]
@@ -99,4 +100,28 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
         area::set_end(entry, timer.latest_ended(frame), thrown.then(|| timer.thrown_class()));
         ThreadArea::end(area, entry);
     }
+}
+
+/// Returns a function that captures an empty call with four values, as a body does beside the timer's helpers; None if
+/// memory is refused. At most `u32::MAX` calls are captured.
+pub(in crate::probes) fn captures_of_nothing() -> Option<impl Fn()> {
+    const VALUES: usize = 4;
+    static MEASURED: OnceLock<TracedMethod> = OnceLock::new();
+    let method = MEASURED.get_or_init(|| TracedMethod::new(0, VALUES, false));
+    let area = ThreadArea::unlisted(method, u32::MAX)?;
+    Some(move || {
+        let variable = 0_usize;
+        // SAFETY: nobody else knows the area, and the variable on this thread's stack outlives the call.
+        unsafe {
+            if let Some(entry) = area.begin(method, &raw const variable) {
+                for place in 0..VALUES {
+                    entry.byte_add(PLACES + place * size_of::<u64>()).cast::<usize>().write_volatile(place);
+                }
+                area::arguments_complete(entry, 0, 0);
+                area::set_end(entry, Some((0, 0)), None);
+                area.end(entry);
+                area.forget();
+            }
+        }
+    })
 }

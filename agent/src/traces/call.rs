@@ -1,0 +1,31 @@
+//! A traced method, and one call of it.
+
+use crate::instrument::traced_method::TracedBody;
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::probes::trace::EndedCall;
+use redial_protocol::ids::RowId;
+use std::sync::Arc;
+
+/// A traced method.
+pub struct TracedRow {
+    /// Its row in the ledger.
+    pub row: RowId,
+    /// The copy.
+    pub identity: Arc<CopyIdentity>,
+    /// The captured values.
+    pub body: &'static TracedBody,
+}
+
+/// A call that ended, or one in flight.
+pub struct Call {
+    /// The traced method.
+    pub row: Arc<TracedRow>,
+    /// Its number in the order in which calls were collected; 0 while in flight.
+    pub number: u64,
+    /// Beginning of the call, Unix time in nanoseconds.
+    pub start_unix_ns: u64,
+    /// Duration in nanoseconds; None while in flight, and if it was not timed.
+    pub duration_ns: Option<u64>,
+    /// The captured bytes, thread and end.
+    pub call: EndedCall,
+}

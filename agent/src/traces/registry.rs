@@ -1,0 +1,127 @@
+//! What other parts of the agent do with traced methods.
+
+use super::call::{Call, TracedRow};
+use super::collector;
+use super::state::State;
+use super::stream::CallStream;
+use crate::capture::CapturePlan;
+use crate::instrument::traced_method::TracedBody;
+use crate::ledger::copy_identity::CopyIdentity;
+use crate::probes::trace::{self, Dropped};
+use crate::sync::lock;
+use redial_protocol::ids::RowId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// The traced methods and their calls.
+#[derive(Default)]
+pub struct Traces(Arc<Mutex<State>>);
+
+impl Traces {
+    /// Returns the body of a row with these captured values: the same as before, if they are the same.
+    pub fn body(&self, row: RowId, identity: Arc<CopyIdentity>, plan: CapturePlan) -> &'static TracedBody {
+        let mut state = lock(&self.0);
+        let known = state.of_row.get(&row).and_then(|number| state.plans.get(number));
+        if let Some(known) = known.filter(|known| known.body.plan == plan) {
+            return known.body;
+        }
+        let number = state.plans.len() as u32 + 1;
+        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan)));
+        state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
+        state.of_row.insert(row, number);
+        body
+    }
+
+    /// Adds plans of rows that are about to be traced. Starts the collector if necessary.
+    pub fn add_active(&self, plans: impl IntoIterator<Item = u32>) {
+        let mut guard = lock(&self.0);
+        let state = &mut *guard;
+        let before = state.active.len();
+        for plan in plans {
+            if state.active.insert(plan)
+                && let Some(row) = state.plans.get(&plan)
+            {
+                collector::fill(row);
+            }
+        }
+        if state.active.len() != before {
+            trace::set_traced(state.active.len() as u32);
+        }
+        if !state.active.is_empty() && !state.collects {
+            collector::fill_process();
+            state.collects = collector::start(Arc::clone(&self.0));
+        }
+    }
+
+    /// Returns the rows that are traced now as far as known, with their plans.
+    pub fn active(&self) -> Vec<(RowId, u32)> {
+        let state = lock(&self.0);
+        state.active().map(|row| (row.row, row.body.method.plan)).collect()
+    }
+
+    /// Removes plans of rows that are not traced any more.
+    pub fn remove_active(&self, plans: &[u32]) {
+        let mut state = lock(&self.0);
+        for plan in plans {
+            state.active.remove(plan);
+        }
+        trace::set_traced(state.active.len() as u32);
+    }
+
+    /// Takes the calls that ended so far from the threads' areas.
+    pub fn collect(&self) {
+        collector::collect(&mut lock(&self.0));
+    }
+
+    /// Returns the latest calls of each method that matches.
+    pub fn kept(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<Arc<Call>> {
+        let mut state = lock(&self.0);
+        collector::collect(&mut state);
+        state.kept.of(|call| matches(&call.row))
+    }
+
+    /// Returns the calls in flight of each method that matches.
+    pub fn in_flight(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<Arc<Call>> {
+        let calls = trace::calls_in_flight();
+        let state = lock(&self.0);
+        let clock = collector::CallClock::now();
+        let call = |call: trace::EndedCall| {
+            let row = state.plans.get(&call.plan).filter(|row| matches(row))?;
+            Some(Arc::new(clock.call(Arc::clone(row), 0, call)))
+        };
+        calls.into_iter().filter_map(call).collect()
+    }
+
+    /// Returns the dropped calls of methods with these plans that have some.
+    pub fn dropped(&self, plans: impl IntoIterator<Item = u32>) -> Vec<(RowId, Dropped)> {
+        let rows: Vec<Arc<TracedRow>> = {
+            let state = lock(&self.0);
+            plans.into_iter().filter_map(|plan| state.plans.get(&plan).cloned()).collect()
+        };
+        let mut sums: BTreeMap<RowId, Dropped> = BTreeMap::new();
+        for row in rows {
+            let dropped = trace::dropped(&row.body.method);
+            let sum = sums.entry(row.row).or_default();
+            sum.over_rate += dropped.over_rate;
+            sum.no_room += dropped.no_room;
+        }
+        sums.into_iter().filter(|(_, dropped)| *dropped != Dropped::default()).collect()
+    }
+
+    /// Adds a stream, which gets every call that is collected from now on.
+    pub fn add_stream(&self, stream: Arc<CallStream>) {
+        let mut state = lock(&self.0);
+        collector::collect(&mut state);
+        state.streams.push(stream);
+    }
+
+    /// Removes a stream.
+    pub fn remove_stream(&self, stream: &Arc<CallStream>) {
+        lock(&self.0).streams.retain(|other| !Arc::ptr_eq(other, stream));
+    }
+
+    /// Returns the bytes of all areas and kept calls.
+    pub fn bytes(&self) -> usize {
+        trace::used_bytes() + lock(&self.0).kept.bytes()
+    }
+}
