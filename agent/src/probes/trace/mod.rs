@@ -12,6 +12,8 @@ pub mod helpers;
 mod in_flight;
 mod rate;
 mod strings;
+#[cfg(test)]
+mod tests;
 
 pub use area::{ThreadArea, areas, used_bytes};
 pub use entry::{CallEnd, EndedCall, PLACES, TracedMethod};
