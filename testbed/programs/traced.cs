@@ -5,6 +5,8 @@ using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading;
 
+public enum Flat : ulong { None, Most = ulong.MaxValue }
+
 public static class Traced
 {
     static readonly ManualResetEventSlim Inside = new ManualResetEventSlim();
@@ -36,6 +38,15 @@ public static class Traced
         last = first;
         return result;
     }
+
+    public enum Size : sbyte { Small = -1, Middle, Large = 100 }
+
+    // An enum of this type, of this module, of the core library, and one without a name.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Size Enums(Size own, Flat flat, DayOfWeek day, DayOfWeek unnamed) { return own; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static DayOfWeek Days(DateTime date) { return date.DayOfWeek; }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static void Nothing() { }
@@ -115,6 +126,10 @@ public static class Traced
                     Strings(null, null, "x");
                     Strings("", "secret", "");
                     Strings("\u0000\u001b[31m\ud800é名", "secret", new string('z', 5000));
+                    break;
+                case "enums":
+                    Enums(Size.Small, Flat.Most, DayOfWeek.Friday, (DayOfWeek)42);
+                    Days(new DateTime(2020, 1, 1));
                     break;
                 case "nested":
                     Outer(3);

@@ -136,6 +136,29 @@ fn captures_primitives(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// Enums with their names, wherever they are defined; a struct says that it is not captured.
+fn captures_enums(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    trace(&mut controller, "traced!Traced.Enums")?;
+    trace(&mut controller, "traced!Traced.Days")?;
+    say(&mut live.host, "enums")?;
+    let calls = list(&mut controller, false)?;
+    let of = |type_name: &str, name: Option<&str>, value| Value::Enum {
+        type_name: type_name.into(),
+        name: name.map(str::to_owned),
+        value,
+    };
+    let enums = calls.of(".Enums")[0];
+    let small = of("Traced+Size", Some("Small"), -1);
+    let day = |name, value| of("System.DayOfWeek", name, value);
+    let expected = [small.clone(), of("Flat", Some("Most"), -1), day(Some("Friday"), 5), day(None, 42)];
+    ensure!((&enums.arguments[..], &enums.outcome) == (&expected[..], &returned(small)), "{enums:?}");
+    let days = calls.of(".Days")[0];
+    ensure!(days.arguments == [Value::Omitted(OmittedReason::Unreadable)], "{days:?}");
+    ensure!(days.outcome == returned(day(Some("Wednesday"), 3)), "{days:?}");
+    end(live, controller)
+}
+
 /// Strings as they were when the call began, cut, empty, null and with lone surrogates; a hidden one is not captured.
 fn captures_strings(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
@@ -269,6 +292,7 @@ fn arguments_live_no_longer(runtime: Runtime) -> Result<()> {
 
 on_each_runtime!(
     captures_primitives,
+    captures_enums,
     captures_strings,
     captures_how_calls_end,
     lists_calls_in_flight,

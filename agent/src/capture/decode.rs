@@ -1,6 +1,6 @@
 //! Turns captured bytes into values.
 
-use super::plan::{Capture, Primitive};
+use super::plan::{Capture, EnumType, PlannedValue, Primitive};
 use redial_protocol::trace::{OmittedReason, Value};
 
 /// Place of a value whose bytes did not fit.
@@ -24,16 +24,29 @@ impl CapturedCall<'_> {
 }
 
 /// Returns a captured value from its place.
-pub fn value(call: CapturedCall<'_>, place: usize, capture: Capture) -> Value {
-    let bits = match capture {
-        Capture::Omitted(reason) => return Value::Omitted(reason),
-        Capture::Primitive(_) | Capture::String => call.place(place),
+pub fn value(call: CapturedCall<'_>, place: usize, planned: &PlannedValue) -> Value {
+    let bits = match &planned.capture {
+        Capture::Omitted(reason) => return Value::Omitted(*reason),
+        Capture::Primitive(_) | Capture::Enum(_) | Capture::String => call.place(place),
     };
-    match (bits, capture) {
+    match (bits, &planned.capture) {
         (None, _) | (_, Capture::Omitted(_)) => Value::Omitted(OmittedReason::Unreadable),
-        (Some(bits), Capture::Primitive(primitive)) => primitive_value(bits, primitive),
+        (Some(bits), Capture::Primitive(primitive)) => primitive_value(bits, *primitive),
+        (Some(bits), Capture::Enum(of)) => enum_value(bits, of, &planned.type_name),
         (Some(bits), Capture::String) => string(call.bytes, bits),
     }
+}
+
+fn enum_value(bits: u64, of: &EnumType, type_name: &str) -> Value {
+    let value = match primitive_value(bits, of.underlying) {
+        Value::Int(value) => value,
+        Value::UInt(value) => value as i64,
+        Value::Bool(value) => i64::from(value),
+        Value::Char(unit) => i64::from(unit),
+        _ => return Value::Omitted(OmittedReason::Unreadable),
+    };
+    let name = of.names.iter().find(|(_, of)| *of == value).map(|(name, _)| name.clone());
+    Value::Enum { type_name: type_name.to_owned(), name, value }
 }
 
 fn primitive_value(bits: u64, primitive: Primitive) -> Value {
@@ -75,13 +88,35 @@ fn string(bytes: &[u8], place: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+
+    fn planned(capture: Capture) -> PlannedValue {
+        PlannedValue { name: String::new(), type_name: "Shop.Day".into(), argument: 0, capture }
+    }
+
+    #[test]
+    fn enums_have_their_names() {
+        let names = vec![("Monday".to_owned(), 1), ("Never".to_owned(), -1)];
+        let of = Capture::Enum(Arc::new(EnumType { underlying: Primitive::I2, names }));
+        let read = |bits: u64| {
+            value(CapturedCall { bytes: &bits.to_le_bytes(), places: 0 }, 0, &planned(of.clone()))
+        };
+        let day = |name: Option<&str>, value| Value::Enum {
+            type_name: "Shop.Day".into(),
+            name: name.map(str::to_owned),
+            value,
+        };
+        assert_eq!(read(0xAAAA_0001), day(Some("Monday"), 1));
+        assert_eq!(read(0xFFFF), day(Some("Never"), -1));
+        assert_eq!(read(7), day(None, 7));
+    }
 
     #[test]
     fn reads_primitives_of_any_width_from_their_places() {
         let bytes: Vec<u8> =
             [0xAAAA_AAAA_AAAA_AAAA_u64, 0xFFFF_FFFF_FFFF_FFFE].map(u64::to_le_bytes).concat();
         let call = CapturedCall { bytes: &bytes, places: 8 };
-        let read = |primitive| value(call, 0, Capture::Primitive(primitive));
+        let read = |primitive| value(call, 0, &planned(Capture::Primitive(primitive)));
         assert_eq!(read(Primitive::I1), Value::Int(-2));
         assert_eq!(read(Primitive::U1), Value::UInt(0xFE));
         assert_eq!(read(Primitive::U2), Value::UInt(0xFFFE));
@@ -89,7 +124,7 @@ mod tests {
         assert_eq!(read(Primitive::U8), Value::UInt(u64::MAX - 1));
         assert_eq!(read(Primitive::Boolean), Value::Bool(true));
         assert_eq!(read(Primitive::R8), Value::Double(u64::MAX - 1));
-        let missing = value(call, 1, Capture::Primitive(Primitive::I4));
+        let missing = value(call, 1, &planned(Capture::Primitive(Primitive::I4)));
         assert_eq!(missing, Value::Omitted(OmittedReason::Unreadable));
     }
 
@@ -101,7 +136,7 @@ mod tests {
         let of = |place: u64| {
             let mut bytes = bytes.clone();
             bytes[8..16].copy_from_slice(&place.to_le_bytes());
-            value(CapturedCall { bytes: &bytes, places: 8 }, 0, Capture::String)
+            value(CapturedCall { bytes: &bytes, places: 8 }, 0, &planned(Capture::String))
         };
         assert_eq!(of(0), Value::Null);
         assert_eq!(of(NO_ROOM), Value::Omitted(OmittedReason::Bytes));

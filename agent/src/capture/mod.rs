@@ -10,5 +10,5 @@ mod plan;
 mod redaction;
 
 pub use decode::{CapturedCall, value};
-pub use plan::{Capture, CaptureLevel, CapturePlan, CaptureRules, PlannedValue, Primitive};
+pub use plan::{Capture, CaptureLevel, CapturePlan, CaptureRules, EnumType, PlannedValue, Primitive};
 pub use redaction::Redaction;

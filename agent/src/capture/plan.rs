@@ -4,6 +4,7 @@ use super::redaction::Redaction;
 use crate::signature::{Method, Type};
 use redial_protocol::limits::MAX_TRACED_PARAMETERS;
 use redial_protocol::trace::OmittedReason;
+use std::sync::Arc;
 
 /// What the host allows to capture, `REDIAL_MAX_CAPTURE`. Ordered, so that a cap is a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,11 +88,22 @@ impl Primitive {
     }
 }
 
+/// An enum as it is captured and shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnumType {
+    /// Its underlying type.
+    pub underlying: Primitive,
+    /// Names with their values; of an unsigned type, the bits.
+    pub names: Vec<(String, i64)>,
+}
+
 /// How a value is captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Capture {
     /// The body stores it in its place.
     Primitive(Primitive),
+    /// The body stores it in its place.
+    Enum(Arc<EnumType>),
     /// A probe helper copies its beginning.
     String,
     /// Not at all.
@@ -121,17 +133,18 @@ pub struct CapturePlan {
 }
 
 impl CapturePlan {
-    /// Returns the plan for a method. `names` are those of its parameters by number from 1, and `type_name` prints a
-    /// type.
+    /// Returns the plan for a method. `names` are those of its parameters by number from 1; `type_name` prints a
+    /// type, and `enum_type` returns the enum that a token names.
     pub fn new(
         method: &Method,
         names: &[(u32, String)],
         type_name: impl Fn(&Type) -> String,
+        enum_type: impl Fn(u32) -> Option<Arc<EnumType>>,
         rules: &CaptureRules,
     ) -> CapturePlan {
         let planned = |name: &str, ty: &Type, argument: u16| {
             let type_name = type_name(ty);
-            let capture = capture(rules, name, &type_name, ty);
+            let capture = capture(rules, name, &type_name, ty, &enum_type);
             PlannedValue { name: name.to_owned(), type_name, argument, capture }
         };
         let first = u16::from(method.has_this && !method.explicit_this);
@@ -160,13 +173,22 @@ impl CapturePlan {
     }
 }
 
-fn capture(rules: &CaptureRules, name: &str, type_name: &str, ty: &Type) -> Capture {
+fn capture(
+    rules: &CaptureRules,
+    name: &str,
+    type_name: &str,
+    ty: &Type,
+    enum_type: impl Fn(u32) -> Option<Arc<EnumType>>,
+) -> Capture {
     if let Some(reason) = rules.redaction.reason(name, type_name) {
         return Capture::Omitted(reason);
     }
     let (needs, capture) = match (Primitive::of(plain(ty)), plain(ty)) {
         (Some(primitive), _) => (CaptureLevel::Primitives, Capture::Primitive(primitive)),
         (None, Type::String) => (CaptureLevel::Strings, Capture::String),
+        (None, Type::ValueType(token)) if let Some(found) = enum_type(*token) => {
+            (CaptureLevel::Primitives, Capture::Enum(found))
+        }
         (None, _) => (CaptureLevel::Objects, Capture::Omitted(OmittedReason::Unreadable)),
     };
     if needs > rules.highest { Capture::Omitted(OmittedReason::Capped) } else { capture }
@@ -189,11 +211,11 @@ mod tests {
         // instance string M(int, string, object, byte*)
         let method = parse_method(&[0x20, 4, 0x0E, 0x08, 0x0E, 0x1C, 0x0F, 0x05]).expect("a method");
         let names = [(1, "id".to_owned()), (2, "pass_Word".to_owned()), (3, "tag".to_owned())];
-        CapturePlan::new(&method, &names, |ty| format!("{ty:?}"), rules)
+        CapturePlan::new(&method, &names, |ty| format!("{ty:?}"), |_| None, rules)
     }
 
     fn captures(plan: &CapturePlan) -> Vec<Capture> {
-        plan.parameters.iter().chain(&plan.result).map(|value| value.capture).collect()
+        plan.parameters.iter().chain(&plan.result).map(|value| value.capture.clone()).collect()
     }
 
     #[test]
@@ -216,12 +238,12 @@ mod tests {
 
     #[test]
     fn the_host_caps_captures() {
-        let capped = Capture::Omitted(OmittedReason::Capped);
+        let capped = || Capture::Omitted(OmittedReason::Capped);
         let at = |highest| captures(&plan(&CaptureRules { highest, ..CaptureRules::default() }));
         let redacted = Capture::Omitted(OmittedReason::RedactedName);
-        assert_eq!(at(CaptureLevel::None), [capped, redacted, capped, capped, capped]);
-        assert_eq!(at(CaptureLevel::Primitives)[4], capped);
+        assert_eq!(at(CaptureLevel::None), [capped(), redacted, capped(), capped(), capped()]);
+        assert_eq!(at(CaptureLevel::Primitives)[4], capped());
         assert_eq!(at(CaptureLevel::Strings)[4], Capture::String);
-        assert_eq!(at(CaptureLevel::Strings)[2], capped);
+        assert_eq!(at(CaptureLevel::Strings)[2], capped());
     }
 }

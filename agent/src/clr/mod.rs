@@ -19,6 +19,7 @@ pub mod bindings;
 mod buffers;
 pub mod code_owner;
 pub mod emit;
+pub mod enums;
 pub mod function_control;
 pub mod hresult;
 mod kept_memory;

@@ -83,15 +83,20 @@ impl Tracer {
 
     /// Returns code that stores a value, which `load` pushes, in its place.
     fn store(&self, place: usize, value: &PlannedValue, load: Insn) -> Vec<Insn> {
-        match value.capture {
-            Capture::Omitted(_) => Vec::new(),
-            Capture::Primitive(primitive) => {
+        let primitive = match &value.capture {
+            Capture::Omitted(_) => return Vec::new(),
+            Capture::Primitive(primitive) => Some(*primitive),
+            Capture::Enum(of) => Some(of.underlying),
+            Capture::String => None,
+        };
+        match primitive {
+            Some(primitive) => {
                 let offset = (PLACES + place * size_of::<u64>()) as i32;
                 let mut code = vec![load_local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
                 code.extend([load, plain(store_opcode(primitive))]);
                 code
             }
-            Capture::String => {
+            None => {
                 let mut code = vec![load, self.store_object(), load_local(self.entry)];
                 code.extend([Insn::LdcI4(place as i32), plain(Opcode::ADD)]);
                 code.extend([local_address(self.entry.saturating_add(1)), Insn::ConvU]);

@@ -15,6 +15,7 @@ mod control_queue;
 mod cost_meter;
 mod domains;
 mod dry_run;
+mod enum_types;
 mod exceptions;
 mod inlined_callers;
 mod inlining_barrier;

@@ -3,6 +3,7 @@
 
 use super::async_detection;
 use super::conditions;
+use super::enum_types::EnumTypes;
 use super::inlined_callers;
 use super::loaded_methods::{RequestItem, take_back_gone};
 use super::request_outcome::refused;
@@ -181,7 +182,7 @@ fn read_results(context: &Context, of_module: &mut [RowRequest]) {
     };
     clock::begin();
     let read = module.with_metadata(&context.info, |import| {
-        let names = ModuleNames::default();
+        let (names, enums) = (ModuleNames::default(), EnumTypes::new(context));
         for request in of_module.iter_mut().filter(|request| is_timed(request)) {
             let method = import.method(request.token).map_err(|_| UntimedReason::Signature);
             if let Ok(method) = &method {
@@ -194,7 +195,7 @@ fn read_results(context: &Context, of_module: &mut [RowRequest]) {
                 );
             }
             if let (Ok(method), TraceRequest::Wanted) = (&method, &request.trace) {
-                request.trace = trace_requests::plan(context, (import, &names), request, method);
+                request.trace = trace_requests::plan(context, (import, &names, &enums), request, method);
             }
             request.timing =
                 TimingRequest::Yes(method.and_then(|method| timed_body::result_variable(&method.signature)));

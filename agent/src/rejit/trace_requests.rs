@@ -1,6 +1,7 @@
 //! Plans which values a traced body captures, and keeps the list of traced methods in step with the ledger.
 #![forbid(unsafe_code)]
 
+use super::enum_types::EnumTypes;
 use super::exceptions;
 use super::row_request::{RowRequest, TraceRequest};
 use crate::capture::CapturePlan;
@@ -15,7 +16,7 @@ use redial_protocol::ids::RowId;
 /// timed.
 pub(super) fn plan(
     context: &Context,
-    (import, names): (&Import, &ModuleNames),
+    (import, names, enums): (&Import, &ModuleNames, &EnumTypes<'_>),
     request: &RowRequest,
     method: &MethodDef,
 ) -> TraceRequest {
@@ -25,7 +26,8 @@ pub(super) fn plan(
     let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
     let parameters = import.parameter_names(request.token);
     let rules = &context.settings.capture;
-    let plan = CapturePlan::new(&signature, &parameters, type_name, rules);
+    let enum_type = |token| enums.get(import, token);
+    let plan = CapturePlan::new(&signature, &parameters, type_name, enum_type, rules);
     if let Some(layout) = context.info.string_layout() {
         crate::probes::trace::set_string_layout(layout);
     }

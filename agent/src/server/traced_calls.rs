@@ -103,7 +103,7 @@ impl CallPages {
             CallEnd::InFlight => Outcome::InFlight,
             CallEnd::Returned => {
                 let place = plan.result_place();
-                Outcome::Returned(plan.result.as_ref().map(|planned| value(captured, place, planned.capture)))
+                Outcome::Returned(plan.result.as_ref().map(|planned| value(captured, place, planned)))
             }
             CallEnd::Thrown(class) => Outcome::Thrown {
                 type_name: Some(class)
@@ -119,7 +119,7 @@ impl CallPages {
             duration_ns: call.duration_ns,
             thread: call.call.thread,
             depth: call.call.depth,
-            arguments: arguments.map(|(place, planned)| value(captured, place, planned.capture)).collect(),
+            arguments: arguments.map(|(place, planned)| value(captured, place, planned)).collect(),
             arguments_after: Vec::new(),
             outcome,
         }
