@@ -51,9 +51,10 @@ fn name(argument: &Arg) -> String {
         .collect();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
     let value = if takes_value { values.join(" ") } else { String::new() };
+    let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
     match argument.get_long() {
-        Some(long) if value.is_empty() => format!("--{long}"),
-        Some(long) => format!("--{long} {value}"),
+        Some(long) if value.is_empty() => format!("{short}--{long}"),
+        Some(long) => format!("{short}--{long} {value}"),
         None => value,
     }
 }

@@ -102,6 +102,7 @@ fn json_fields_stay() -> Result<()> {
     record(&shop, &mut found, "status --sum", "status", &["--sum", "--json"])?;
     record(&shop, &mut found, "trace", "trace", &["Shop!Shop.Cart.Add", "-n", "5", "--json"])?;
     record(&shop, &mut found, "dial trace", "dial", &["Shop!Shop.Cart.*", "trace", "--json"])?;
+    shop.host.ask("loop wait 300", "looped")?;
     record(&shop, &mut found, "events", "events", &["--last", "--json"])?;
     record(&shop, &mut found, "undo", "undo", &["--json"])?;
     record(&shop, &mut found, "off", "off", &["--json"])?;
