@@ -34,7 +34,7 @@ impl Session {
                 return Reply::Calls { calls: sent };
             }
         }
-        let dropped = pages.dropped();
+        let dropped = pages.dropped_of(traces.plans(matches));
         if !dropped.is_empty() {
             let page =
                 Event::Calls { id: Some(id), methods: Vec::new(), calls: Vec::new(), dropped, unread: 0 };
@@ -71,7 +71,12 @@ impl CallPages {
 
     /// Returns the dropped calls of the methods described so far, where their number changed since the last time.
     pub(super) fn dropped(&mut self) -> Vec<DroppedCalls> {
-        let sums = self.context.traces.dropped(self.described.iter().copied()).into_iter();
+        let plans: Vec<u32> = self.described.iter().copied().collect();
+        self.dropped_of(plans)
+    }
+
+    fn dropped_of(&mut self, plans: Vec<u32>) -> Vec<DroppedCalls> {
+        let sums = self.context.traces.dropped(plans).into_iter();
         let all = sums.map(|(row, sum)| DroppedCalls { row, over_rate: sum.over_rate, no_room: sum.no_room });
         let changed = all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one));
         changed.take(redial_protocol::limits::TRACED_CALLS_PER_PAGE).collect()

@@ -92,6 +92,12 @@ impl Traces {
         calls.into_iter().filter_map(call).collect()
     }
 
+    /// Returns the plans of methods that match.
+    pub fn plans(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<u32> {
+        let state = lock(&self.0);
+        state.plans.iter().filter(|(_, row)| matches(row)).map(|(plan, _)| *plan).collect()
+    }
+
     /// Returns the dropped calls of methods with these plans that have some.
     pub fn dropped(&self, plans: impl IntoIterator<Item = u32>) -> Vec<(RowId, Dropped)> {
         let rows: Vec<Arc<TracedRow>> = {
