@@ -1,7 +1,7 @@
 //! Traces several processes at once: one thread each, whose lines one thread prints.
 
 use super::call_stream::CallStream;
-use super::{CallPrinter, call_lines};
+use super::printer::{CallPrinter, call_lines};
 use crate::arguments;
 use crate::change::ChangeRequest;
 use crate::multi_process::{about, combined};
