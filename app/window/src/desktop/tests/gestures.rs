@@ -89,7 +89,8 @@ fn unoffered_level_is_refused_with_a_reason() {
     let mut harness = with_shop(Theme::Dark);
     harness.get_by_label(ADD_DIAL).set_value_accesskit(3.0);
     harness.run_steps(3);
-    assert!(last_logged(&harness, LogKind::Refusal).contains("this agent offers levels up to count"));
+    let why = last_logged(&harness, LogKind::Refusal);
+    assert!(why.contains("trace is not offered by this agent"), "{why}");
     assert_eq!(value(&harness, ADD_DIAL), "off");
 }
 
