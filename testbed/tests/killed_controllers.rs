@@ -60,7 +60,7 @@ fn await_reverts(controller: &mut Controller) -> Result<()> {
             return Ok(());
         }
         ensure!(began.elapsed() < DEADLINE, "requests stay in the runtime: {remains:?}");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 

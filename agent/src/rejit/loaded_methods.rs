@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Returns the number of copies per request or revert. A module waits for no more than one of them before it unloads,
 /// and a cancelled change for no more than one before it is taken back. Few, where each stops the program.
 pub(super) fn at_once(context: &Context) -> usize {
-    if context.runtime.does(RuntimeIssue::StopsForRequests) { 8192 } else { 2048 }
+    if context.runtime.does(RuntimeIssue::StopsForRequests) { 8192 } else { 1024 }
 }
 
 /// An element of a request or revert: a row, or a recompiled caller.
