@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::request_state::RequestState;
+use super::row::Row;
 use super::state::LedgerState;
 use redial_protocol::ids::RowId;
 use redial_protocol::reason::Reason;
@@ -29,6 +30,19 @@ impl LedgerState {
             self.reverting.added += 1;
         }
         self.record_transition(id, now);
+    }
+
+    /// Records that no order stands. Returns the rows that one decided, and those that are on.
+    pub fn without_orders(&mut self) -> Vec<RowId> {
+        let is_decided = |row: &Row| row.wanted.deciding_order.is_some() && !row.identity.module.is_gone();
+        let affected = |row: &&Row| row.is_on() || is_decided(row);
+        let rows: Vec<RowId> = self.rows().iter().filter(affected).map(|row| row.id).collect();
+        for id in &rows {
+            if let Some(row) = self.row_mut(*id) {
+                row.wanted.deciding_order = None;
+            }
+        }
+        rows
     }
 
     /// Returns the rows that still revert; the others were turned on again, or are gone.

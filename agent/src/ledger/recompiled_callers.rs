@@ -8,9 +8,12 @@ use std::collections::HashMap;
 /// Limit for recompiled callers found by the runtime.
 const MAX_STRAYS: usize = 100_000;
 
-/// How a recompiled caller was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a recompiled caller was found. A later one counts more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DiscoveredBy {
+    /// It is none: it was dialled, and turned off before the runtime asked for its body. The runtime still has the
+    /// request, and compiles the original IL if the method is called before the revert.
+    Cancellation,
     /// By the agent: the rows that need it list it.
     Agent,
     /// By the runtime, which does not say for which row: some row that is on and was requested with its inliners.
@@ -34,9 +37,7 @@ impl RecompiledCallers {
     /// Adds one. If it was found both ways, the runtime's finding counts, because the runtime needs it longer.
     pub fn add(&mut self, method: Method, found: DiscoveredBy) {
         let entry = self.0.entry(method).or_insert(found);
-        if found == DiscoveredBy::Runtime {
-            *entry = found;
-        }
+        *entry = found.max(*entry);
     }
 
     /// Removes one and returns how it was found.
@@ -49,9 +50,14 @@ impl RecompiledCallers {
         self.0.contains_key(&method)
     }
 
-    /// Returns their number.
+    /// Returns their number, without cancelled requests.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.0.len() - self.cancelled()
+    }
+
+    /// Returns the number of cancelled requests that the runtime still has.
+    pub fn cancelled(&self) -> usize {
+        self.0.values().filter(|found| **found == DiscoveredBy::Cancellation).count()
     }
 
     /// Forgets those of an unloaded module.

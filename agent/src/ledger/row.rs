@@ -19,6 +19,7 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
 use redial_protocol::reason::Reason;
+use redial_protocol::state::CopyState;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -95,6 +96,18 @@ impl Row {
     /// Whether its calls are counted, or will be as soon as it is called.
     pub fn counts(&self) -> bool {
         self.wanted.is_on() && (self.is_on() || self.is_requesting())
+    }
+
+    /// Whether it should be off, and runs no instrumented code although it has an active request: the CLR has not
+    /// asked for the body yet, and none of an earlier request is live or being compiled.
+    pub(super) fn awaits_unwanted_body(&self) -> bool {
+        let is_asked = matches!(self.state, RequestState::Asked { live_version: None, .. });
+        let is_in_use = |state| matches!(state, CopyState::Asked | CopyState::Live);
+        is_asked
+            && !self.wanted.is_on()
+            && !self.is_requesting()
+            && !self.bodies.is_delivered()
+            && !self.bodies.instances().iter().any(|compiled| is_in_use(compiled.state))
     }
 
     /// Whether the newest body is live.

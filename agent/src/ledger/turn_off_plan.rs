@@ -8,6 +8,7 @@ use super::state::LedgerState;
 use crate::inlining::{Inlined, Method};
 use redial_protocol::ids::RowId;
 use std::collections::HashSet;
+use std::time::Instant;
 
 /// The effects of turning rows off, on them and on recompiled callers.
 #[derive(Default)]
@@ -18,6 +19,8 @@ pub struct TurnOffPlan {
     pub stay: Vec<(RowId, Method, DiscoveredBy)>,
     /// Recompiled callers that are no longer needed.
     pub dismissed: Vec<Method>,
+    /// Cancelled requests that the runtime still has, in order.
+    pub cancelled: Vec<Method>,
     /// Recompiled callers that stay, but may inline again the methods turned off.
     pub recompile: Vec<Method>,
 }
@@ -63,9 +66,34 @@ pub fn plan_turn_off(ledger: &LedgerState, rows: &[RowId]) -> TurnOffPlan {
     }
     let (stay, go): (Vec<Method>, Vec<Method>) =
         asked.into_iter().partition(|method| needed.contains(method));
-    plan_turn_off.dismissed = go;
+    let is_cancelled =
+        |method: &Method| ledger.recompiled_callers.0.get(method) == Some(&DiscoveredBy::Cancellation);
+    (plan_turn_off.cancelled, plan_turn_off.dismissed) = go.into_iter().partition(is_cancelled);
+    plan_turn_off.cancelled.sort_unstable();
     plan_turn_off.recompile = stay.into_iter().filter(|method| inliners.contains(method)).collect();
     plan_turn_off
+}
+
+/// Turns off at once those of these rows whose body the CLR has not asked for: it never gets one, since they are not
+/// wanted any more. Their requests stay with the recompiled callers until they are reverted. `in_flight` are the
+/// rows with calls in bodies of earlier requests. Returns the rows turned off.
+pub fn cancel_requests(
+    ledger: &mut LedgerState,
+    rows: &[RowId],
+    in_flight: &HashSet<RowId>,
+    now: u64,
+) -> HashSet<RowId> {
+    let mut cancelled = HashSet::new();
+    let changed_at = Some(Instant::now());
+    for id in rows {
+        let Some(row) = ledger.row_mut(*id).filter(|row| row.awaits_unwanted_body()) else { continue };
+        row.changed_at = changed_at;
+        let method = row.method();
+        ledger.recompiled_callers.add(method, DiscoveredBy::Cancellation);
+        ledger.mark_off(*id, in_flight.contains(id), now);
+        cancelled.insert(*id);
+    }
+    cancelled
 }
 
 /// Records the copies about to be recompiled for rows, before the request. Rows among them with an instrumented
@@ -102,5 +130,77 @@ pub fn mark_unrecompilable(ledger: &mut LedgerState, methods: &HashSet<Method>) 
         if let Some(row) = ledger.row_mut(id) {
             row.inlining.inlined = Inlined::Yes;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Module;
+    use crate::ledger::Ledger;
+    use crate::ledger::compilations::RequestedBody;
+    use crate::ledger::copy_identity::CopyIdentity;
+    use crate::ledger::request_state::{ActiveRequest, RequestProgress, RequestState};
+    use crate::ledger::row_timing::BodyTiming;
+    use redial_protocol::ids::ModuleKey;
+    use redial_protocol::level::Level;
+    use std::sync::Arc;
+
+    const REQUEST: ActiveRequest = ActiveRequest { level: Level::Count, body: BodyTiming::NotWanted };
+
+    /// Adds rows that were requested, and should be off since.
+    fn asked<const N: usize>(ledger: &mut LedgerState) -> [RowId; N] {
+        let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Sample"));
+        let mut token = 0x0600_0000;
+        [(); N].map(|()| {
+            token += 1;
+            let id = ledger.add_row(CopyIdentity::sample(Arc::clone(&module), token), None).unwrap();
+            assert!(ledger.assign_slot(id));
+            ledger.row_mut(id).unwrap().state = RequestState::Asked { request: REQUEST, live_version: None };
+            id
+        })
+    }
+
+    fn state(ledger: &LedgerState, id: RowId) -> RequestState {
+        ledger.row(id).unwrap().state
+    }
+
+    #[test]
+    fn rows_without_instrumented_code_are_off_before_their_revert() {
+        let ledger = Ledger::default();
+        let mut ledger = ledger.lock();
+        let rows: [RowId; 6] = asked(&mut ledger);
+        let [never_called, in_flight, given, wanted, live, requesting] = rows;
+        ledger.row_mut(given).unwrap().bodies.deliver();
+        ledger.row_mut(wanted).unwrap().wanted.level = Level::Count;
+        ledger.row_mut(live).unwrap().state = RequestState::Asked { request: REQUEST, live_version: Some(1) };
+        ledger.row_mut(requesting).unwrap().progress = RequestProgress::Requesting;
+        let cancelled = cancel_requests(&mut ledger, &rows, &HashSet::from([in_flight]), 0);
+        assert_eq!(cancelled, HashSet::from([never_called, in_flight]));
+        assert_eq!(state(&ledger, never_called), RequestState::Off);
+        assert_eq!(state(&ledger, in_flight), RequestState::Reverting);
+        assert!([given, wanted, live, requesting].iter().all(|id| ledger.row(*id).unwrap().is_on()));
+        // The CLR never gets an instrumented body for them.
+        let (module, token) = ledger.row(never_called).unwrap().method();
+        assert_eq!(ledger.requested_body(module, token), RequestedBody::Original);
+        let callers = &ledger.recompiled_callers;
+        assert_eq!((callers.count(), callers.cancelled()), (0, 2));
+        let plan = plan_turn_off(&ledger, &[given]);
+        assert_eq!((plan.off, plan.dismissed.len()), (vec![given], 0));
+        assert_eq!(plan.cancelled, [(1, 0x0600_0001), (1, 0x0600_0002)]);
+    }
+
+    #[test]
+    fn cancelled_request_that_a_row_needs_is_a_recompiled_caller() {
+        let ledger = Ledger::default();
+        let mut ledger = ledger.lock();
+        let [cancelled, other] = asked(&mut ledger);
+        let method = ledger.row(cancelled).unwrap().method();
+        assert_eq!(cancel_requests(&mut ledger, &[cancelled], &HashSet::new(), 0).len(), 1);
+        let row = ledger.row_mut(other).unwrap();
+        (row.wanted.level, row.inlining.inliners) = (Level::Count, [method].into());
+        mark_for_recompilation(&mut ledger, &HashSet::from([method]), false);
+        assert_eq!((ledger.recompiled_callers.count(), ledger.recompiled_callers.cancelled()), (1, 0));
+        assert!(plan_turn_off(&ledger, &[]).cancelled.is_empty());
     }
 }

@@ -107,7 +107,7 @@ impl Worker {
         let audited = stepped.iter().map(audited).collect();
         let before = self.orders.clone();
         let new = stepped.into_iter().map(|(_, new)| new).collect();
-        match self.add(new, audited, true) {
+        match self.add(new, audited, true, &Progress::silent()) {
             Ok(entered) => {
                 let entered = self.record(entered, before, None, by, Progress::silent(), begun);
                 let cost = costs.all.rounded();

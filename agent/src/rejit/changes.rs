@@ -52,7 +52,7 @@ impl Worker {
                 let audited = |order| AuditedOrder { line: print_order(order), step: None };
                 let audited = orders.iter().map(audited).collect();
                 let owner = OrderLifetime::of(lifetime, claim.session, begun);
-                self.parse(orders, owner, &by).and_then(|new| self.add(new, audited, later))
+                self.parse(orders, owner, &by).and_then(|new| self.add(new, audited, later, &progress))
             }
             OrderChange::Undo => self.undo(begun),
             OrderChange::TakeBack(change) => self.undo_one(ChangeId(change), begun),
@@ -123,12 +123,13 @@ impl Worker {
     }
 
     /// Adds orders and finds the copies they match, with warnings for those that match nothing. After an error some
-    /// may have been added. `audited` are the same orders for the audit.
+    /// may have been added. `audited` are the same orders for the audit. Once cancelled, it finds only a part.
     pub(super) fn add(
         &mut self,
         new: Vec<NewOrder>,
         audited: Vec<AuditedOrder>,
         later: bool,
+        progress: &Progress,
     ) -> Result<ChangedOrders, Refusal> {
         let orders: Vec<Order> = new.iter().map(|new| new.order.clone()).collect();
         let held = new.iter().any(|new| matches!(new.owner, OrderLifetime::Held(_)));
@@ -137,9 +138,9 @@ impl Worker {
         self.context.orders.anticipate(&self.orders);
         // Not tidied yet: an `off` order that replaces its predecessor overrides nothing, but must still find its
         // rows.
-        let found = self.scan_all(&seqs);
+        let found = self.scan_all(&seqs, &|| progress.is_cancelled());
         let mut unmatched = Vec::new();
-        if !later {
+        if !later && !progress.is_cancelled() {
             // Replacing a standing order has an effect even if nothing is loaded yet.
             let stands = |seq: &OrderSeq| found.per_order.contains_key(seq) || replacing.contains(seq);
             let matches = |seq: &OrderSeq| stands(seq) || found.refused_as_shared.contains(seq);

@@ -6,6 +6,7 @@ use crate::clr::LoadedModule;
 use crate::clr::profiler_info::LoadedMethod;
 use crate::context::Context;
 use crate::inlining::Method;
+use crate::known_bad::RuntimeIssue;
 use crate::ledger::request_state::RequestProgress;
 use crate::ledger::row::Row;
 use crate::ledger::state::LedgerState;
@@ -13,8 +14,11 @@ use redial_protocol::ids::{ModuleKey, RowId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Copies per request or revert: no module has to wait for longer than one of them before it unloads.
-pub(super) const AT_ONCE: usize = 8192;
+/// Returns the number of copies per request or revert. A module waits for no more than one of them before it unloads,
+/// and a cancelled change for no more than one before it is taken back. Few, where each stops the program.
+pub(super) fn at_once(context: &Context) -> usize {
+    if context.runtime.does(RuntimeIssue::StopsForRequests) { 8192 } else { 1024 }
+}
 
 /// An element of a request or revert: a row, or a recompiled caller.
 #[derive(Clone)]

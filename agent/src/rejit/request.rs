@@ -5,7 +5,7 @@
 use super::conditions;
 use super::inlining_barrier::with_barrier;
 use super::loaded_methods::{
-    AT_ONCE, RequestItem, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
+    RequestItem, at_once, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
 };
 use super::prepare::{PreparedRequest, prepare};
 use super::request_outcome::{accepted, defer, give_up_inliners, unable};
@@ -97,23 +97,28 @@ pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progres
     revert(context, &down);
     let asked = up.len() + down.len();
     // Between two requests a larger change reports progress, and can be cancelled.
-    for (part, rows) in up.chunks(AT_ONCE).enumerate() {
+    let at_once = at_once(context);
+    let mut requested: HashSet<Method> = methods_of(context, &up).collect();
+    for (part, rows) in up.chunks(at_once).enumerate() {
         if part > 0 {
             if progress.is_cancelled() || context.inbox.all_off_pending() {
                 return Applied { asked, complete: false };
             }
-            progress.report(down.len() + part * AT_ONCE, asked);
+            progress.report(down.len() + part * at_once, asked);
         }
-        // Copies in earlier parts may have been compiled with copies of this part inlined.
-        let requested = methods_of(context, up.get(part * AT_ONCE..).unwrap_or_default());
         request(context, rows.to_vec(), &requested);
+        // Copies of this part may have been compiled with copies of later parts inlined.
+        methods_of(context, rows).for_each(|method| {
+            requested.remove(&method);
+        });
     }
     Applied { asked, complete: true }
 }
 
-fn methods_of(context: &Context, rows: &[RowId]) -> HashSet<Method> {
+fn methods_of(context: &Context, rows: &[RowId]) -> impl Iterator<Item = Method> + use<> {
     let ledger = context.ledger.lock();
-    rows.iter().filter_map(|id| ledger.row(*id)).map(Row::method).collect()
+    let methods: Vec<Method> = rows.iter().filter_map(|id| ledger.row(*id)).map(Row::method).collect();
+    methods.into_iter()
 }
 
 /// Requests the recompilation of these rows with instrumented bodies, and of their inliners outside `requested`

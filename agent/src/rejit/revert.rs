@@ -3,7 +3,7 @@
 
 use super::inlining_barrier::with_barrier;
 use super::loaded_methods::{
-    AT_ONCE, RequestItem, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
+    RequestItem, at_once, items_of_methods, split_at_places, split_gone, take_back_gone, with_loaded,
 };
 use super::reverting_check::in_flight;
 use crate::clr::hresult::CORPROF_E_ACTIVE_REJIT_REQUEST_NOT_FOUND;
@@ -20,25 +20,66 @@ use std::collections::HashSet;
 use std::time::Instant;
 use windows_core::HRESULT;
 
-/// Restores the original IL of these rows, except lost ones.
+/// Most requests without a body that are reverted before their rows count as off. For each generic method the runtime
+/// walks through all generic types that it has loaded, so tens of thousands of reverts take seconds.
+const CANCELLED_AT_ONCE: usize = 1024;
+
+/// Restores the original IL of these rows, except lost ones. Rows whose body the CLR has not asked for run none: if they
+/// are many, they are off at once, and a later job reverts their requests.
 pub fn revert(context: &Context, rows: &[RowId]) {
-    let (plan_turn_off, methods) = {
+    revert_with(context, rows, 0);
+}
+
+/// Reverts all recompiled callers and cancelled requests that no row needs any more.
+pub fn dismiss_unneeded(context: &Context) {
+    revert_with(context, &[], usize::MAX);
+}
+
+/// Does the same, but leaves most of the cancelled requests to a later job: other jobs may wait.
+pub fn dismiss_some(context: &Context) {
+    revert_with(context, &[], at_once(context));
+}
+
+/// Reverts rows, the recompiled callers that no row needs, and at most `most` of the cancelled requests.
+fn revert_with(context: &Context, rows: &[RowId], most: usize) {
+    let plan_turn_off = {
         let ledger = context.ledger.lock();
         let stands = |id: &RowId| ledger.row(*id).is_some_and(|row| !row.identity.module.is_gone());
         let rows: Vec<RowId> = rows.iter().copied().filter(stands).collect();
-        let methods: Vec<Method> = rows.iter().filter_map(|id| ledger.row(*id)).map(Row::method).collect();
-        (turn_off_plan::plan_turn_off(&ledger, &rows), methods)
+        turn_off_plan::plan_turn_off(&ledger, &rows)
     };
-    let TurnOffPlan { off, stay, dismissed, recompile } = plan_turn_off;
+    let TurnOffPlan { mut off, stay, mut dismissed, mut cancelled, recompile } = plan_turn_off;
+    cancel_requests(context, &mut off);
+    cancelled.truncate(most);
+    let before = context.ledger.lock().recompiled_callers.cancelled();
+    dismissed.extend(&cancelled);
     turn_off(context, &off, &dismissed);
-    context.inlining.allow(methods);
+    let (methods, left) = {
+        let ledger = context.ledger.lock();
+        let rows = off.iter().chain(stay.iter().map(|(id, ..)| id));
+        let methods: Vec<Method> = rows.filter_map(|id| ledger.row(*id)).map(Row::method).collect();
+        (methods, ledger.recompiled_callers.cancelled())
+    };
+    context.inlining.allow(methods.into_iter().chain(cancelled));
+    // Not again and again for requests that the runtime does not revert.
+    if left > 0 && (most == 0 || left < before) {
+        context.inbox.request_caller_check();
+    }
     let stay = mark_for_recompilation(context, stay);
     recompile_originals(context, stay, recompile);
 }
 
-/// Reverts the recompiled callers that no row needs any more.
-pub fn dismiss_unneeded(context: &Context) {
-    revert(context, &[]);
+/// Turns off those of these rows that run no instrumented code although they are requested, if they are many; leaves
+/// the others.
+fn cancel_requests(context: &Context, rows: &mut Vec<RowId>) {
+    if rows.len() <= CANCELLED_AT_ONCE {
+        return;
+    }
+    let in_flight = in_flight(context, rows);
+    let cancel =
+        |ledger: &mut LedgerState, now| turn_off_plan::cancel_requests(ledger, rows, &in_flight, now);
+    let cancelled = context.ledger.change(cancel);
+    rows.retain(|id| !cancelled.contains(id));
 }
 
 fn turn_off(context: &Context, rows: &[RowId], dismissed: &[Method]) {
@@ -47,7 +88,7 @@ fn turn_off(context: &Context, rows: &[RowId], dismissed: &[Method]) {
     let (gone, items) = split_gone(&items);
     take_back_gone(context, &gone);
     // "All off" turns off every row: no module has to wait for all of them before it unloads.
-    for part in items.chunks(AT_ONCE) {
+    for part in items.chunks(at_once(context)) {
         if context.ledger.is_stopping() {
             return;
         }
@@ -126,7 +167,7 @@ fn recompile_originals(context: &Context, stay: Vec<RequestItem>, recompile: Vec
     items.extend(items_of_methods(&context.modules, recompile));
     let (gone, items) = split_gone(&items);
     take_back_gone(context, &gone);
-    for part in items.chunks(AT_ONCE) {
+    for part in items.chunks(at_once(context)) {
         recompile_part(context, part);
     }
 }

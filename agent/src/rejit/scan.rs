@@ -136,11 +136,17 @@ impl<'a> ModuleOrders<'a> {
 }
 
 /// Adds the copies that the orders match in their module. The orders are either all standing ones, or later than
-/// all others. Reads metadata only; requests nothing from the CLR. Gives up once "all off" waits, which makes every
-/// order void.
-pub fn scan(context: &Context, target: &ModuleOrders, found: &mut ScanResult) {
+/// all others. Reads metadata only; requests nothing from the CLR. Gives up once `is_cancelled`, or once "all off"
+/// waits, which makes every order void.
+pub fn scan(
+    context: &Context,
+    target: &ModuleOrders,
+    is_cancelled: &dyn Fn() -> bool,
+    found: &mut ScanResult,
+) {
     let now = context.ledger.now_ms();
-    target.each(context, &[], &|| context.inbox.all_off_pending(), |metadata, method, here, refused| {
+    let stop = || is_cancelled() || context.inbox.all_off_pending();
+    target.each(context, &[], &stop, |metadata, method, here, refused| {
         target.note_shared(here, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.is_empty() {

@@ -193,7 +193,7 @@ impl Worker {
             }
             Job::RecompiledCallers => {
                 self.context.inbox.begin_caller_check();
-                revert::dismiss_unneeded(self.context);
+                revert::dismiss_some(self.context);
             }
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
         }
@@ -221,7 +221,7 @@ impl Worker {
     fn scan_one(&self, module: &Arc<Module>) -> ScanResult {
         let mut found = ScanResult::default();
         let orders = self.orders.for_assembly(&module.name);
-        scan(self.context, &ModuleOrders::new(self.context, module, orders), &mut found);
+        scan(self.context, &ModuleOrders::new(self.context, module, orders), &|| false, &mut found);
         found
     }
 

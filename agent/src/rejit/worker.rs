@@ -64,8 +64,8 @@ impl Worker {
         }
     }
 
-    /// Finds the copies that these orders match, everywhere.
-    pub(super) fn scan_all(&self, seqs: &[OrderSeq]) -> ScanResult {
+    /// Finds the copies that these orders match, everywhere. Gives up once `is_cancelled`.
+    pub(super) fn scan_all(&self, seqs: &[OrderSeq], is_cancelled: &dyn Fn() -> bool) -> ScanResult {
         let mut found = ScanResult::default();
         if seqs.is_empty() {
             return found;
@@ -73,7 +73,7 @@ impl Worker {
         let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         for module in self.context.modules.all() {
             let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
-            scan(self.context, &ModuleOrders::new(self.context, &module, orders), &mut found);
+            scan(self.context, &ModuleOrders::new(self.context, &module, orders), is_cancelled, &mut found);
         }
         found
     }
@@ -82,6 +82,12 @@ impl Worker {
     pub(super) fn review(&self, changed: &[Arc<Standing>]) -> ScanResult {
         let mut found = ScanResult::default();
         if changed.is_empty() {
+            return found;
+        }
+        if self.orders.is_empty() {
+            // No metadata has to be read to know that no order decides any row.
+            let all = self.context.ledger.lock().without_orders();
+            found.rows.extend(all);
             return found;
         }
         for module in self.context.modules.all() {

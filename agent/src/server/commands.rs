@@ -179,10 +179,11 @@ impl Session {
 
     fn agent_status(&self) -> AgentStatus {
         let context = self.context;
-        let (totals, compilations, recompiled, slots, rows) = {
+        let (totals, compilations, (recompiled, cancelled), slots, rows) = {
             let ledger = context.ledger.lock();
-            let (recompiled, rows) = (ledger.recompiled_callers.count(), ledger.rows().present());
-            (ledger.totals(), ledger.compilations(), recompiled, ledger.slots.used(), rows)
+            let callers = &ledger.recompiled_callers;
+            let recompiled = (callers.count(), callers.cancelled());
+            (ledger.totals(), ledger.compilations(), recompiled, ledger.slots.used(), ledger.rows().present())
         };
         let Totals { kept, held, awaiting_revert, .. } = totals;
         let mut remains = Vec::new();
@@ -204,6 +205,9 @@ impl Session {
         }
         if recompiled > 0 {
             remains.push(Remainder::RecompiledCallers { methods: recompiled as u64 });
+        }
+        if cancelled > 0 {
+            remains.push(Remainder::CancelledRequests { methods: cancelled as u64 });
         }
         let restrained = context.inlining.restrained();
         if restrained > 0 {

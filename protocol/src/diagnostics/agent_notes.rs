@@ -43,6 +43,12 @@ pub enum Remainder {
         /// Number of these methods.
         methods: u64,
     },
+    /// Methods are off that were never called while they were on, so that no instrumented code exists. The runtime
+    /// still has their requests: one that is called before its revert is compiled once more, with its original IL.
+    CancelledRequests {
+        /// Number of these methods.
+        methods: u64,
+    },
 }
 
 /// A defect of a runtime that concerns users with dials on.

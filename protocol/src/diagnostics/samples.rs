@@ -64,7 +64,7 @@ pub const UNAVAILABLE: [Unavailable; 6] = [
 ];
 
 /// Samples of remaining effects.
-pub const REMAINDERS: [Remainder; 13] = [
+pub const REMAINDERS: [Remainder; 15] = [
     Remainder::KeptByRuntime { bytes: 1500, recompilations: 1 },
     Remainder::WaitsForCompilation,
     Remainder::RuntimeSilent { seconds: 12 },
@@ -78,6 +78,8 @@ pub const REMAINDERS: [Remainder; 13] = [
     Remainder::UnfinishedReads { unloads: 2 },
     Remainder::AwaitedReverts { methods: 1 },
     Remainder::AwaitedReverts { methods: 2 },
+    Remainder::CancelledRequests { methods: 1 },
+    Remainder::CancelledRequests { methods: 2 },
 ];
 
 /// Every limited resource.

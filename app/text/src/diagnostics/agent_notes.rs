@@ -48,6 +48,10 @@ pub fn remainder(remainder: &Remainder) -> String {
         Remainder::AwaitedReverts { methods } => {
             format!("{} being turned off", count(*methods, "method is", "methods are"))
         }
+        Remainder::CancelledRequests { methods } => format!(
+            "{} off, but still requested from the runtime: a call compiles the original code once more",
+            count(*methods, "method is", "methods are")
+        ),
     }
 }
 
