@@ -216,6 +216,7 @@ fn samples_contain_every_code() {
             RestrainedInlining,
             UnfinishedReads,
             AwaitedReverts,
+            CancelledRequests,
         }
     );
     has_all!(codes::RESOURCES, Resource { DialledMethods, KnownMethods, TimesBytes });
