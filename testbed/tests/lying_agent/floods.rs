@@ -237,7 +237,7 @@ impl Flooding {
                 let most = MAX_TRACED_CALLS / TRACED_CALLS_PER_PAGE;
                 (self.pages(most as u32), TRACED_CALLS_PER_PAGE, vec![], 0)
             }
-            Flood::SmallValues => (self.pages(12), 2, vec![nulls; 63], 0),
+            Flood::SmallValues => (self.pages(8), 2, vec![nulls; 63], 0),
             Flood::TracedMethods => (self.pages(40), 20, vec![], LONG),
             _ => (0, 0, vec![], 0),
         };
