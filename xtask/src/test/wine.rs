@@ -9,7 +9,7 @@ use redial_testbed::prebuilt;
 
 use super::nextest::{self, WORKSPACE};
 use super::plan::{Plan, Tally};
-use super::wine_lists::{GATE, LINUX_ONLY, OPEN};
+use super::wine_lists::{LINUX_ONLY, OPEN, SHARE};
 use crate::build::{self, WINDOWS_PACKAGES};
 use crate::setup;
 
@@ -21,7 +21,7 @@ const FROM_LINUX: &str = "package(redial-testbed) & binary(windows)";
 /// # Errors
 /// When the Windows builds do not compile, or Wine does not work.
 pub fn from_linux(plan: &Plan<'_>) -> Result<Tally> {
-    let built = build::windows(&suites(false))?;
+    let built = build::windows(&[])?;
     let wine = setup::wine::ensure()?;
     let _claim = wine.claim()?;
     nextest::run(plan, WORKSPACE, FROM_LINUX, |command| {
@@ -30,7 +30,7 @@ pub fn from_linux(plan: &Plan<'_>) -> Result<Tally> {
     })
 }
 
-/// Runs the end-to-end tests as Windows programs: the gate's share, or all in a soak and with a text to look for.
+/// Runs the end-to-end tests as Windows programs: a share, or all in a soak and with a text to look for.
 ///
 /// # Errors
 /// As [`from_linux`].
@@ -45,7 +45,7 @@ pub fn end_to_end(plan: &Plan<'_>) -> Result<Tally> {
     }
     let claim = wine.claim()?;
     claim.serve()?;
-    // The larger numbers of a soak are for Linux. Here all tests take half an hour with those of the gate.
+    // The larger numbers of a soak are for Linux; here all tests run with those of the gate.
     let plan = Plan { only: plan.only, soak: false, fuzz_seconds: None, built: None };
     let prepare = |command: &mut Command| {
         built.tell_inside_wine(command);
@@ -63,12 +63,12 @@ pub fn end_to_end(plan: &Plan<'_>) -> Result<Tally> {
 const TRANSPORT: &[&str] =
     &["--package", "redial-protocol", "--lib", "--test", "pipe", "--target", WINDOWS_TARGET];
 
-/// Returns the arguments that select the suites to build: those of the gate, or all. Each one takes seconds to link.
+/// Returns the arguments that select the suites to build: those of the share, or all. Each one takes seconds to link.
 fn suites(all: bool) -> Vec<&'static str> {
     if all {
         return vec!["--test", "*"];
     }
-    GATE.iter().flat_map(|(suite, _)| ["--test", *suite]).collect()
+    SHARE.iter().flat_map(|(suite, _)| ["--test", *suite]).collect()
 }
 
 /// The variable that names the program under which tests for Windows run.
@@ -82,7 +82,7 @@ fn inside_wine(all: bool) -> String {
     if all {
         return format!("package(redial-testbed) & kind(test) - ({excluded})");
     }
-    let chosen = GATE.iter().flat_map(|(suite, tests)| tests.iter().map(|test| filter_of(suite, test)));
+    let chosen = SHARE.iter().flat_map(|(suite, tests)| tests.iter().map(|test| filter_of(suite, test)));
     format!("package(redial-testbed) & ({}) - ({excluded})", chosen.collect::<Vec<_>>().join(" + "))
 }
 

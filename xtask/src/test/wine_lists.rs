@@ -1,5 +1,5 @@
-//! The tests of a Windows build that do not run under Wine, and those that the gate runs. `cargo xtask tidy` compares the
-//! lists with the sources.
+//! The tests of a Windows build that do not run under Wine, and a representative share. `cargo xtask tidy` compares the lists
+//! with the sources.
 
 /// Entries of `testbed/tests` that do not run on Windows, with the reason. `cargo xtask tidy` checks that exactly these
 /// are left out of a Windows build, by `#![cfg(...)]`.
@@ -68,9 +68,9 @@ const EVENTS: &str = "Wine 8 has no Ctrl-Break";
 const EXCEPTIONS: &str = "on Windows types of exceptions inside others stay unknown";
 const HANGS: &str = "under Wine 8 the runtime hangs when its JIT refuses a body";
 
-/// The tests that the gate runs, by suite; `*` means all of a suite. They are quick, on every runtime, and of every subject;
-/// `cargo xtask soak` runs all.
-pub const GATE: &[(&str, &[&str])] = &[
+/// The tests of `cargo xtask test wine-e2e`, by suite; `*` means all of a suite. They are quick, on every runtime, and of every
+/// subject; `cargo xtask soak` runs all.
+pub const SHARE: &[(&str, &[&str])] = &[
     ("async_calls", &["*"]),
     ("attach", &["*"]),
     ("children", &["*"]),

@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use crate::test::windows_tests::{self, Suites, means};
-use crate::test::wine_lists::{GATE, LINUX_ONLY, OPEN};
+use crate::test::wine_lists::{LINUX_ONLY, OPEN, SHARE};
 
-/// Fewest tests of the gate that are Windows programs.
+/// Fewest tests of the share.
 const FEWEST: usize = 150;
 
 /// Compares the lists with the tests of a Windows build.
@@ -13,10 +13,10 @@ pub fn check() -> Result<Vec<String>> {
     let suites = windows_tests::read()?;
     let mut breaches = left_out(&suites, LINUX_ONLY);
     breaches.extend(open(&suites, OPEN));
-    let (chosen, missing) = chosen(&suites, GATE, OPEN);
+    let (chosen, missing) = chosen(&suites, SHARE, OPEN);
     breaches.extend(missing);
     if chosen < FEWEST {
-        breaches.push(format!("GATE has {chosen} tests that run on Windows; {FEWEST} are the fewest"));
+        breaches.push(format!("SHARE has {chosen} tests that run on Windows; {FEWEST} are the fewest"));
     }
     Ok(breaches)
 }
@@ -53,13 +53,13 @@ fn open(suites: &Suites, listed: &[(&str, &str, &str)]) -> Vec<String> {
     breaches
 }
 
-/// Returns the number of tests that the gate runs, and what is wrong with its list.
+/// Returns the number of tests in the share, and what is wrong with its list.
 fn chosen(suites: &Suites, listed: &[(&str, &[&str])], open: &[(&str, &str, &str)]) -> (usize, Vec<String>) {
     let (mut number, mut breaches) = (0, Vec::new());
     for (suite, named) in listed {
         for test in *named {
             if matching(suites, suite, test) == 0 {
-                breaches.push(format!("GATE names {suite}::{test}, which a Windows build does not have"));
+                breaches.push(format!("SHARE names {suite}::{test}, which a Windows build does not have"));
             }
         }
         let is_chosen = |test: &&String| named.iter().any(|named| *named == "*" || means(named, test));
