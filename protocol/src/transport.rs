@@ -160,7 +160,7 @@ impl Listener {
     }
 
     /// Removes the endpoint's name if it is still ours, so that nobody finds it; connections stay open.
-    /// Dropping the listener does the same. (A Windows pipe has its name as long as its listener.)
+    /// Dropping the listener does the same. (A Windows pipe that a thread serves keeps its name until [`Listener::close`].)
     pub fn unlink(&self) {
         self.0.unlink();
     }

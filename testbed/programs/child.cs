@@ -4,6 +4,7 @@
 //   env      -> env NAME=VALUE;...     its variables for profilers and Redial, sorted
 //   call N   -> called N CHECKSUM      Child.Step(int), N times
 //   start    -> started PID            another process of this program
+//   start X  -> started PID            a process of the program X, which says "ready" too
 //   ask LINE -> answer ANSWER          the last child's answer to LINE (which may be `ask` again)
 //   end      -> ended CODE             closes that child's input and waits for it
 // It prints "ready PID" first and ends on "exit" or at the end of its input.
@@ -39,7 +40,7 @@ static class Child
                     Say("called " + words[1] + " " + sum.ToString("x8"));
                     break;
                 case "start":
-                    Start();
+                    Start(words.Length > 1 ? words[1] : Assembly.GetExecutingAssembly().Location);
                     Say("started " + child.Id);
                     break;
                 case "ask":
@@ -63,10 +64,9 @@ static class Child
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int Step(int n) => unchecked(n * 31 + 7);
 
-    static void Start()
+    static void Start(string program)
     {
         string host = Process.GetCurrentProcess().MainModule.FileName;
-        string program = Assembly.GetExecutingAssembly().Location;
         child = Process.Start(new ProcessStartInfo(host, "\"" + program + "\"")
         {
             UseShellExecute = false,

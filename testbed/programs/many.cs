@@ -73,8 +73,7 @@ static class Many
                     break;
                 case "memory":
                     GC.Collect();
-                    string resident = File.ReadLines("/proc/self/status").First(one => one.StartsWith("VmRSS:"));
-                    Say("memory " + new string(resident.Where(char.IsDigit).ToArray()));
+                    Say("memory " + Process.GetCurrentProcess().WorkingSet64 / 1024);
                     break;
                 default:
                     Say("error unknown command: " + line);

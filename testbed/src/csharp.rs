@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::cache;
 use crate::fetch;
-use crate::runtimes::Runtime;
+use crate::runtimes::{self, Runtime};
 
 /// Program or library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Kind {
 pub enum Framework {
     /// The base framework of 2.1.30: runs on 2.1, 3.1, 8 and later.
     Core,
-    /// ASP.NET Core 3.1.2 and the base framework 3.1.2: runs on [`Runtime::SDK_3_1`] and [`Runtime::V8_0`].
+    /// ASP.NET Core 3.1.2 and the base framework 3.1.2: runs on [`Runtime::ASP_NET_3_1`] and [`Runtime::V8_0`].
     AspNet,
 }
 
@@ -137,8 +137,7 @@ impl Compilation {
     /// # Errors
     /// When the runtimes cannot be set up.
     pub fn command(&self, runtime: Runtime, out: &Path) -> Result<Command> {
-        let sdk = Runtime::SDK_3_1.ensure()?;
-        let compiler = sdk.root().join("sdk/3.1.102/Roslyn/bincore/csc.dll");
+        let compiler = runtimes::compiler()?.join("csc.dll");
         let mut command = runtime.ensure()?.command(&compiler);
         command.args(self.all_options());
         for reference in self.framework_references()?.iter().chain(&self.references) {

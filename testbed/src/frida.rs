@@ -11,5 +11,5 @@ use crate::{layout, packages};
 /// # Errors
 /// The package manager's message.
 pub fn python_module() -> Result<PathBuf> {
-    layout::plain("tools/frida-17.25.2", &packages::FRIDA, ".")
+    layout::plain("tools/frida-17.25.2", &packages::FRIDA, ".", &[])
 }

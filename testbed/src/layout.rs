@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use crate::packages::Package;
-use crate::{cache, fetch, unpack};
+use crate::{cache, fetch, pe, unpack};
 
 /// Executable files, on Linux and on Windows.
 const PROGRAMS: &[&str] = &["dotnet", "createdump", "fabmcp", "dotnet.exe", "createdump.exe"];
@@ -19,23 +19,57 @@ const SELF_CONTAINED: &str = "artifacts_keyring/bin/plugins/netcore/CredentialPr
 /// Layout version. Increment it when a layout below changes, so that older caches are rebuilt.
 const LAYOUT: u32 = 1;
 
-/// Sets up `item` as the folder `inside` of `package`.
+/// A framework of another root, to be copied beside a root's own.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherFramework<'a> {
+    /// The other root.
+    pub root: &'a Path,
+    /// Its folder in `shared`: `FRAMEWORK/VERSION`.
+    pub name: &'a str,
+    /// Whether its precompiled code is for another system, and stays behind.
+    pub is_foreign: bool,
+}
+
+impl OtherFramework<'_> {
+    fn recipe(&self) -> String {
+        if self.is_foreign {
+            format!("without precompiled code, in one code section: {}\n", self.name)
+        } else {
+            String::new()
+        }
+    }
+
+    fn copy_into(&self, root: &Path) -> Result<()> {
+        let inside = Path::new("shared").join(self.name);
+        copy_files(&self.root.join(&inside), &root.join(&inside), self.is_foreign)
+    }
+}
+
+/// Sets up `item` as the folder `inside` of `package`, with more frameworks.
 ///
 /// # Errors
 /// An error of fetching or unpacking, with the item's name.
-pub fn plain(item: &str, package: &Package, inside: &str) -> Result<PathBuf> {
-    cache::ensure(item, &recipe(&[package]), |into| {
+pub fn plain(item: &str, package: &Package, inside: &str, more: &[OtherFramework<'_>]) -> Result<PathBuf> {
+    cache::ensure(item, &(recipe(&[package]) + &recipe_of(more)), |into| {
         let unpacked = unpack_aside(package, into)?;
         move_children(&unpacked.join(inside), into)?;
+        more.iter().try_for_each(|framework| framework.copy_into(into))?;
         finish(&unpacked, into)
     })
     .with_context(|| format!("{item} cannot be set up"))
 }
 
-/// Sets up `item` as a shared .NET 8 taken from a self-contained program.
+/// Sets up `item` as a copy of a folder of managed files, without code precompiled for another system.
 ///
-/// Each of `more_frameworks` (a `FRAMEWORK/VERSION` folder in
-/// another root's `shared`) is copied beside the framework.
+/// # Errors
+/// When a file cannot be read, is damaged, or cannot be written.
+pub fn without_precompiled_code(item: &str, package: &Package, folder: &Path) -> Result<PathBuf> {
+    let recipe = format!("{}without precompiled code, in one code section\n", recipe(&[package]));
+    cache::ensure(item, &recipe, |into| copy_files(folder, into, true))
+        .with_context(|| format!("{item} cannot be set up"))
+}
+
+/// Sets up `item` as a shared .NET 8 taken from a self-contained program, with more frameworks.
 ///
 /// # Errors
 /// Fails like [`plain`], or when the program's `deps.json` names no runtime pack.
@@ -43,9 +77,9 @@ pub fn self_contained(
     item: &str,
     package: &Package,
     muxer: &Muxer<'_>,
-    more_frameworks: &[(&Path, &str)],
+    more: &[OtherFramework<'_>],
 ) -> Result<PathBuf> {
-    cache::ensure(item, &(recipe(&[package]) + &muxer.recipe()?), |into| {
+    cache::ensure(item, &(recipe(&[package]) + &muxer.recipe()? + &recipe_of(more)), |into| {
         let unpacked = unpack_aside(package, into)?;
         let program = unpacked.join(SELF_CONTAINED);
         let deps = program.join("CredentialProvider.Microsoft.deps.json");
@@ -65,10 +99,7 @@ pub fn self_contained(
         let found = if beside.exists() { beside } else { framework.join(resolver) };
         move_file(&found, &host.join(resolver))?;
         muxer.put_into(into)?;
-        for (root, framework) in more_frameworks {
-            let inside = Path::new("shared").join(framework);
-            copy_files(&root.join(&inside), &into.join(&inside))?;
-        }
+        more.iter().try_for_each(|framework| framework.copy_into(into))?;
         finish(&unpacked, into)
     })
     .with_context(|| format!("{item} cannot be set up"))
@@ -176,6 +207,10 @@ fn recipe(packages: &[&Package]) -> String {
     format!("layout {LAYOUT}: {}\n", hashes.join(" "))
 }
 
+fn recipe_of(frameworks: &[OtherFramework<'_>]) -> String {
+    frameworks.iter().map(OtherFramework::recipe).collect()
+}
+
 /// Unpacks into a folder inside the item being built, so that a failed build removes it too.
 fn unpack_aside(package: &Package, into: &Path) -> Result<PathBuf> {
     let file = fetch::package(package)?;
@@ -198,15 +233,23 @@ fn move_children(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy_files(from: &Path, to: &Path) -> Result<()> {
+fn copy_files(from: &Path, to: &Path, is_foreign: bool) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            fs::copy(entry.path(), to.join(entry.file_name()))
+            copy_file(&entry.path(), &to.join(entry.file_name()), is_foreign)
                 .with_context(|| format!("cannot copy {}", entry.path().display()))?;
         }
     }
+    Ok(())
+}
+
+fn copy_file(from: &Path, to: &Path, is_foreign: bool) -> Result<()> {
+    if is_foreign && from.extension().is_some_and(|extension| extension == "dll") {
+        return Ok(fs::write(to, pe::without_precompiled_code(fs::read(from)?)?)?);
+    }
+    fs::copy(from, to)?;
     Ok(())
 }
 

@@ -22,19 +22,23 @@ pub mod host;
 #[cfg(target_os = "linux")]
 pub mod hostility;
 mod layout;
-#[cfg(target_os = "linux")]
 pub mod load;
 #[cfg(target_os = "linux")]
 pub mod native;
 pub mod noise;
 pub mod packages;
 pub mod pe;
+#[cfg(windows)]
+pub mod pipe;
 pub mod prebuilt;
+pub mod process_facts;
 pub mod programs;
 #[cfg(target_os = "linux")]
 pub mod resource_limits;
 pub mod rng;
 pub mod runtimes;
+#[cfg(windows)]
+pub mod security;
 pub mod shop;
 pub mod signals;
 pub mod single_file;

@@ -4,6 +4,7 @@
 //! It is a second reader beside the runtime's own, for tests. It owns file formats and must not know how the
 //! agent reads signatures or bodies.
 
+mod il_only;
 mod image;
 mod tables;
 
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+pub use il_only::without_precompiled_code;
 use image::{u16_at, u32_at, zero_ended};
 use tables::{Table, Tables};
 

@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
-use crate::{generate, programs};
+use crate::{generate, programs, runtimes};
 
 /// Compiles and generates it, unless the cache has it.
 ///
 /// # Errors
 /// The first program that does not compile.
 pub fn ensure_all() -> Result<()> {
+    runtimes::windows_compiler()?;
     for name in programs::names()? {
         programs::named(&name)?;
     }

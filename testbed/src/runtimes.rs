@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::layout::{self, Muxer};
+use crate::layout::{self, Muxer, OtherFramework};
 use crate::{cache, packages};
 
 /// A .NET runtime of the cache folder, as a root with a `dotnet` muxer.
@@ -22,7 +22,7 @@ impl Runtime {
     pub const V2_1: Self = if cfg!(windows) { Self::WINDOWS_2_1 } else { Self::LINUX_2_1 };
     /// .NET Core 3.1.23: `ICorProfilerInfo11`; ReJIT suspends the runtime.
     pub const V3_1: Self = if cfg!(windows) { Self::WINDOWS_3_1 } else { Self::LINUX_3_1 };
-    /// .NET 8.0.31: `ICorProfilerInfo14`. Its root for Linux also carries ASP.NET Core 3.1.2.
+    /// .NET 8.0.31: `ICorProfilerInfo14`. Its root also carries ASP.NET Core 3.1.2.
     pub const V8_0: Self = if cfg!(windows) { Self::WINDOWS_8_0 } else { Self::LINUX_8_0 };
     const LINUX_2_1: Self = Self { name: "2.1", version: "2.1.30", item: "runtimes/2.1.30", windows: false };
     const LINUX_3_1: Self = Self { name: "3.1", version: "3.1.23", item: "runtimes/3.1.23", windows: false };
@@ -31,15 +31,17 @@ impl Runtime {
     pub const REFERENCES: Self = Self::LINUX_2_1;
     /// The 3.1.102 SDK's own .NET Core 3.1.2, with ASP.NET Core 3.1.2 and the C# compiler, for Linux.
     pub const SDK_3_1: Self = Self { name: "3.1-sdk", version: "3.1.2", item: "sdk/3.1.102", windows: false };
+    /// The .NET Core 3.1 that also carries ASP.NET Core 3.1.2.
+    pub const ASP_NET_3_1: Self = if cfg!(windows) { Self::WINDOWS_3_1 } else { Self::SDK_3_1 };
     /// .NET Core 2.1.30 for Windows, started through Wine.
     pub const WINDOWS_2_1: Self =
         Self { name: "2.1-windows", version: "2.1.30", item: "windows/2.1.30", windows: true };
     /// .NET Core 3.1.23 for Windows, started through Wine.
     pub const WINDOWS_3_1: Self =
-        Self { name: "3.1-windows", version: "3.1.23", item: "windows/3.1.23", windows: true };
+        Self { name: "3.1-windows", version: "3.1.23", item: "windows/3.1.23-asp-net", windows: true };
     /// .NET 8.0.31 for Windows, started through Wine by a muxer of ours (`testbed/native/dotnet.c`).
     pub const WINDOWS_8_0: Self =
-        Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31-wine", windows: true };
+        Self { name: "8.0-windows", version: "8.0.31", item: "windows/8.0.31-asp-net", windows: true };
 
     /// Returns the three runtimes of every end-to-end test: those for Windows in a test built for it.
     pub const fn all() -> [Self; 3] {
@@ -62,20 +64,25 @@ impl Runtime {
     /// The package manager's message.
     pub fn ensure(self) -> Result<Self> {
         match self {
-            Self::LINUX_2_1 => layout::plain(self.item, &packages::CORE_2_1, "dotnetcore2/bin"),
-            Self::LINUX_3_1 => layout::plain(self.item, &packages::CORE_3_1, "dotnetcore2/bin"),
-            Self::SDK_3_1 => layout::plain(self.item, &packages::SDK_3_1, "package"),
-            Self::WINDOWS_2_1 => layout::plain(self.item, &packages::WINDOWS_CORE_2_1, "dotnetcore2/bin"),
-            Self::WINDOWS_3_1 => layout::plain(self.item, &packages::WINDOWS_CORE_3_1, "dotnetcore2/bin"),
+            Self::LINUX_2_1 => layout::plain(self.item, &packages::CORE_2_1, BIN, &[]),
+            Self::LINUX_3_1 => layout::plain(self.item, &packages::CORE_3_1, BIN, &[]),
+            Self::SDK_3_1 => layout::plain(self.item, &packages::SDK_3_1, "package", &[]),
+            Self::WINDOWS_2_1 => layout::plain(self.item, &packages::WINDOWS_CORE_2_1, BIN, &[]),
+            Self::WINDOWS_3_1 => {
+                let sdk = Self::SDK_3_1.ensure()?.root();
+                layout::plain(self.item, &packages::WINDOWS_CORE_3_1, BIN, &[asp_net(&sdk, true)])
+            }
             Self::WINDOWS_8_0 => {
+                let sdk = Self::SDK_3_1.ensure()?.root();
                 let muxer = cache::checkout().join("testbed/native/dotnet.c");
-                layout::self_contained(self.item, &packages::WINDOWS_NET_8_0, &Muxer::Compiled(&muxer), &[])
+                let (package, muxer) = (&packages::WINDOWS_NET_8_0, Muxer::Compiled(&muxer));
+                layout::self_contained(self.item, package, &muxer, &[asp_net(&sdk, true)])
             }
             _ => {
                 let muxer = Self::LINUX_3_1.ensure()?.root();
                 let sdk = Self::SDK_3_1.ensure()?.root();
-                let asp_net: &[(&Path, &str)] = &[(&sdk, "Microsoft.AspNetCore.App/3.1.2")];
-                layout::self_contained(self.item, &packages::NET_8_0, &Muxer::Of(&muxer), asp_net)
+                let (package, muxer) = (&packages::NET_8_0, Muxer::Of(&muxer));
+                layout::self_contained(self.item, package, &muxer, &[asp_net(&sdk, false)])
             }
         }?;
         Ok(self)
@@ -149,13 +156,41 @@ impl Runtime {
     }
 }
 
+/// Folder of the runtime in its package.
+const BIN: &str = "dotnetcore2/bin";
+
+/// Returns ASP.NET Core of the SDK, which is for Linux.
+fn asp_net(sdk: &Path, is_foreign: bool) -> OtherFramework<'_> {
+    OtherFramework { root: sdk, name: "Microsoft.AspNetCore.App/3.1.2", is_foreign }
+}
+
+/// Returns the folder of the C# compiler. Windows gets a copy without the code precompiled for Linux.
+///
+/// # Errors
+/// The package manager's message.
+pub fn compiler() -> Result<PathBuf> {
+    if cfg!(windows) { windows_compiler() } else { linux_compiler() }
+}
+
+fn linux_compiler() -> Result<PathBuf> {
+    Ok(Runtime::SDK_3_1.ensure()?.root().join("sdk/3.1.102/Roslyn/bincore"))
+}
+
+/// Returns the compiler's folder for Windows.
+///
+/// # Errors
+/// Fails like [`compiler`].
+pub(crate) fn windows_compiler() -> Result<PathBuf> {
+    layout::without_precompiled_code("windows/compiler", &packages::SDK_3_1, &linux_compiler()?)
+}
+
 /// Returns the path of the real single-file program on .NET 10.0.11, `fabmcp`; start it as `fabmcp server
 /// start`.
 ///
 /// # Errors
 /// The package manager's message.
 pub fn single_file_program() -> Result<PathBuf> {
-    let folder = layout::plain("single-file/10.0.11", &packages::SINGLE_FILE_10_0, "package/dist")?;
+    let folder = layout::plain("single-file/10.0.11", &packages::SINGLE_FILE_10_0, "package/dist", &[])?;
     Ok(folder.join("fabmcp"))
 }
 

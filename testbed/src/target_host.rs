@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::PROTOCOL_VERSION;
@@ -10,15 +11,15 @@ use redial_protocol::frozen::ClientHello;
 use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::{AgentPacket, ControllerPacket};
 
+use crate::host::DEADLINE;
+use crate::process_facts::{self, Fact};
 use crate::under_agent::{self, LiveHost};
 
 #[cfg_attr(windows, path = "target_host/windows.rs")]
 #[cfg_attr(not(windows), path = "target_host/linux.rs")]
 mod os;
 
-#[cfg(not(windows))]
-pub use os::process_fact;
-pub use os::{SocketFolder, Stream};
+pub use os::{Endpoint, SocketFolder, Stream};
 
 /// A host whose socket lies in the test's own folder.
 pub struct TargetHost {
@@ -43,7 +44,43 @@ impl TargetHost {
     /// # Errors
     /// When nobody listens.
     pub fn connect(&self) -> Result<RawClient> {
-        os::connect(&self.live, &self.folder).map(RawClient::over)
+        RawClient::connect(&self.endpoint()?)
+    }
+
+    /// Returns what the system reports about it.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn fact(&self, fact: Fact) -> Result<u64> {
+        process_facts::of(self.live.pid, fact)
+    }
+
+    /// Returns a number that grows by one with each connection.
+    ///
+    /// # Errors
+    /// When it has ended.
+    pub fn connections(&self) -> Result<usize> {
+        process_facts::connections(self.live.pid)
+    }
+
+    /// Waits until it has no more threads and connections than these.
+    ///
+    /// # Errors
+    /// When the deadline passes first.
+    pub fn wait_for_no_more_than(&self, threads: u64, connections: usize) -> Result<()> {
+        // No event announces the end of the last thread.
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let (now, open) = (self.fact(Fact::Threads)?, self.connections()?);
+            if now <= threads && open <= connections {
+                return Ok(());
+            }
+            ensure!(
+                Instant::now() < deadline,
+                "{threads} threads became {now}, {connections} connections {open}"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -55,8 +92,12 @@ pub struct RawClient {
 }
 
 impl RawClient {
-    fn over(stream: Stream) -> Self {
-        RawClient { stream, frames: FrameReader::new() }
+    /// Opens a connection that ignores the protocol.
+    ///
+    /// # Errors
+    /// When nobody listens.
+    pub fn connect(endpoint: &Endpoint) -> Result<Self> {
+        Ok(RawClient { stream: os::open(endpoint)?, frames: FrameReader::new() })
     }
 
     /// Exchanges hellos.

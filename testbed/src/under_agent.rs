@@ -116,18 +116,6 @@ impl LiveHost {
         Ok(outcome.json()?.as_array().context("status --json is an array")?.clone())
     }
 
-    /// Returns the number of sockets that it has open. Other files do not count, because the runtime opens and
-    /// closes some at any time.
-    ///
-    /// # Errors
-    /// When its descriptors cannot be listed.
-    #[cfg(unix)]
-    pub fn sockets(&self) -> Result<usize> {
-        let links = std::fs::read_dir(format!("/proc/{}/fd", self.pid))?
-            .filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
-        Ok(links.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
-    }
-
     /// Opens another session with its agent.
     ///
     /// # Errors

@@ -7,19 +7,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
+use redial_protocol::diagnostics::AuditAction;
 use redial_protocol::level::Level;
-use redial_protocol::message::StatusRow;
+use redial_protocol::message::{AuditEntry, Request, StatusRow, WireCommand};
+use redial_protocol::order::Order;
+use redial_protocol::packet::ControllerPacket;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::{Controller, Dials, Lifetime};
+use redial_testbed::hang::Hang;
 use redial_testbed::host::Host;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost};
-use redial_testbed::{generate, on_each_runtime, programs, soak};
+use redial_testbed::{generate, on_each_runtime, process_facts, programs, soak};
 
-on_each_runtime!(killing_a_controller_ends_its_held_dials, silence_ends_held_dials);
-// It counts the agent's sockets in `/proc`.
-#[cfg(unix)]
-on_each_runtime!(killing_a_controller_stops_its_change);
+on_each_runtime!(
+    killing_a_controller_ends_its_held_dials,
+    killing_a_controller_stops_its_change,
+    silence_ends_held_dials,
+);
 
 /// Held dials must be off within this time after their controller died.
 const SOON: Duration = Duration::from_secs(2);
@@ -89,14 +94,7 @@ fn killing_a_controller_ends_its_held_dials(runtime: Runtime) -> Result<()> {
 }
 
 /// A controller dies while the first of several requests of its change is on its way.
-#[cfg(unix)]
 fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
-    use redial_protocol::diagnostics::AuditAction;
-    use redial_protocol::message::{AuditEntry, Request, WireCommand};
-    use redial_protocol::order::Order;
-    use redial_protocol::packet::ControllerPacket;
-    use redial_testbed::hang::Hang;
-
     const LIBRARY: &str = "System.Private.CoreLib!*";
     const SAMPLE: &str = "System.Private.CoreLib!System.String.*";
     let hang = Hang::default();
@@ -108,7 +106,7 @@ fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
     observer.subscribe(Some(SAMPLE))?;
     let is_any_on = |dials: &Dials| dials.values().any(|row| row.wanted == Level::Count);
     observer.wait_until("the sample to be on", is_any_on)?;
-    let before = live.sockets()?;
+    let before = process_facts::connections(live.pid)?;
 
     hang.begin()?;
     let mut dying = live.controller()?;
@@ -117,7 +115,7 @@ fn killing_a_controller_stops_its_change(runtime: Runtime) -> Result<()> {
     dying.send(&ControllerPacket::Request(Request { id: 1_000, command }))?;
     observer.wait_until("the change to have begun", |dials| !is_any_on(dials))?;
     drop(dying);
-    while live.sockets()? > before {
+    while process_facts::connections(live.pid)? > before {
         observer.execute(WireCommand::Ping)?;
     }
     hang.end()?;
@@ -143,7 +141,7 @@ fn silence_ends_held_dials(runtime: Runtime) -> Result<()> {
     observer.subscribe(None)?;
     let mut silent = Controller::connect_silent(live.pid)?;
     silent.dial("Big!Big.C3.M*", Level::Count, Lifetime::Held)?;
-    silent.execute(redial_protocol::message::WireCommand::ReleaseControl)?;
+    silent.execute(WireCommand::ReleaseControl)?;
     let pinging = ping_with_held_dials(&live, "Big!Big.C4.M*")?;
     live.host.ask("call 1", "called 1")?;
     observer.wait_until("both to be on", |dials| {
@@ -179,7 +177,7 @@ fn ping_with_held_dials(live: &LiveHost, pattern: &str) -> Result<Pinging> {
     let (stop, stopped) = channel::<()>();
     let thread = thread::spawn(move || {
         while stopped.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
-            session.execute(redial_protocol::message::WireCommand::Ping)?;
+            session.execute(WireCommand::Ping)?;
         }
         Ok(())
     });

@@ -15,7 +15,7 @@ use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::{self, DEADLINE, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
-use redial_testbed::{cache, on_each_runtime, programs, soak};
+use redial_testbed::{cache, on_each_runtime, process_facts, programs, soak};
 
 on_each_runtime!(
     three_faults_in_a_callback_turn_the_agent_off,
@@ -209,8 +209,7 @@ fn faults_at_the_start_leave_the_host_alone(runtime: Runtime) -> Result<()> {
         let mut host = Host::start(command)?;
         let pid: u32 = host.wait_for("ready")?.parse()?;
         ensure!(round(&mut host)? == expected);
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
-        ensure!(!maps.contains("redial_agent"), "{callback}: the library is still there");
+        ensure!(!process_facts::has_library(pid, "redial_agent")?, "{callback}: the library is still there");
         end(host)?;
     }
     for callback in ["AppDomainCreationStarted", "AppDomainCreationFinished"] {

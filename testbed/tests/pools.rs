@@ -7,10 +7,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use redial_testbed::host::{self, Host, Outcome};
-use redial_testbed::on_each_runtime;
-use redial_testbed::programs;
+use redial_testbed::load::Load;
+use redial_testbed::programs::{self, Program};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
+use redial_testbed::{on_each_runtime, truth};
 use serde_json::Value;
 
 const ADD: &str = "counter!Counter.Add(int)";
@@ -40,9 +41,8 @@ impl Iis {
         format!("pool:{}", self.pool(pool))
     }
 
-    /// Returns the command of a worker, as IIS starts one.
-    fn command(&self, pool: &str) -> Result<Command> {
-        let program = programs::named("counter")?;
+    /// Returns the command of a worker, as IIS starts one, with this program in its process.
+    fn command(&self, pool: &str, program: &Program) -> Result<Command> {
         let mut worker = Command::new(self.folder.join("w3wp.exe"));
         self.runtime.settle_environment(&mut worker);
         let pool = self.pool(pool);
@@ -54,7 +54,7 @@ impl Iis {
     }
 
     fn start(&self, pool: &str) -> Result<LiveHost> {
-        under_agent::start(self.command(pool)?)
+        under_agent::start(self.command(pool, &programs::named("counter")?)?)
     }
 }
 
@@ -146,6 +146,54 @@ fn recycled_worker_joins(runtime: Runtime) -> Result<()> {
     ensure!(calls(&new)? == [7]);
     dial.kill();
     end(new)
+}
+
+/// ASP.NET Core answers requests in the worker's process. Its program's methods are counted exactly, and no more once off.
+fn counts_a_web_program_in_the_worker(runtime: Runtime) -> Result<()> {
+    const TOTAL: &str = "web!Web.Cart.Total(int)";
+    let iis = Iis::new("web", runtime)?;
+    let mut command = iis.command("Web", &programs::named("web")?)?;
+    host::load_agent(&mut command)?;
+    let mut worker = Host::start(command)?;
+    let ready = worker.wait_for("ready ")?;
+    let (pid, port) = ready.split_once(' ').with_context(|| format!("ready {ready:?}"))?;
+    let row = process(pid.parse()?)?;
+    ensure!(row["group"] == iis.target("Web") && row["name"] == "w3wp.exe", "{row}");
+    let load = Load::start(port.parse()?);
+    load.go_on(100)?;
+    load.pause()?;
+
+    let target = iis.target("Web");
+    redial(&["dial", &target, TOTAL, "count"])?.ok()?;
+    worker.ask("truth-reset", "reset")?;
+    load.go_on(500)?;
+    load.pause()?;
+    let calls = || -> Result<u64> {
+        let rows = redial(&["status", &target, TOTAL, "--json"])?.ok()?.json()?;
+        rows[0]["calls"].as_u64().with_context(|| format!("{rows}"))
+    };
+    let truth = truth::ask(&mut worker, "truth")?;
+    let counted = calls()?;
+    ensure!(counted >= 500 && truth.get("Web.Cart.Total(int)") == Some(&counted), "{counted}: {truth:?}");
+    redial(&["off", &target])?.ok()?;
+    load.go_on(100)?;
+    load.pause()?;
+    ensure!(calls()? == counted, "it counts on: {}", calls()?);
+    load.end()?;
+    worker.say("exit")?;
+    let outcome = worker.finish()?.ok()?;
+    ensure!(outcome.stderr.is_empty(), "{}", outcome.output());
+    Ok(())
+}
+
+#[test]
+fn counts_a_web_program_in_a_3_1_worker() -> Result<()> {
+    counts_a_web_program_in_the_worker(Runtime::ASP_NET_3_1)
+}
+
+#[test]
+fn counts_a_web_program_in_an_8_0_worker() -> Result<()> {
+    counts_a_web_program_in_the_worker(Runtime::V8_0)
 }
 
 on_each_runtime!(dials_only_the_named_pool, recycled_worker_joins);

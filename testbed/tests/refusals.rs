@@ -112,9 +112,16 @@ fn reports_unused_pid() -> Result<()> {
     each_command(NO_PID, |outcome| ensure_messages(outcome, 3, &["no process 4194305"]))
 }
 
+/// Returns a command that does nothing and succeeds.
+fn nothing() -> Command {
+    let mut command = Command::new(if cfg!(windows) { "cmd" } else { "true" });
+    command.args(if cfg!(windows) { &["/c", "exit"][..] } else { &[] });
+    command
+}
+
 #[test]
 fn reports_ended_process() -> Result<()> {
-    let mut child = Command::new("true").stdin(Stdio::null()).spawn()?;
+    let mut child = nothing().stdin(Stdio::null()).spawn()?;
     child.wait()?;
     let pid = child.id().to_string();
     each_command(&pid, |outcome| ensure_messages(outcome, 3, &[&format!("no process {pid}")]))
@@ -122,9 +129,11 @@ fn reports_ended_process() -> Result<()> {
 
 #[test]
 fn reports_process_without_dotnet() -> Result<()> {
-    let host = Host::start(Command::new("cat"))?;
+    // It waits for its input.
+    let program = if cfg!(windows) { "cmd" } else { "cat" };
+    let host = Host::start(Command::new(program))?;
     each_command(&host.pid().to_string(), |outcome| {
-        ensure_messages(outcome, 3, &["cat", "it is not a .NET process"])
+        ensure_messages(outcome, 3, &[program, "it is not a .NET process"])
     })
 }
 
@@ -206,14 +215,20 @@ fn run_without_a_library_starts_nothing() -> Result<()> {
     let missing = folder.0.join("missing.so");
     let other_machine = folder.0.join("other.so");
     let mut bytes = fs::read(artefacts::agent()?)?;
-    bytes[18] = 0x28;
-    bytes[19] = 0;
+    // The machine's number: ARM64 in a PE file, 32-bit ARM in an ELF file.
+    let (at, machine) = if cfg!(windows) { (bytes[0x3c] as usize + 4, 0xaa64_u16) } else { (18, 0x28) };
+    bytes[at..at + 2].copy_from_slice(&machine.to_le_bytes());
     fs::write(&other_machine, &bytes)?;
     for (library, part) in
         [(&missing, "is not a file"), (&text, "not a shared library"), (&other_machine, "processor")]
     {
-        let mut touch = Command::new("touch");
+        let mut touch = Command::new(if cfg!(windows) { "cmd" } else { "touch" });
+        if cfg!(windows) {
+            touch.args(["/c", "copy", "nul"]);
+        }
         touch.arg(&started);
+        ensure!(touch.status()?.success() && started.exists(), "it shows nothing");
+        fs::remove_file(&started)?;
         let mut command = host::redial_run(&[], &touch)?;
         command.env("REDIAL_AGENT", library);
         ensure_messages(&host::run(command)?, 125, &[part, &library.display().to_string()])?;
@@ -224,8 +239,10 @@ fn run_without_a_library_starts_nothing() -> Result<()> {
 
 /// A valid library that is not the agent: the program runs normally.
 fn run_survives_a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> {
-    let other = runtime.ensure()?.framework_dir().join("System.Native.so");
-    let other = if other.is_file() { other } else { other.with_file_name("libSystem.Native.so") };
+    let framework = runtime.ensure()?.framework_dir();
+    let names = ["System.Native.so", "libSystem.Native.so", "hostpolicy.dll"];
+    let others = names.map(|name| framework.join(name));
+    let other = others.into_iter().find(|other| other.is_file()).context("a library of the framework")?;
     let mut shop = programs::shop()?.command(runtime)?;
     shop.args(["--exact", "3", "--threads", "2"]);
     let mut command = host::redial_run(&["--dial", "Shop.Cart.*=count"], &shop)?;
@@ -237,23 +254,21 @@ fn run_survives_a_library_that_is_not_the_agent(runtime: Runtime) -> Result<()> 
 
 #[test]
 fn run_exits_with_125_to_127_for_its_own_failures() -> Result<()> {
-    let run = |options: &[&str], program: &str| host::run(host::redial_run(options, &Command::new(program))?);
-    ensure_messages(&run(&[], "/nonexistent/program")?, 127, &["/nonexistent/program: command not found"])?;
-    ensure_messages(&run(&[], "/")?, 126, &["cannot execute /"])?;
-    ensure_messages(
-        &run(&["--dial", "Shop"], "true")?,
-        125,
-        &["bad --dial 'Shop': a dial is PATTERN=LEVEL"],
-    )?;
+    let run = |options: &[&str], command: &Command| host::run(host::redial_run(options, command)?);
+    let absent = Command::new("/nonexistent/program");
+    ensure_messages(&run(&[], &absent)?, 127, &["/nonexistent/program: command not found"])?;
+    let folder = if cfg!(windows) { r"C:\windows" } else { "/" };
+    ensure_messages(&run(&[], &Command::new(folder))?, 126, &[&format!("cannot execute {folder}")])?;
+    let program = nothing();
+    let only_pattern = run(&["--dial", "Shop"], &program)?;
+    ensure_messages(&only_pattern, 125, &["bad --dial 'Shop': a dial is PATTERN=LEVEL"])?;
     for dial in ["Shop.Cart.*", "=count", "Shop.Cart.*=loud", "Shop.Cart.Add(=count"] {
-        ensure_messages(&run(&["--dial", dial], "true")?, 125, &["bad --dial", dial])?;
+        ensure_messages(&run(&["--dial", dial], &program)?, 125, &["bad --dial", dial])?;
     }
-    ensure_messages(
-        &run(&["--report", "/nonexistent/report.json"], "true")?,
-        125,
-        &["cannot write the report"],
-    )?;
-    ensure_messages(&run(&[], "true")?, 0, &["true never loaded the agent"])
+    let no_report = run(&["--report", "/nonexistent/report.json"], &program)?;
+    ensure_messages(&no_report, 125, &["cannot write the report"])?;
+    let name = program.get_program().to_string_lossy();
+    ensure_messages(&run(&[], &program)?, 0, &[&format!("{name} never loaded the agent")])
 }
 
 /// A test's own folder. Dropping it removes the folder.

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use redial_testbed::controller::Lifetime;
-use redial_testbed::runtimes::Runtime;
+use redial_testbed::runtimes::{self, Runtime};
 use redial_testbed::{on_each_runtime, programs, under_agent};
 
 on_each_runtime!(times_nearly_all_of_the_core_library, times_nearly_all_of_the_compiler);
@@ -18,8 +18,7 @@ fn times_nearly_all_of_the_core_library(runtime: Runtime) -> Result<()> {
 }
 
 fn times_nearly_all_of_the_compiler(runtime: Runtime) -> Result<()> {
-    let folder = Runtime::SDK_3_1.ensure()?.root().join("sdk/3.1.102/Roslyn/bincore");
-    let file = folder.join("Microsoft.CodeAnalysis.CSharp.dll");
+    let file = runtimes::compiler()?.join("Microsoft.CodeAnalysis.CSharp.dll");
     ensure_timed_share(runtime, &file.display().to_string(), "Microsoft.CodeAnalysis.CSharp")
 }
 

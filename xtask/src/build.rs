@@ -64,7 +64,7 @@ pub enum Profile {
 /// # Errors
 /// When they do not compile.
 pub fn native(profile: Profile) -> Result<Built> {
-    build(profile, false)
+    build(profile)
 }
 
 /// Builds agent, program and every test for this machine. Cargo compiles dependencies anew for each selection of
@@ -79,34 +79,40 @@ pub fn for_tests() -> Result<Built> {
     Ok(built(Profile::Debug, false))
 }
 
-/// Builds agent and program for Windows.
+/// The packages of builds for Windows. As on this machine, all of them select the same.
+pub const WINDOWS_PACKAGES: &[&str] = &[
+    "--package",
+    "redial-agent",
+    "--package",
+    "redial",
+    "--package",
+    "redial-testbed",
+    "--target",
+    WINDOWS_TARGET,
+];
+
+/// Builds agent and program for Windows, and the end-to-end suites of this selection (`--test NAME …`).
 ///
 /// # Errors
 /// When they do not compile.
-pub fn windows() -> Result<Built> {
-    build(Profile::Debug, true)
+pub fn windows(suites: &[&str]) -> Result<Built> {
+    let what = ["build", "--lib", "--bins"];
+    step("agent, program and tests for Windows", || {
+        run(&mut cargo(&[&what, WINDOWS_PACKAGES, suites, quiet()].concat()))
+    })?;
+    Ok(built(Profile::Debug, true))
 }
 
-fn build(profile: Profile, windows: bool) -> Result<Built> {
+fn build(profile: Profile) -> Result<Built> {
     let mut arguments = vec!["build", "--package", "redial-agent", "--package", "redial"];
     arguments.extend(quiet());
-    if profile == Profile::Release {
-        arguments.push("--release");
-    }
-    if windows {
-        arguments.extend(["--target", WINDOWS_TARGET]);
-    }
     // Only tests need a second profiler; without it a release build is the one that `cargo build --release` makes.
-    if has_hooks(profile, windows) {
-        arguments.extend(["--package", "redial-bench-hooks"]);
+    match profile {
+        Profile::Release => arguments.push("--release"),
+        Profile::Debug => arguments.extend(["--package", "redial-bench-hooks"]),
     }
-    let what = if windows {
-        "agent and program for Windows"
-    } else {
-        "agent and program (the first time about ten minutes)"
-    };
-    step(what, || run(&mut cargo(&arguments)))?;
-    Ok(built(profile, windows))
+    step("agent and program (the first time about ten minutes)", || run(&mut cargo(&arguments)))?;
+    Ok(built(profile, false))
 }
 
 fn has_hooks(profile: Profile, windows: bool) -> bool {

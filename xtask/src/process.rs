@@ -28,6 +28,23 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
+/// Has the system end the command when this process ends, however it ends. A killed run of tests leaves none behind.
+#[cfg(target_os = "linux")]
+pub fn end_with_this_process(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec only prctl runs, with numbers; it is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+}
+
+/// Does nothing: only Linux offers it.
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_this_process(_command: &mut Command) {}
+
 /// Runs a command with this terminal's streams.
 ///
 /// # Errors

@@ -13,8 +13,8 @@ use crate::test::{Plan, run_suites};
 pub use continuous::run as run_continuously;
 use record::Record;
 
-/// The suites that have larger numbers.
-const SUITES: [Suite; 4] = [Suite::Unit, Suite::E2e, Suite::Wine, Suite::Fuzz];
+/// The suites that have larger numbers, or more tests.
+const SUITES: [Suite; 5] = [Suite::Unit, Suite::E2e, Suite::Wine, Suite::WineE2e, Suite::Fuzz];
 
 /// Runs `chosen` suites, or all that have larger numbers (`REDIAL_SOAK=1`), and every fuzz target for `fuzz_seconds`.
 /// Skips suites that have passed on this commit, unless `again` is set.

@@ -4,7 +4,9 @@ mod fuzz;
 mod nextest;
 mod plan;
 pub mod suites;
+pub mod windows_tests;
 pub mod wine;
+pub mod wine_lists;
 
 use std::time::{Duration, Instant};
 

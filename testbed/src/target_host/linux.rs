@@ -3,30 +3,29 @@
 use std::fs;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::{endpoint, process};
 
 use super::{RawClient, TargetHost};
 use crate::host::DEADLINE;
-use crate::under_agent::LiveHost;
 
 /// The connection of a [`RawClient`].
 pub type Stream = UnixStream;
 
-/// Connects to a host's socket in its own folder.
+/// The place at which an agent listens: the path of its socket.
+#[derive(Clone, Debug)]
+pub struct Endpoint(PathBuf);
+
+/// Connects to a socket.
 ///
 /// # Errors
 /// When nobody listens.
-pub(super) fn connect(host: &LiveHost, folder: &SocketFolder) -> Result<Stream> {
-    open(&folder.socket(host.pid)?)
-}
-
-fn open(socket: &Path) -> Result<Stream> {
-    let stream = UnixStream::connect(socket).with_context(|| socket.display().to_string())?;
+pub(super) fn open(socket: &Endpoint) -> Result<Stream> {
+    let stream = UnixStream::connect(&socket.0).with_context(|| socket.0.display().to_string())?;
     stream.set_read_timeout(Some(DEADLINE))?;
     stream.set_write_timeout(Some(DEADLINE))?;
     Ok(stream)
@@ -70,35 +69,12 @@ impl Drop for SocketFolder {
 }
 
 impl TargetHost {
-    /// Returns the path of its socket.
+    /// Returns the place at which its agent listens.
     ///
     /// # Errors
     /// When it has ended.
-    pub fn socket(&self) -> Result<PathBuf> {
-        self.folder.socket(self.live.pid)
-    }
-
-    /// Returns a number from `/proc/PID/status`, such as kB or threads.
-    ///
-    /// # Errors
-    /// When the process has ended, or there is no such line.
-    pub fn fact(&self, name: &str) -> Result<u64> {
-        process_fact(self.live.pid, name)
-    }
-
-    /// Waits until it has no more threads and sockets than these.
-    ///
-    /// # Errors
-    /// When the deadline passes first.
-    pub fn wait_for_no_more_than(&self, threads: u64, sockets: usize) -> Result<()> {
-        // No event announces the end of the last thread.
-        let deadline = Instant::now() + DEADLINE;
-        while self.fact("Threads")? > threads || self.sockets()? > sockets {
-            let (now, open) = (self.fact("Threads")?, self.sockets()?);
-            ensure!(Instant::now() < deadline, "{threads} threads became {now}, {sockets} sockets {open}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
+    pub fn endpoint(&self) -> Result<Endpoint> {
+        self.folder.socket(self.live.pid).map(Endpoint)
     }
 
     /// Returns the processor time of the thread of this name (proc(5), fields `utime` and `stime` of `stat`).
@@ -119,39 +95,9 @@ impl TargetHost {
         }
         bail!("{} has no thread {thread}", self.live.pid)
     }
-
-    /// Returns the number of open sockets. Other files do not count, because the runtime opens and closes some
-    /// at any time.
-    ///
-    /// # Errors
-    /// When its descriptors cannot be listed.
-    pub fn sockets(&self) -> Result<usize> {
-        let links = fs::read_dir(format!("/proc/{}/fd", self.live.pid))?
-            .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
-        Ok(links.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
-    }
-}
-
-/// Returns a number from `/proc/PID/status`, such as kB or threads.
-///
-/// # Errors
-/// When the process has ended, or there is no such line.
-pub fn process_fact(pid: u32, name: &str) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    let number = line.and_then(|line| line.split_whitespace().next()).context("no such line")?;
-    Ok(number.parse()?)
 }
 
 impl RawClient {
-    /// Connects to the socket at `path`.
-    ///
-    /// # Errors
-    /// When nobody listens.
-    pub fn connect(path: &Path) -> Result<Self> {
-        open(path).map(RawClient::over)
-    }
-
     /// Waits, without reading, until the agent has closed the connection.
     ///
     /// # Errors

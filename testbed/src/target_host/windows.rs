@@ -2,14 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use redial_protocol::transport::{Closer, ReadHalf, WriteHalf};
 
+use super::{RawClient, TargetHost};
 use crate::controller;
 use crate::host::DEADLINE;
-use crate::under_agent::LiveHost;
 
 /// The place of a host's endpoint. Pipes have no folders.
 pub struct SocketFolder(());
@@ -31,15 +31,45 @@ pub struct Stream {
     closer: Closer,
 }
 
-/// Connects to a host's pipe.
+/// The place at which an agent listens: the process whose pipe it is.
+#[derive(Clone, Debug)]
+pub struct Endpoint(u32);
+
+/// Connects to a process's pipe.
 ///
 /// # Errors
 /// When nobody listens.
-pub(super) fn connect(host: &LiveHost, _folder: &SocketFolder) -> Result<Stream> {
-    let (read, write, closer) = controller::raw(host.pid)?.split();
+pub(super) fn open(process: &Endpoint) -> Result<Stream> {
+    let (read, write, closer) = controller::raw(process.0)?.split();
     let stream = Stream { read, write, closer };
     stream.set_read_timeout(Some(DEADLINE))?;
     Ok(stream)
+}
+
+impl TargetHost {
+    /// Returns the place at which its agent listens.
+    ///
+    /// # Errors
+    /// Never here.
+    pub fn endpoint(&self) -> Result<Endpoint> {
+        Ok(Endpoint(self.live.pid))
+    }
+}
+
+impl RawClient {
+    /// Waits, without reading, until the agent has closed the connection.
+    ///
+    /// # Errors
+    /// When the deadline passes first.
+    pub fn wait_for_hang_up(&self) -> Result<()> {
+        // A pipe has no event for it.
+        let deadline = Instant::now() + DEADLINE;
+        while !self.stream.closer.is_hung_up() {
+            ensure!(Instant::now() < deadline, "the agent did not close the connection");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
 }
 
 impl Stream {

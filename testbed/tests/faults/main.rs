@@ -1,8 +1,9 @@
 //! Controllers that send garbage or half a frame, or never read. The agent closes them or lets them wait, and
 //! no other session is affected.
-#![cfg(target_os = "linux")]
 
 mod limits;
+#[cfg(target_os = "linux")]
+mod sockets;
 
 use std::io::{ErrorKind, Read, Write};
 use std::process::Command;
@@ -16,6 +17,7 @@ use redial_protocol::packet::{AgentPacket, ControllerPacket};
 use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::host::DEADLINE;
 use redial_testbed::noise::noise;
+use redial_testbed::process_facts::Fact;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::target_host::TargetHost;
 use redial_testbed::under_agent::ensure_messages;
@@ -48,7 +50,7 @@ fn closes_garbage_without_affecting_others(runtime: Runtime) -> Result<()> {
     other.dial("Shop!Shop.Cart.Add(int)", Level::Count, Lifetime::Held)?;
     host.live.host.ask("truth-reset", "reset")?;
     host.live.host.ask("loop on", "looping")?;
-    let size = host.fact("VmSize")?;
+    let size = host.fact(Fact::AddressSpace)?;
 
     // The agent tolerates two bad bodies but not three.
     let mut client = host.connect()?;
@@ -97,7 +99,7 @@ fn closes_garbage_without_affecting_others(runtime: Runtime) -> Result<()> {
         client.ensure_closed().with_context(|| format!("noise {seed}"))?;
     }
 
-    let grown = host.fact("VmSize")?.saturating_sub(size);
+    let grown = host.fact(Fact::AddressSpace)?.saturating_sub(size);
     // Threads reserve some memory, but nothing reserves the claimed length of 4 GiB.
     ensure!(grown < 2 << 20, "the host grew by {grown} kB of addresses");
     let truth = truth::ask(&mut host.live.host, "loop off")?;
@@ -166,7 +168,7 @@ fn cuts_off_clients_that_never_read_replies(runtime: Runtime) -> Result<()> {
         let answer = other.ask(whole.clone())?;
         ensure!(matches!(answer.reply, Reply::Methods { matched: 10_000.., .. }), "{:?}", answer.reply);
     }
-    let before = host.fact("VmRSS")?;
+    let before = host.fact(Fact::Resident)?;
     let mut client = host.connect()?;
     client.hello()?;
     for id in 1..=ASKED {
@@ -174,7 +176,7 @@ fn cuts_off_clients_that_never_read_replies(runtime: Runtime) -> Result<()> {
     }
     other.agent_status()?;
     client.wait_for_hang_up()?;
-    let grown = host.fact("VmRSS")?.saturating_sub(before);
+    let grown = host.fact(Fact::Resident)?.saturating_sub(before);
     ensure!(grown < 5 * (MAX_OUTBOX as u64 >> 10), "the host grew by {grown} kB for unread answers");
     let mut answered = 0;
     while let Some(packet) = client.packet()? {
@@ -195,12 +197,12 @@ fn subscriber_that_reads_late_misses_no_number(runtime: Runtime) -> Result<()> {
     let mut client = host.connect()?;
     client.hello()?;
     client.ask(1, WireCommand::Subscribe { pattern: Some("Big!*".into()), interval_ms: 10 })?;
-    let before = host.fact("VmRSS")?;
+    let before = host.fact(Fact::Resident)?;
     for _ in 0..ROUNDS {
         host.live.host.ask("call 1", "called 1")?;
         other.agent_status()?;
     }
-    let grown = host.fact("VmRSS")?.saturating_sub(before);
+    let grown = host.fact(Fact::Resident)?.saturating_sub(before);
     ensure!(grown < 64 << 10, "the host grew by {grown} kB");
     // It finally reads rows, then exact sums of everything since.
     let mut expected = other.status(Some("Big!*"))?;
@@ -235,7 +237,7 @@ fn subscriber_that_reads_late_misses_no_number(runtime: Runtime) -> Result<()> {
 fn short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
     let host = TargetHost::start(shop(runtime)?)?;
     let mut other = host.live.controller()?;
-    let (threads, sockets) = (host.fact("Threads")?, host.sockets()?);
+    let (threads, connections) = (host.fact(Fact::Threads)?, host.connections()?);
     let mut greeted = 0;
     for round in 0..500 {
         let mut client = host.connect()?;
@@ -253,7 +255,7 @@ fn short_connections_leave_nothing_behind(runtime: Runtime) -> Result<()> {
     }
     ensure!(greeted > 50, "{greeted} of 250 were greeted");
     other.agent_status()?;
-    host.wait_for_no_more_than(threads, sockets)
+    host.wait_for_no_more_than(threads, connections)
 }
 
 fn refuses_too_many_sessions(runtime: Runtime) -> Result<()> {

@@ -1,25 +1,23 @@
-//! Connections without end, and hosts that need their descriptors themselves.
+//! Connections without end.
 
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use redial_testbed::host::{self, DEADLINE, Host};
+use anyhow::Result;
+use redial_testbed::process_facts::Fact;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::target_host::{SocketFolder, TargetHost};
-use redial_testbed::under_agent::ensure_messages;
-use redial_testbed::{on_each_runtime, programs, resource_limits, soak};
+use redial_testbed::target_host::TargetHost;
+use redial_testbed::{on_each_runtime, soak};
 
 use crate::shop;
 
-on_each_runtime!(connects_at_a_high_rate_leave_nothing_behind, leaves_descriptors_to_a_host_that_opens_files);
+on_each_runtime!(connects_at_a_high_rate_leave_nothing_behind);
 
 fn connects_at_a_high_rate_leave_nothing_behind(runtime: Runtime) -> Result<()> {
     const PER_SECOND: u32 = 1_000;
     let time = Duration::from_secs(soak::scaled(3, 20));
     let host = TargetHost::start(shop(runtime)?)?;
     let mut other = host.live.controller()?;
-    let (threads, sockets) = (host.fact("Threads")?, host.sockets()?);
+    let (threads, connections) = (host.fact(Fact::Threads)?, host.connections()?);
     let begun = Instant::now();
     let mut connects = 0;
     while begun.elapsed() < time {
@@ -33,48 +31,5 @@ fn connects_at_a_high_rate_leave_nothing_behind(runtime: Runtime) -> Result<()> 
     let rate = f64::from(connects) / begun.elapsed().as_secs_f64();
     eprintln!("{rate:.0} connects a second for {:.1?}", begun.elapsed());
     other.agent_status()?;
-    host.wait_for_no_more_than(threads, sockets)
-}
-
-/// The host opens eight files at a time without a pause, while clients take every place that the agent gives away.
-fn leaves_descriptors_to_a_host_that_opens_files(runtime: Runtime) -> Result<()> {
-    const DESCRIPTORS: u64 = 100;
-    const ROUNDS: u64 = 20;
-    let mut command = programs::named("files")?.command(runtime)?;
-    host::load_agent(&mut command)?;
-    let folder = SocketFolder::of(&mut command)?;
-    resource_limits::limit(&mut command, libc::RLIMIT_NOFILE, DESCRIPTORS);
-    let mut host = Host::start(command)?;
-    let pid = host.wait_for("ready ")?;
-    let socket = folder.socket(pid.parse()?)?;
-    let mut before = 0;
-    for round in 0..soak::scaled(ROUNDS, 20) {
-        let clients: Vec<UnixStream> =
-            (0..DESCRIPTORS).filter_map(|_| UnixStream::connect(&socket).ok()).collect();
-        ensure!(!clients.is_empty(), "nobody listens");
-        // A host that ran out of descriptors answers once more, but opens nothing any more.
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            let line = {
-                host.say("opened")?;
-                host.next_line()?
-            };
-            let opened = line.strip_prefix("opened ").and_then(|number| number.parse::<u64>().ok());
-            let Some(opened) = opened else { anyhow::bail!("round {round}: {line}") };
-            if opened > before + 1_000 {
-                before = opened;
-                break;
-            }
-            ensure!(Instant::now() < deadline, "round {round}: no more files are opened");
-        }
-        drop(clients);
-    }
-    let deadline = Instant::now() + DEADLINE;
-    let mut status = host::run(host::redial(&["status", &pid])?)?;
-    while status.code()? != 0 && Instant::now() < deadline {
-        status = host::run(host::redial(&["status", &pid])?)?;
-    }
-    ensure_messages(&status, 0, &[])?;
-    host.say("exit")?;
-    host.finish()?.ok().map(drop)
+    host.wait_for_no_more_than(threads, connections)
 }

@@ -1,10 +1,9 @@
-//! A client that does everything at once, and several kinds of load that take memory in the agent.
+//! A client that does everything at once, and plans that take long.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
-use redial_protocol::limits::{MAX_OUTBOX, MAX_SESSIONS};
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::Order;
 use redial_protocol::packet::AgentPacket;
@@ -13,20 +12,16 @@ use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::discarding_server::DiscardingServer;
 use redial_testbed::host::{self, DEADLINE};
 use redial_testbed::hostility::Hostility;
+use redial_testbed::process_facts::{self, Fact};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::skip::not_run;
-use redial_testbed::target_host::{RawClient, TargetHost, process_fact};
+use redial_testbed::target_host::TargetHost;
 use redial_testbed::under_agent::ensure_messages;
-use redial_testbed::{artefacts, on_each_runtime, soak, truth};
+use redial_testbed::{artefacts, on_each_runtime, soak};
 
 use crate::shop;
 
-on_each_runtime!(
-    everything_at_once_leaves_the_host_its_memory,
-    stopped_readers_share_a_bound,
-    orders_of_ended_sessions_are_bounded,
-    off_ends_a_long_plan,
-);
+on_each_runtime!(everything_at_once_leaves_the_host_its_memory, off_ends_a_long_plan);
 
 /// The name of the agent's ReJIT thread.
 const REJIT_THREAD: &str = "redial-rejit";
@@ -50,12 +45,12 @@ fn everything_at_once_leaves_the_host_its_memory(runtime: Runtime) -> Result<()>
         let _client = Hostility::start(server.path());
         host.rate(time / 2, || Ok(()))?
     };
-    let before = process_fact(host.pid, "VmRSS")?;
+    let before = process_facts::of(host.pid, Fact::Resident)?;
     let client = Hostility::start(&host.socket()?);
     let mut most = before;
     let pid = host.pid;
     let rate = host.rate(time, || {
-        most = most.max(process_fact(pid, "VmRSS")?);
+        most = most.max(process_facts::of(pid, Fact::Resident)?);
         Ok(())
     })?;
     // Meanwhile, whoever wants the dials off gets them off.
@@ -75,12 +70,12 @@ fn everything_at_once_leaves_the_host_its_memory(runtime: Runtime) -> Result<()>
             Err(error) => ensure!(Instant::now() < deadline, "no place became free: {error:#}"),
         }
     };
-    while process_fact(pid, "VmRSS")? > before + REMAINDER_KB {
-        let now = process_fact(pid, "VmRSS")?;
+    while process_facts::of(pid, Fact::Resident)? > before + REMAINDER_KB {
+        let now = process_facts::of(pid, Fact::Resident)?;
         ensure!(Instant::now() < deadline, "{before} kB became {most} kB, and {now} kB stayed");
         std::thread::sleep(Duration::from_millis(20));
     }
-    eprintln!("{} kB afterwards", process_fact(pid, "VmRSS")?);
+    eprintln!("{} kB afterwards", process_facts::of(pid, Fact::Resident)?);
     ensure!(controller.agent_status()?.guard_trips == 0);
     let method = if runtime == Runtime::V8_0 { "web!Web.Cart.Total(int)" } else { "Shop!Shop.Cart.Add(int)" };
     controller.dial(method, Level::Count, Lifetime::Held)?;
@@ -90,89 +85,6 @@ fn everything_at_once_leaves_the_host_its_memory(runtime: Runtime) -> Result<()>
     }
     drop(controller);
     host.end()
-}
-
-/// Each asks for far more than an outbox holds. The host's numbers stay exact, and its methods can be dialled.
-fn stopped_readers_share_a_bound(runtime: Runtime) -> Result<()> {
-    const METHOD: &str = "Shop!Shop.Cart.Add(int)";
-    /// Two outboxes, and for each session two pages, and a frame that it is about to send.
-    const BOUND: u64 = 2 * MAX_OUTBOX as u64 + MAX_SESSIONS as u64 * (2 << 20);
-    let mut host = TargetHost::start(shop(runtime)?)?;
-    let mut other = host.live.controller()?;
-    other.dial(METHOD, Level::Count, Lifetime::Held)?;
-    host.live.host.ask("truth-reset", "reset")?;
-    host.live.host.ask("loop on", "looping")?;
-    let before = other.agent_status()?.memory_bytes;
-    let all = WireCommand::Methods { pattern: None, limit: u64::MAX };
-    let mut stopped = (0..MAX_SESSIONS - 1).map(|_| host.connect()).collect::<Result<Vec<RawClient>>>()?;
-    for client in &mut stopped {
-        client.hello()?;
-        for id in 0..50 {
-            client.ask(id, all.clone())?;
-        }
-    }
-    let mut most = 0;
-    // In the soak, until the agent has cut them all off.
-    let end = Instant::now() + Duration::from_secs(soak::scaled(3, 5));
-    while Instant::now() < end {
-        most = most.max(other.agent_status()?.memory_bytes);
-        // The callbacks of the runtime go on: another method gets a new body, and the old one back.
-        other.dial("Shop!Shop.Money.*", Level::Count, Lifetime::Held)?;
-        other.execute(WireCommand::ReleaseControl)?;
-        host.live.host.ask("round 1", "done")?;
-    }
-    eprintln!("{before} bytes became {most}, with a bound of {BOUND}");
-    ensure!(most > before + MAX_OUTBOX as u64, "nothing was queued: {before} bytes, then {most}");
-    ensure!(most <= before + BOUND, "{before} bytes became {most}");
-    if soak::is_on() {
-        stopped.iter().try_for_each(RawClient::wait_for_hang_up)?;
-    }
-    drop(stopped);
-    let truth = truth::ask(&mut host.live.host, "loop off")?;
-    let row = other.row(METHOD)?;
-    ensure!(row.calls > 0 && row.calls >= truth["Shop.Cart.Add(int)"], "{truth:?} {row:?}");
-    ensure!(other.agent_status()?.guard_trips == 0);
-    Ok(())
-}
-
-/// Sessions that send changes as long as a frame and end at once, while the ReJIT thread makes plans.
-fn orders_of_ended_sessions_are_bounded(runtime: Runtime) -> Result<()> {
-    const BOUND: u64 = 48 << 20;
-    let host = TargetHost::start(shop(runtime)?)?;
-    let mut other = host.live.controller()?;
-    let before = other.agent_status()?.memory_bytes;
-    let order = |number: usize| Order::new(format!("*!*.{number}{}", "x".repeat(1000)), Level::Count);
-    let orders: Vec<Order> = (0..4000).map(order).collect();
-    let mut planner = host.connect()?;
-    planner.hello()?;
-    for id in 0..soak::scaled(1, 3) as u32 {
-        planner.ask(id, WireCommand::Plan { orders: orders.clone(), lifetime: Lifetime::Kept })?;
-    }
-    let (mut most, mut refused) = (0, 0);
-    for _ in 0..soak::scaled(30, 10) {
-        let mut client = host.connect()?;
-        client.hello()?;
-        let change = WireCommand::RequestReJit {
-            orders: orders.clone(),
-            later: true,
-            take: true,
-            lifetime: Lifetime::Kept,
-        };
-        client.ask(1, change)?;
-        // Its answer says that the change has been read, too.
-        client.ask(2, WireCommand::Ping)?;
-        match client.packet()? {
-            Some(AgentPacket::Event(Event::Reply { id: 1, reply: Reply::Refused(_) })) => refused += 1,
-            Some(_) => {}
-            None => anyhow::bail!("closed"),
-        }
-        drop(client);
-        most = most.max(other.agent_status()?.memory_bytes);
-    }
-    eprintln!("{before} bytes became {most}; {refused} changes were refused");
-    ensure!(most <= before + BOUND, "{before} bytes became {most}");
-    ensure!(refused > 0, "the ReJIT thread had time for everything");
-    ensure_messages(&host.live.redial("off", &[])?, 0, &[])
 }
 
 /// A plan of thousands of long patterns takes seconds. "All off" ends it.

@@ -42,7 +42,7 @@ fn garbage_at_a_high_rate_is_cut_off_and_counts_stay_exact(runtime: Runtime) -> 
     let status = ControllerPacket::Status.to_frame()?;
     let one = [framed(&noise(1, 40)), status].concat();
     let rest = one.repeat(GARBAGE as usize + 1 - MAX_BAD_FRAMES as usize);
-    let socket = host.socket()?;
+    let endpoint = host.endpoint()?;
     let (sent, begun) = (AtomicU64::new(0), Instant::now());
     let each = Duration::from_secs(1) * CLIENTS * GARBAGE as u32 / PER_SECOND as u32;
     let client = || -> Result<()> {
@@ -50,7 +50,7 @@ fn garbage_at_a_high_rate_is_cut_off_and_counts_stay_exact(runtime: Runtime) -> 
             if begun.elapsed() >= time {
                 break;
             }
-            let mut client = RawClient::connect(&socket)?;
+            let mut client = RawClient::connect(&endpoint)?;
             for _ in 1..MAX_BAD_FRAMES {
                 client.stream.write_all(&one)?;
                 let answer = client.packet()?;

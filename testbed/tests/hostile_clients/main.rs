@@ -1,7 +1,11 @@
 //! Clients that do everything in their power to a host at work. It keeps its memory, its descriptors and its numbers.
-#![cfg(target_os = "linux")]
 
+mod backlogs;
 mod connections;
+// They send signals, read `/proc`, and limit descriptors.
+#[cfg(target_os = "linux")]
+mod descriptors;
+#[cfg(target_os = "linux")]
 mod everything;
 mod frames;
 

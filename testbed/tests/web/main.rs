@@ -1,12 +1,10 @@
 //! A web server on ASP.NET Core 3.1 under load, on its own 3.1.2 and rolled forward to 8.0. The agent attaches
 //! while it answers, counts its methods exactly from a pause of the load on, and turns everything off while it
 //! answers.
-#![cfg(target_os = "linux")]
 
 mod server;
 mod timed;
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -14,13 +12,13 @@ use redial_protocol::{level::Level, state};
 use redial_testbed::controller::Controller;
 use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::soak;
+use redial_testbed::{process_facts, soak};
 
 use server::{KEPT, Server};
 
 #[test]
 fn attached_under_load_on_3_1() -> Result<()> {
-    attached_under_load(Runtime::SDK_3_1)
+    attached_under_load(Runtime::ASP_NET_3_1)
 }
 
 #[test]
@@ -30,7 +28,7 @@ fn attached_under_load_on_8_0() -> Result<()> {
 
 #[test]
 fn everything_dialled_under_load_on_3_1() -> Result<()> {
-    everything_dialled_under_load(Runtime::SDK_3_1, Level::Count)
+    everything_dialled_under_load(Runtime::ASP_NET_3_1, Level::Count)
 }
 
 #[test]
@@ -40,19 +38,12 @@ fn everything_dialled_under_load_on_8_0() -> Result<()> {
 
 #[test]
 fn everything_timed_under_load_on_3_1() -> Result<()> {
-    everything_dialled_under_load(Runtime::SDK_3_1, Level::Time)
+    everything_dialled_under_load(Runtime::ASP_NET_3_1, Level::Time)
 }
 
 #[test]
 fn everything_timed_under_load_on_8_0() -> Result<()> {
     everything_dialled_under_load(Runtime::V8_0, Level::Time)
-}
-
-/// Returns the managed files that a process has mapped; each of them is a module.
-fn mapped(pid: u32) -> Result<BTreeSet<String>> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
-    let files = maps.lines().filter_map(|line| line.get(line.find('/')?..));
-    Ok(files.filter(|file| file.ends_with(".dll")).map(str::to_owned).collect())
 }
 
 fn attached_under_load(runtime: Runtime) -> Result<()> {
@@ -83,8 +74,8 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
     }
     server.load.go_on(500)?;
     server.load.pause()?;
-    // A mapped file appears as a module now or a moment later.
-    let mapped = mapped(server.pid)?;
+    // Each of them is a module now or a moment later.
+    let mapped = process_facts::managed_libraries(server.pid)?;
     let began = Instant::now();
     let found = loop {
         let found = server.modules()?;
@@ -122,7 +113,7 @@ fn go_through(runtime: Runtime, server: &mut Server) -> Result<()> {
 
 #[test]
 fn serves_with_times_on_3_1() -> Result<()> {
-    serves_timed(Runtime::SDK_3_1)
+    serves_timed(Runtime::ASP_NET_3_1)
 }
 
 #[test]

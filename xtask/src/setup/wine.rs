@@ -1,5 +1,6 @@
 //! A Wine prefix in which Windows builds of .NET and of Rust programs run.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -47,24 +48,35 @@ impl Wine {
     }
 }
 
-/// A Wine server that stays between programs. Dropping it ends it, and every program of the prefix.
+/// The prefix, for one run at a time. Dropping it ends its server, and every program of the prefix.
 #[derive(Debug)]
-pub struct Server<'a>(&'a Wine);
+pub struct Claim<'a> {
+    wine: &'a Wine,
+    /// The system unlocks it when this process ends, however it ends.
+    _lock: File,
+}
 
 impl Wine {
-    /// Starts a server that stays between programs, and with it the services of Windows. Without it a program that starts
-    /// while the server of an earlier one ends fails without a message.
+    /// Waits until no other run uses the prefix. Then ends what a killed run left there: its programs would keep their
+    /// server, and a new one waits for the end of an earlier server.
     ///
     /// # Errors
-    /// When it cannot be started.
-    pub fn serve(&self) -> Result<Server<'_>> {
+    /// When the prefix cannot be locked, or a server does not end.
+    pub fn claim(&self) -> Result<Claim<'_>> {
+        let path = self.prefix.with_file_name("in-use");
+        let lock = File::create(&path).with_context(|| path.display().to_string())?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                println!("    another run uses Wine's prefix; waiting for its end");
+                lock.lock().with_context(|| path.display().to_string())?;
+            }
+            Err(TryLockError::Error(error)) => return Err(error).context(path.display().to_string()),
+        }
+        let claim = Claim { wine: self, _lock: lock };
+        claim.end_server();
         wait_for_server(&self.loader, &self.prefix)?;
-        run_mutely(self.server("-p")).context("the Wine server cannot be started")?;
-        let server = Server(self);
-        let mut first = command(&self.loader.to_string_lossy(), &["cmd", "/c", "exit"]);
-        self.tell(&mut first);
-        run_mutely(first).context("the first program cannot be run under Wine")?;
-        Ok(server)
+        Ok(claim)
     }
 
     fn server(&self, option: &str) -> Command {
@@ -74,12 +86,29 @@ impl Wine {
     }
 }
 
-impl Drop for Server<'_> {
+impl Claim<'_> {
+    /// Starts a server that stays between programs, and with it the services of Windows. Without it a program that starts
+    /// while the server of an earlier one ends fails without a message.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn serve(&self) -> Result<()> {
+        run_mutely(self.wine.server("-p")).context("the Wine server cannot be started")?;
+        let mut first = command(&self.wine.loader.to_string_lossy(), &["cmd", "/c", "exit"]);
+        self.wine.tell(&mut first);
+        run_mutely(first).context("the first program cannot be run under Wine")
+    }
+
+    /// Ends the server, if there is one, and every program of the prefix. Wine kills a server that does not end by itself.
+    fn end_server(&self) {
+        // It fails where no server runs, which is the goal.
+        let _ = run_mutely(self.wine.server("-k"));
+    }
+}
+
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        // Programs that a test left behind must not keep the server.
-        if let Err(error) = run_mutely(self.0.server("-k")) {
-            eprintln!("error: the Wine server cannot be ended: {error:#}");
-        }
+        self.end_server();
     }
 }
 

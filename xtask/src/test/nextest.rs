@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::plan::{Plan, Tally};
 use crate::build;
-use crate::process::{cargo, line};
+use crate::process::{cargo, end_with_this_process, line};
 
 /// The arguments that select every package. All suites but one build the whole workspace, because Cargo compiles
 /// dependencies anew for each selection of packages.
@@ -40,6 +40,7 @@ pub fn run(
         nextest.env("REDIAL_SOAK", "1").args(["--profile", "soak"]);
     }
     prepare(&mut nextest);
+    end_with_this_process(&mut nextest);
     let mut tally = watch(nextest)?;
     if let Ok(listed) = std::fs::read_to_string(&not_run) {
         for test in listed.lines() {

@@ -30,7 +30,7 @@ pub enum Suite {
     Windows,
     /// Windows builds on Windows runtimes under Wine
     Wine,
-    /// The end-to-end tests as Windows programs under Wine; not in the gate yet
+    /// A share of the end-to-end tests as Windows programs under Wine, or all with --only; not in the gate yet
     WineE2e,
     /// Fuzz targets
     Fuzz,

@@ -14,6 +14,7 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::{AsRawHandle, OwnedHandle};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock, TryLockError};
 use widestring::U16CString;
 use windows_sys::Win32::Foundation::{ERROR_ACCESS_DENIED, ERROR_PIPE_BUSY};
 use windows_sys::Win32::Storage::FileSystem::SECURITY_ANONYMOUS;
@@ -24,7 +25,8 @@ const BUFFER: u32 = 64 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Listener {
-    pipe: PipeListener<Bytes, Bytes>,
+    /// Read-locked while a thread accepts. `unlink` takes it out.
+    pipe: RwLock<Option<PipeListener<Bytes, Bytes>>>,
     name: String,
     closed: AtomicBool,
 }
@@ -51,17 +53,22 @@ impl Listener {
             .security_descriptor(Some(security))
             .create_duplex::<Bytes>()
             .map_err(|source| refused(&name, source))?;
-        Ok(Listener { pipe, name, closed: AtomicBool::new(false) })
+        Ok(Listener { pipe: RwLock::new(Some(pipe)), name, closed: AtomicBool::new(false) })
     }
 
     pub(crate) fn accept(&self) -> Result<(Stream, Peer), AcceptError> {
         if self.closed.load(Ordering::Acquire) {
             return Err(AcceptError::Closed);
         }
-        let accepted = self.pipe.accept();
+        let accepted = {
+            let pipe = self.pipe.read().unwrap_or_else(PoisonError::into_inner);
+            let Some(pipe) = pipe.as_ref() else { return Err(AcceptError::Closed) };
+            pipe.accept()
+        };
         if self.closed.load(Ordering::Acquire) {
-            // Another thread may be waiting; each wakes the next.
+            // Another thread may be waiting; each wakes the next, and the last one removes the name.
             self.wake();
+            self.unlink();
             return Err(AcceptError::Closed);
         }
         let handle = into_handle(accepted.map_err(AcceptError::Io)?)?;
@@ -69,11 +76,18 @@ impl Listener {
         Ok((Stream::new(handle).map_err(AcceptError::Io)?, peer))
     }
 
-    /// Does nothing: a pipe's name lives as long as its listener.
-    pub(crate) fn unlink(&self) {}
+    /// Removes the name, unless a thread accepts: then it lives until `close` has woken that thread. Never waits.
+    pub(crate) fn unlink(&self) {
+        match self.pipe.try_write() {
+            Ok(mut pipe) => drop(pipe.take()),
+            Err(TryLockError::Poisoned(poisoned)) => drop(poisoned.into_inner().take()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
 
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        self.unlink();
         self.wake();
     }
 

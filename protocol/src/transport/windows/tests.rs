@@ -1,11 +1,11 @@
-//! Attacks on both ends. The access list of a pipe is not tested, because Wine does not enforce it.
+//! Attacks on both ends. `testbed/tests/pipes.rs` reads the access list back; Wine does not enforce it.
 
 use super::client::connect;
 use super::listener::Listener;
 use crate::endpoint;
 use crate::ids::ProcessKey;
 use crate::process::{self, ProcessError};
-use crate::transport::{BindError, ConnectError};
+use crate::transport::{AcceptError, BindError, ConnectError};
 use interprocess::os::windows::named_pipe::{PipeListener, PipeListenerOptions, pipe_mode::Bytes};
 use std::process::{Command, Stdio};
 
@@ -37,6 +37,33 @@ fn refuses_a_squatted_name() {
     let error = Listener::bind(other).unwrap_err();
     assert!(matches!(error, BindError::Squatted { .. }), "{error}");
     drop(squatter);
+    drop(Listener::bind(other).unwrap());
+}
+
+#[test]
+fn ends_of_a_listener_remove_a_name_that_nobody_serves() {
+    let me = process::own_key().unwrap();
+    let other = ProcessKey { start: me.start + 2, ..me };
+    for end in [Listener::unlink, Listener::close] {
+        let listener = Listener::bind(other).unwrap();
+        end(&listener);
+        drop(Listener::bind(other).unwrap());
+        assert!(matches!(listener.accept(), Err(AcceptError::Closed)));
+        end(&listener);
+    }
+}
+
+#[test]
+fn last_thread_that_accepts_removes_the_name() {
+    let me = process::own_key().unwrap();
+    let other = ProcessKey { start: me.start + 3, ..me };
+    let listener = Listener::bind(other).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert!(matches!(listener.accept(), Err(AcceptError::Closed))));
+        }
+        listener.close();
+    });
     drop(Listener::bind(other).unwrap());
 }
 
