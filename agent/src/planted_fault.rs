@@ -15,8 +15,8 @@ pub enum PlantedFault {
     WrongIl,
 }
 
-/// Requests that succeed before one crashes.
-const REQUESTS_BEFORE_CRASH: u32 = 10;
+/// Requests that succeed before one crashes: more than a change of everything takes in a small program.
+const REQUESTS_BEFORE_CRASH: u32 = 40;
 
 impl PlantedFault {
     /// Returns whether a test wants this fault; always false in release builds.

@@ -190,7 +190,7 @@ impl Steps {
     }
 
     fn order(&mut self) -> Order {
-        let level = [Level::Count, Level::Time, Level::Count, Level::Time, Level::Off][self.rng.below(5)];
+        let level = [Level::Count, Level::Time, Level::Trace, Level::Time, Level::Off][self.rng.below(5)];
         Order::new(self.pattern(), level)
     }
 
@@ -240,7 +240,7 @@ impl Steps {
     /// Kills `redial dial --hold` while it starts, changes or holds.
     fn kill_controller(&mut self) -> Result<()> {
         let pattern = self.pattern();
-        let level = [Level::Count, Level::Time][self.rng.below(2)];
+        let level = [Level::Count, Level::Time, Level::Trace][self.rng.below(3)];
         let pid = self.subject.pid().to_string();
         let dial = host::redial(&["dial", &pid, &pattern, level.word(), "--hold"])?;
         let mut holder = Host::start(dial)?;
