@@ -54,10 +54,8 @@ fn of_file(file: &Path, folder: &Path, prefix: &str, tests: &mut BTreeSet<String
 fn of_items(items: &[Item], folder: &Path, prefix: &str, tests: &mut BTreeSet<String>) -> Result<()> {
     for item in items {
         match item {
-            Item::Fn(item) if is_built(&item.attrs)? => {
-                if item.attrs.iter().any(|attribute| attribute.path().is_ident("test")) {
-                    tests.insert(format!("{prefix}{}", item.sig.ident));
-                }
+            Item::Fn(item) if is_test(&item.attrs) && is_built(&item.attrs)? => {
+                tests.insert(format!("{prefix}{}", item.sig.ident));
             }
             Item::Mod(item) if is_built(&item.attrs)? => {
                 let name = item.ident.to_string();
@@ -93,6 +91,10 @@ fn file_of(folder: &Path, module: &str) -> Result<PathBuf> {
 fn idents(tokens: TokenStream) -> Vec<String> {
     let ident = |token| if let TokenTree::Ident(ident) = token { Some(ident.to_string()) } else { None };
     tokens.into_iter().filter_map(ident).collect()
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| attribute.path().is_ident("test"))
 }
 
 /// Returns whether a Windows build has an item with these attributes.
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn unknown_conditions_are_errors() {
-        let source = syn::parse_file("#[cfg(feature = \"x\")] fn one() {}").unwrap();
+        let source = syn::parse_file("#[test] #[cfg(feature = \"x\")] fn one() {}").unwrap();
         assert!(of_items(&source.items, Path::new("."), "", &mut BTreeSet::new()).is_err());
     }
 }
