@@ -41,7 +41,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 ///   (`Inlining::may_inline`);
 /// - the active compilations, then the inbox's jobs (`stop` in `ActiveCompilations::wait_for`, which also asks the
 ///   ledger);
-/// - the lock of `condition_setter::set`, then the clock's rate.
+/// - the lock of `condition_setter::set`, then the clock's rate;
+/// - the traced methods, then the queue of a stream or the clock's rate (`traces/collector.rs`).
 pub struct Context {
     /// The profiling API.
     pub info: ProfilerInfo,

@@ -9,6 +9,6 @@ mod decode;
 mod plan;
 mod redaction;
 
-pub use decode::{CapturedCall, value};
+pub use decode::{CapturedCall, NO_ROOM, value};
 pub use plan::{Capture, CaptureLevel, CapturePlan, CaptureRules, EnumType, PlannedValue, Primitive};
 pub use redaction::Redaction;

@@ -106,7 +106,7 @@ pub fn wrapper(slot_offset: usize, sites: CallSites, timing: Timing) -> BodyWrap
     }
 }
 
-fn local(number: u16) -> Insn {
+pub(super) fn local(number: u16) -> Insn {
     match u8::try_from(number) {
         Ok(short) => Insn::Any(Opcode::LDLOC_S, Operand::U8(short)),
         Err(_) => Insn::Any(Opcode::LDLOC, Operand::U16(number)),

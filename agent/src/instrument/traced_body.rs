@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::call_form::{CallSites, call, local_address};
-use super::timed_body::Timing;
+use super::timed_body::{Timing, local};
 use super::traced_method::TracedBody;
 use crate::capture::{Capture, CapturePlan, PlannedValue, Primitive};
 use crate::il::{BodyWrapper, Insn, Opcode, Operand};
@@ -49,7 +49,7 @@ pub fn add(wrapper: &mut BodyWrapper, traced: &'static TracedBody, sites: CallSi
     wrapper.fault.extend(body.if_captured(body.report(body.helpers.end_thrown)));
     let mut result = Vec::new();
     if let Some(value) = &plan.result {
-        result.extend(body.store(plan.result_place(), value, load_local(timing.local.saturating_add(1))));
+        result.extend(body.store(plan.result_place(), value, local(timing.local.saturating_add(1))));
     }
     result.extend(body.report(body.helpers.end));
     wrapper.after.extend(body.if_captured(result));
@@ -69,14 +69,14 @@ struct Tracer {
 impl Tracer {
     /// Returns code that runs only if the call is captured.
     fn if_captured(&self, code: Vec<Insn>) -> Vec<Insn> {
-        let mut guarded = vec![load_local(self.entry), Insn::Brfalse(code.len())];
+        let mut guarded = vec![local(self.entry), Insn::Brfalse(code.len())];
         guarded.extend(code);
         guarded
     }
 
     /// Returns a call of a helper with the entry and the timer's variable.
     fn report(&self, helper: usize) -> Vec<Insn> {
-        let mut code = vec![load_local(self.entry), local_address(self.frame), Insn::ConvU];
+        let mut code = vec![local(self.entry), local_address(self.frame), Insn::ConvU];
         code.extend(call(helper, self.site));
         code
     }
@@ -92,12 +92,12 @@ impl Tracer {
         match primitive {
             Some(primitive) => {
                 let offset = (PLACES + place * size_of::<u64>()) as i32;
-                let mut code = vec![load_local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
+                let mut code = vec![local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
                 code.extend([load, plain(store_opcode(primitive))]);
                 code
             }
             None => {
-                let mut code = vec![load, self.store_object(), load_local(self.entry)];
+                let mut code = vec![load, self.store_object(), local(self.entry)];
                 code.extend([Insn::LdcI4(place as i32), plain(Opcode::ADD)]);
                 code.extend([local_address(self.entry.saturating_add(1)), Insn::ConvU]);
                 code.extend(call(self.helpers.capture_string, self.site));
@@ -125,10 +125,6 @@ fn store_opcode(primitive: Primitive) -> Opcode {
 
 fn argument(number: u16) -> Insn {
     numbered(number, Opcode::LDARG_S, Opcode::LDARG)
-}
-
-fn load_local(number: u16) -> Insn {
-    numbered(number, Opcode::LDLOC_S, Opcode::LDLOC)
 }
 
 fn numbered(number: u16, short: Opcode, long: Opcode) -> Insn {

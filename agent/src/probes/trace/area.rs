@@ -6,7 +6,9 @@ use crate::probes::address_space;
 use crate::probes::exception_stack::ExceptionClass;
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 
 /// Bytes of the stack of calls.
 const STACK: usize = 24 << 10;
@@ -196,6 +198,8 @@ impl ThreadArea {
             }
             let entry = self.entry(at);
             (*entry).state.store(ENTERING, Ordering::Relaxed);
+            // A reader that sees any write below sees this one when it looks again.
+            fence(Ordering::Release);
             let number = self.numbers.get().wrapping_add(1);
             self.numbers.set(number);
             (*entry).number.store(number, Ordering::Release);

@@ -1,13 +1,12 @@
 //! Captures strings.
 
 use super::entry::{ALIGN, Entry, PLACES};
+use crate::capture::NO_ROOM;
 use crate::clr::StringLayout;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// UTF-16 units kept of a string.
 const MAX_UNITS: usize = 255;
-/// Place of a value whose bytes did not fit; see `capture`.
-const NO_ROOM: u64 = 1;
 
 static LENGTH: AtomicU32 = AtomicU32::new(0);
 static UNITS: AtomicU32 = AtomicU32::new(0);
