@@ -239,6 +239,7 @@ impl Agent {
 
     /// `ModuleUnloadStarted`.
     pub fn module_unloading(&self, id: usize) {
+        self.context.classes.unload(id);
         if let Some(module) = self.context.modules.unload(id) {
             self.context.inlining.forget(id);
             let lost = self.context.ledger.unload(module.key);

@@ -5,6 +5,7 @@
 use crate::audit::Audit;
 use crate::caller_names::CallerNames;
 use crate::catalogue::Modules;
+use crate::classes::Classes;
 use crate::clr::ProfilerInfo;
 use crate::control::Control;
 use crate::cost_budget::PublishedBudget;
@@ -72,6 +73,8 @@ pub struct Context {
     pub ledger: Ledger,
     /// The traced methods and their calls.
     pub traces: Traces,
+    /// The classes of captured objects.
+    pub classes: Classes,
     /// The session that may change dials.
     pub control: Control,
     /// The latest changes, with their users.
@@ -111,6 +114,7 @@ impl Context {
             launcher_orders: LauncherOrders::default(),
             ledger: Ledger::default(),
             traces: Traces::default(),
+            classes: Classes::default(),
             control: Control::default(),
             audit: Audit::default(),
             cost_budget: PublishedBudget::default(),

@@ -20,6 +20,7 @@ pub mod audit;
 pub mod caller_names;
 pub mod capture;
 pub mod catalogue;
+pub mod classes;
 pub mod clr;
 pub mod com;
 pub mod context;

@@ -200,7 +200,8 @@ pub enum OmittedReason {
     RedactedType,
     /// It cannot be read.
     Unreadable,
-    /// Its class was not known yet; from the next call on it is captured.
+    /// Its class was not known yet, and is from the next call on. Or it is an `out` parameter of a call that has not
+    /// ended.
     Pending,
 }
 
@@ -217,6 +218,11 @@ impl OmittedReason {
         OmittedReason::Unreadable,
         OmittedReason::Pending,
     ];
+
+    /// Returns its index in [`OmittedReason::ALL`].
+    pub fn index(self) -> u32 {
+        self as u32
+    }
 
     /// Returns the word for output and JSON.
     pub fn word(self) -> &'static str {

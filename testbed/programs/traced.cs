@@ -4,11 +4,159 @@ using System.Collections.Generic;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading;
+using System.Threading.Tasks;
 
 public enum Flat : ulong { None, Most = ulong.MaxValue }
 
+public enum Kind : byte { Plain, Fancy }
+
+public class Base
+{
+    public int Id;
+    protected string note = "base";
+}
+
+public struct Point
+{
+    public int X;
+    public double Y;
+    public Point(int x, double y) { X = x; Y = y; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public double Scaled(double scale) { return X * scale + Y; }
+}
+
+public struct Named
+{
+    public string Name;
+    public Point At;
+    public int? Size;
+}
+
+public class Order : Base
+{
+    public string Name { get; set; }
+    public Kind Kind;
+    public Point At;
+    public int? Count;
+    public decimal Price;
+    public DateTime When;
+    public TimeSpan Took;
+    public Guid Key;
+    public string Password = "hunter2";
+    public int Pin = 7391;
+    public Order Next;
+    public object Boxed;
+    public int[] Numbers;
+    public List<string> Tags;
+    public Dictionary<string, int> Stock;
+
+    public static Order Number(int i, Order next)
+    {
+        return new Order
+        {
+            Id = i, Name = "order " + i, Kind = (Kind)(i % 2), At = new Point(i, i * 0.5), Count = i % 2 == 0 ? i : (int?)null,
+            Price = i * 0.25m, When = new DateTime(2020, 2, 29, 12, 0, i % 60, DateTimeKind.Utc), Took = TimeSpan.FromSeconds(-i),
+            Key = new Guid(i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), Next = next, Boxed = i, Numbers = new[] { i, -i },
+            Tags = new List<string> { "tag " + i, null }, Stock = new Dictionary<string, int> { ["a"] = i, ["b"] = -i },
+        };
+    }
+}
+
+public class Box<T>
+{
+    readonly T value;
+    public Box(T value) { this.value = value; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public T Exchange(T other) { return value; }
+}
+
 public static class Traced
 {
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Order Objects(Order order, Base declared, object boxed, object nothing) { return order; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Named Structs(
+        Point point, Named named, int? some, int? none, (int Number, string Text) pair, KeyValuePair<string, Point> entry,
+        DayOfWeek? day)
+    {
+        return named;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Guid Texts(Guid key, DateTime utc, DateTime local, DateTimeOffset offset, TimeSpan took, decimal price)
+    {
+        return key;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int[] Collections(
+        int[] numbers, string[] texts, Point[] points, List<int> list, List<Order> orders, Dictionary<string, int> stock,
+        Dictionary<int, Point> places, int[,] grid, IEnumerable<string> empty)
+    {
+        return numbers;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static int Spans(Span<int> numbers, ReadOnlySpan<char> text, Span<Point> none) { return numbers.Length; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static bool ByRefs(ref int number, out string text, ref Point point, in Guid key, ref Order order, out int count)
+    {
+        number++;
+        text = "out " + number;
+        point.X = -1;
+        order = null;
+        count = 5;
+        return true;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static T Generic<T>(T value) { return value; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static Task<int> Tasks(Task<int> done, Task waiting, Func<int, int> function) { return done; }
+
+    static readonly Order Waiting = Order.Number(100, null);
+
+    static void Shapes(int i)
+    {
+        var order = Order.Number(i, Order.Number(i + 1, Order.Number(i + 2, null)));
+        Objects(order, order, i % 2 == 0 ? (object)i : new Point(i, 2), null);
+        var point = new Point(i, 0.5);
+        Structs(
+            point, new Named { Name = "named " + i, At = point, Size = i }, i, null, (i, "pair"),
+            new KeyValuePair<string, Point>("key", point), DayOfWeek.Friday);
+        var key = new Guid(i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+        var date = new DateTime(2024, 12, 31, 23, 59, 59);
+        Texts(
+            key, DateTime.SpecifyKind(date, DateTimeKind.Utc), date.AddTicks(1),
+            new DateTimeOffset(date, TimeSpan.FromMinutes(-90)), new TimeSpan(1, 2, 3, 4), -0.05m);
+        var numbers = new int[20];
+        for (int n = 0; n < numbers.Length; n++) numbers[n] = n * i;
+        var stock = new Dictionary<string, int> { ["gone"] = 1, ["a"] = i, ["b"] = 2 };
+        stock.Remove("gone");
+        Collections(
+            numbers, new[] { "x", null }, new[] { point, default(Point) }, new List<int> { i, 2, 3 }, new List<Order> { order },
+            stock, new Dictionary<int, Point> { [i] = point }, new int[2, 3], new string[0]);
+        Spans(new Span<int>(numbers, 1, 3), "a text".AsSpan(2), default);
+        int number = i;
+        var changed = order;
+        ByRefs(ref number, out _, ref point, key, ref changed, out _);
+        Generic(i);
+        Generic("text " + i);
+        Generic(order);
+        Generic(new KeyValuePair<string, int>("k", i));
+        new Box<int>(i).Exchange(-i);
+        new Box<string>("boxed").Exchange("other");
+        new Point(i, 1).Scaled(2);
+        object boxed = new Point(i, 1);
+        ((Point)boxed).Scaled(3);
+        Tasks(Task.FromResult(i), new TaskCompletionSource<int>().Task, n => n + i);
+    }
+
     static readonly ManualResetEventSlim Inside = new ManualResetEventSlim();
     static readonly ManualResetEventSlim Leave = new ManualResetEventSlim();
 
@@ -112,6 +260,9 @@ public static class Traced
             {
                 case "primitives":
                     for (int i = 0; i < count; i++) Primitives(i);
+                    break;
+                case "shapes":
+                    for (int i = 0; i < count; i++) Shapes(i);
                     break;
                 case "numbers":
                     Doubles(1.5f, -2.25);

@@ -3,80 +3,11 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
-use redial_protocol::level::Level;
-use redial_protocol::message::{Event, Reply, WireCommand};
-use redial_protocol::order::Order;
-use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, TracedMethod, Value};
-use redial_testbed::controller::{Controller, Lifetime};
-use redial_testbed::host::Host;
+use redial_protocol::message::{Event, WireCommand};
+use redial_protocol::trace::{OmittedReason, Outcome, Value};
+use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{self, LiveHost};
-use redial_testbed::{on_each_runtime, programs};
-
-fn start(runtime: Runtime) -> Result<(LiveHost, Controller)> {
-    under_agent::start_controlled(programs::named("traced")?.command(runtime)?)
-}
-
-fn trace(controller: &mut Controller, pattern: &str) -> Result<()> {
-    let report = controller.order(vec![Order::new(pattern, Level::Trace)], Lifetime::Kept)?;
-    ensure!(report.accepted > 0 && report.warnings.is_empty(), "{report:?}");
-    Ok(())
-}
-
-fn say(host: &mut Host, command: &str) -> Result<()> {
-    host.ask(command, "done").map(drop)
-}
-
-/// Traced calls with the methods that they refer to.
-#[derive(Debug, Default)]
-struct Calls {
-    methods: HashMap<u32, TracedMethod>,
-    calls: Vec<TracedCall>,
-}
-
-impl Calls {
-    fn take(&mut self, event: &Event) -> Result<()> {
-        if let Event::Calls { methods, calls, .. } = event {
-            self.methods.extend(methods.iter().map(|method| (method.plan, method.clone())));
-            self.calls.extend(calls.iter().cloned());
-        }
-        Ok(())
-    }
-
-    /// Returns the calls of methods that end with this name.
-    fn of(&self, name: &str) -> Vec<&TracedCall> {
-        let is_it = |call: &&TracedCall| self.methods[&call.plan].method.ends_with(name);
-        self.calls.iter().filter(is_it).collect()
-    }
-}
-
-/// Returns the latest calls, or those in flight.
-fn list(controller: &mut Controller, in_flight: bool) -> Result<Calls> {
-    let answer = controller.ask(WireCommand::Calls { pattern: None, in_flight })?;
-    let Reply::Calls { calls: sent } = answer.reply else { anyhow::bail!("{:?}", answer.reply) };
-    let mut calls = Calls::default();
-    answer.calls.iter().try_for_each(|page| calls.take(page))?;
-    ensure!(calls.calls.len() as u64 == sent, "{sent}: {calls:?}");
-    ensure!(calls.calls.iter().all(|call| calls.methods.contains_key(&call.plan)), "{calls:?}");
-    Ok(calls)
-}
-
-fn text(text: &str) -> Value {
-    let units: Vec<u16> = text.encode_utf16().collect();
-    Value::String { length: units.len() as u32, units }
-}
-
-fn returned(value: Value) -> Outcome {
-    Outcome::Returned(Some(value))
-}
-
-fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
-    ensure!(controller.agent_status()?.guard_trips == 0);
-    live.host.say("exit")?;
-    let outcome = live.host.finish()?;
-    ensure!(outcome.code()? == 0, "{}", outcome.output());
-    Ok(())
-}
+use redial_testbed::traced::{Calls, end, list, returned, say, start, text, trace};
 
 /// The arguments and result of call number `i` of `Traced.Primitives`.
 fn primitives(i: i64) -> (Vec<Value>, Outcome) {

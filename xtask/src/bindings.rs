@@ -11,12 +11,15 @@ use std::process::Command;
 pub const TARGET: &str = "agent/src/clr/bindings.rs";
 
 const PROFILING: &str = "Windows.Win32.System.Diagnostics.ClrProfiling";
-const METADATA: [&str; 5] = [
+const METADATA: [&str; 7] = [
     "Windows.Win32.System.WinRT.Metadata.IMetaDataImport2",
     "Windows.Win32.System.WinRT.Metadata.IMetaDataEmit2",
     "Windows.Win32.System.WinRT.Metadata.IMetaDataAssemblyImport",
     "Windows.Win32.System.WinRT.Metadata.IMetaDataAssemblyEmit",
     "Windows.Win32.System.WinRT.Metadata.IMetaDataTables2",
+    // The types of `GetClassLayout` and `IsArrayClass`.
+    "Windows.Win32.System.WinRT.Metadata.COR_FIELD_OFFSET",
+    "Windows.Win32.System.WinRT.Metadata.CorElementType",
 ];
 const CLASS_FACTORY: &str = "Windows.Win32.System.Com.IClassFactory";
 

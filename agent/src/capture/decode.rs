@@ -1,10 +1,13 @@
 //! Turns captured bytes into values.
 
 use super::plan::{Capture, EnumType, PlannedValue, Primitive};
+use super::records::{Classes, Records};
 use redial_protocol::trace::{OmittedReason, Value};
 
 /// Place of a value whose bytes did not fit.
 pub const NO_ROOM: u64 = 1;
+/// Place of a value that could not be read.
+pub const UNREADABLE: u64 = 2;
 
 /// The captured bytes of a call. Offsets count from its beginning.
 #[derive(Clone, Copy, Debug)]
@@ -23,21 +26,49 @@ impl CapturedCall<'_> {
     }
 }
 
-/// Returns a captured value from its place.
-pub fn value(call: CapturedCall<'_>, place: usize, planned: &PlannedValue) -> Value {
+/// Returns a captured value from its place. `classes` returns the shape of the class with a number.
+pub fn value(call: CapturedCall<'_>, place: usize, planned: &PlannedValue, classes: Classes<'_>) -> Value {
     let bits = match &planned.capture {
         Capture::Omitted(reason) => return Value::Omitted(*reason),
-        Capture::Primitive(_) | Capture::Enum(_) | Capture::String => call.place(place),
+        Capture::Out(_) => return Value::Omitted(OmittedReason::Pending),
+        _ => call.place(place),
     };
     match (bits, &planned.capture) {
         (None, _) | (_, Capture::Omitted(_)) => Value::Omitted(OmittedReason::Unreadable),
         (Some(bits), Capture::Primitive(primitive)) => primitive_value(bits, *primitive),
         (Some(bits), Capture::Enum(of)) => enum_value(bits, of, &planned.type_name),
         (Some(bits), Capture::String) => string(call.bytes, bits),
+        (Some(bits), _) => object(call.bytes, bits, classes),
     }
 }
 
-fn enum_value(bits: u64, of: &EnumType, type_name: &str) -> Value {
+/// Returns the value of a by-reference parameter at the end of a call, from its place there.
+pub fn value_after(
+    call: CapturedCall<'_>,
+    place: usize,
+    planned: &PlannedValue,
+    classes: Classes<'_>,
+) -> Value {
+    match (call.place(place), planned.capture.is_by_ref()) {
+        (Some(bits), true) => object(call.bytes, bits, classes),
+        _ => Value::Omitted(OmittedReason::Unreadable),
+    }
+}
+
+/// Reads the record of a value that a helper captured; its place has the record's offset.
+fn object(bytes: &[u8], place: u64, classes: Classes<'_>) -> Value {
+    match place {
+        0 => Value::Null,
+        NO_ROOM => Value::Omitted(OmittedReason::Bytes),
+        UNREADABLE => Value::Omitted(OmittedReason::Unreadable),
+        at => {
+            let records = Records { bytes, classes };
+            records.read(&mut (at as usize), 0).unwrap_or(Value::Omitted(OmittedReason::Unreadable))
+        }
+    }
+}
+
+pub(super) fn enum_value(bits: u64, of: &EnumType, type_name: &str) -> Value {
     let value = match primitive_value(bits, of.underlying) {
         Value::Int(value) => value,
         Value::UInt(value) => value as i64,
@@ -49,7 +80,7 @@ fn enum_value(bits: u64, of: &EnumType, type_name: &str) -> Value {
     Value::Enum { type_name: type_name.to_owned(), name, value }
 }
 
-fn primitive_value(bits: u64, primitive: Primitive) -> Value {
+pub(super) fn primitive_value(bits: u64, primitive: Primitive) -> Value {
     match primitive {
         Primitive::Boolean => Value::Bool(bits as u8 != 0),
         Primitive::Char => Value::Char(bits as u16),
@@ -99,7 +130,7 @@ mod tests {
         let names = vec![("Monday".to_owned(), 1), ("Never".to_owned(), -1)];
         let of = Capture::Enum(Arc::new(EnumType { underlying: Primitive::I2, names }));
         let read = |bits: u64| {
-            value(CapturedCall { bytes: &bits.to_le_bytes(), places: 0 }, 0, &planned(of.clone()))
+            value(CapturedCall { bytes: &bits.to_le_bytes(), places: 0 }, 0, &planned(of.clone()), &|_| None)
         };
         let day = |name: Option<&str>, value| Value::Enum {
             type_name: "Shop.Day".into(),
@@ -116,7 +147,7 @@ mod tests {
         let bytes: Vec<u8> =
             [0xAAAA_AAAA_AAAA_AAAA_u64, 0xFFFF_FFFF_FFFF_FFFE].map(u64::to_le_bytes).concat();
         let call = CapturedCall { bytes: &bytes, places: 8 };
-        let read = |primitive| value(call, 0, &planned(Capture::Primitive(primitive)));
+        let read = |primitive| value(call, 0, &planned(Capture::Primitive(primitive)), &|_| None);
         assert_eq!(read(Primitive::I1), Value::Int(-2));
         assert_eq!(read(Primitive::U1), Value::UInt(0xFE));
         assert_eq!(read(Primitive::U2), Value::UInt(0xFFFE));
@@ -124,7 +155,7 @@ mod tests {
         assert_eq!(read(Primitive::U8), Value::UInt(u64::MAX - 1));
         assert_eq!(read(Primitive::Boolean), Value::Bool(true));
         assert_eq!(read(Primitive::R8), Value::Double(u64::MAX - 1));
-        let missing = value(call, 1, &planned(Capture::Primitive(Primitive::I4)));
+        let missing = value(call, 1, &planned(Capture::Primitive(Primitive::I4)), &|_| None);
         assert_eq!(missing, Value::Omitted(OmittedReason::Unreadable));
     }
 
@@ -136,7 +167,7 @@ mod tests {
         let of = |place: u64| {
             let mut bytes = bytes.clone();
             bytes[8..16].copy_from_slice(&place.to_le_bytes());
-            value(CapturedCall { bytes: &bytes, places: 8 }, 0, &planned(Capture::String))
+            value(CapturedCall { bytes: &bytes, places: 8 }, 0, &planned(Capture::String), &|_| None)
         };
         assert_eq!(of(0), Value::Null);
         assert_eq!(of(NO_ROOM), Value::Omitted(OmittedReason::Bytes));

@@ -86,6 +86,17 @@ impl Primitive {
             _ => return None,
         })
     }
+
+    /// Returns its size in bytes.
+    pub fn size(self) -> usize {
+        match self {
+            Primitive::Boolean | Primitive::I1 | Primitive::U1 => 1,
+            Primitive::Char | Primitive::I2 | Primitive::U2 => 2,
+            Primitive::I4 | Primitive::U4 | Primitive::R4 => 4,
+            Primitive::I8 | Primitive::U8 | Primitive::R8 => 8,
+            Primitive::I | Primitive::U | Primitive::Pointer => size_of::<usize>(),
+        }
+    }
 }
 
 /// An enum as it is captured and shown.
@@ -106,8 +117,37 @@ pub enum Capture {
     Enum(Arc<EnumType>),
     /// A probe helper copies its beginning.
     String,
+    /// A probe helper captures the object by its own class.
+    Object,
+    /// A probe helper captures a value of this type, a struct or a generic parameter, by the type that it has when the
+    /// method runs.
+    Typed(Type),
+    /// A probe helper captures the value of this type that it refers to.
+    ByRef(Type),
+    /// As [`Capture::ByRef`], but the value means something at the end of a call only.
+    Out(Type),
     /// Not at all.
     Omitted(OmittedReason),
+}
+
+impl Capture {
+    /// Returns the type that a body needs a token for, if it needs one.
+    pub fn token_type(&self) -> Option<&Type> {
+        match self {
+            Capture::Typed(ty) | Capture::ByRef(ty) | Capture::Out(ty) => Some(ty),
+            _ => None,
+        }
+    }
+
+    /// Whether it is captured by reference, also at the end of a call.
+    pub fn is_by_ref(&self) -> bool {
+        matches!(self, Capture::ByRef(_) | Capture::Out(_))
+    }
+
+    /// Whether a probe helper captures it.
+    pub fn needs_helper(&self) -> bool {
+        matches!(self, Capture::String | Capture::Object) || self.token_type().is_some()
+    }
 }
 
 /// A parameter or result of a method.
@@ -126,38 +166,68 @@ pub struct PlannedValue {
 /// The values of a method that its body captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePlan {
-    /// Parameters in order.
+    /// Parameters in order, `this` first if it is captured.
     pub parameters: Vec<PlannedValue>,
+    /// Whether the first parameter is `this`.
+    pub has_this: bool,
     /// The result, unless the method has none.
     pub result: Option<PlannedValue>,
 }
 
+/// What the metadata says about a method's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'a> {
+    /// The signature.
+    pub method: &'a Method,
+    /// Names by number from 1.
+    pub names: &'a [(u32, String)],
+    /// Numbers of `out` parameters.
+    pub out: &'a [u32],
+    /// The type of `this`: a class, or for methods of structs the struct. None if it is not captured.
+    pub this: Option<&'a Type>,
+}
+
+/// The number of places that a helper can address.
+const MAX_PLACES: usize = MAX_TRACED_PARAMETERS;
+
 impl CapturePlan {
-    /// Returns the plan for a method. `names` are those of its parameters by number from 1; `type_name` prints a
-    /// type, and `enum_type` returns the enum that a token names.
+    /// Returns the plan for a method. `type_name` prints a type, and `enum_type` returns the enum that a token names.
     pub fn new(
-        method: &Method,
-        names: &[(u32, String)],
+        of: Parameters<'_>,
         type_name: impl Fn(&Type) -> String,
         enum_type: impl Fn(u32) -> Option<Arc<EnumType>>,
         rules: &CaptureRules,
     ) -> CapturePlan {
-        let planned = |name: &str, ty: &Type, argument: u16| {
+        let planned = |name: &str, ty: &Type, argument: u16, is_out: bool| {
             let type_name = type_name(ty);
-            let capture = capture(rules, name, &type_name, ty, &enum_type);
+            let capture = capture(rules, (name, &type_name), ty, is_out, &enum_type);
             PlannedValue { name: name.to_owned(), type_name, argument, capture }
         };
-        let first = u16::from(method.has_this && !method.explicit_this);
-        let parameters = (1..).zip(&method.params).take(MAX_TRACED_PARAMETERS - 1).map(|(number, ty)| {
-            let name = names.iter().find(|(of, _)| *of == number).map_or("", |(_, name)| name.as_str());
-            planned(name, ty, (number as u16 - 1).saturating_add(first))
+        let method = of.method;
+        let this = of.this.map(|ty| match ty {
+            Type::ValueType(_) | Type::Generic { value_type: true, .. } => PlannedValue {
+                type_name: type_name(ty),
+                ..planned("this", &Type::ByRef(Box::new(ty.clone())), 0, false)
+            },
+            _ => planned("this", ty, 0, false),
         });
-        let result = (!matches!(plain(&method.result), Type::Void)).then(|| planned("", &method.result, 0));
-        CapturePlan { parameters: parameters.collect(), result }
+        let first = u16::from(method.has_this && !method.explicit_this);
+        let parameters = (1..).zip(&method.params).map(|(number, ty)| {
+            let name = of.names.iter().find(|(of, _)| *of == number).map_or("", |(_, name)| name.as_str());
+            planned(name, ty, (number as u16 - 1).saturating_add(first), of.out.contains(&number))
+        });
+        let parameters = this.into_iter().chain(parameters).take(MAX_PLACES - 1).collect();
+        let has_result = !matches!(plain(&method.result), Type::Void);
+        let result = has_result.then(|| planned("", &method.result, 0, false));
+        CapturePlan { parameters, has_this: of.this.is_some(), result }
     }
 
     /// Returns the number of places of a call.
     pub fn places(&self) -> usize {
+        self.after_places().map(|(_, place)| place + 1).max().unwrap_or(self.places_of_values())
+    }
+
+    fn places_of_values(&self) -> usize {
         self.parameters.len() + usize::from(self.result.is_some())
     }
 
@@ -166,30 +236,70 @@ impl CapturePlan {
         self.parameters.len()
     }
 
+    /// Returns the parameters that are captured at the end of a call, too, as indices, with their places there.
+    pub fn after_places(&self) -> impl Iterator<Item = (usize, usize)> {
+        // `this` of a struct is mostly as it was.
+        let parameters = self.parameters.iter().enumerate().skip(usize::from(self.has_this));
+        let by_ref = parameters.filter(|(_, value)| value.capture.is_by_ref());
+        by_ref.map(|(index, _)| index).zip(self.places_of_values()..MAX_PLACES)
+    }
+
+    /// Iterates over the parameters and the result.
+    pub fn values(&self) -> impl Iterator<Item = &PlannedValue> {
+        self.parameters.iter().chain(&self.result)
+    }
+
     /// Whether a probe helper captures any value.
     pub fn needs_helper(&self) -> bool {
-        let result = self.result.iter();
-        self.parameters.iter().chain(result).any(|value| value.capture == Capture::String)
+        self.values().any(|value| value.capture.needs_helper())
     }
 }
 
 fn capture(
     rules: &CaptureRules,
-    name: &str,
-    type_name: &str,
+    (name, type_name): (&str, &str),
     ty: &Type,
+    is_out: bool,
     enum_type: impl Fn(u32) -> Option<Arc<EnumType>>,
 ) -> Capture {
     if let Some(reason) = rules.redaction.reason(name, type_name) {
         return Capture::Omitted(reason);
     }
+    let unreadable = Capture::Omitted(OmittedReason::Unreadable);
     let (needs, capture) = match (Primitive::of(plain(ty)), plain(ty)) {
         (Some(primitive), _) => (CaptureLevel::Primitives, Capture::Primitive(primitive)),
         (None, Type::String) => (CaptureLevel::Strings, Capture::String),
         (None, Type::ValueType(token)) if let Some(found) = enum_type(*token) => {
             (CaptureLevel::Primitives, Capture::Enum(found))
         }
-        (None, _) => (CaptureLevel::Objects, Capture::Omitted(OmittedReason::Unreadable)),
+        (None, Type::ByRef(referent)) => {
+            let ty = plain(referent).clone();
+            let needs = match ty {
+                Type::String => CaptureLevel::Strings,
+                _ if Primitive::of(&ty).is_some() => CaptureLevel::Primitives,
+                _ => CaptureLevel::Objects,
+            };
+            match ty {
+                // Pointers have no class.
+                Type::Ptr(_) | Type::FnPtr(_) | Type::TypedByRef => (needs, unreadable),
+                ty if is_out => (needs, Capture::Out(ty)),
+                ty => (needs, Capture::ByRef(ty)),
+            }
+        }
+        (None, plain) => {
+            let capture = match plain {
+                Type::ValueType(_) | Type::Generic { value_type: true, .. } | Type::Var(_) | Type::MVar(_) => {
+                    Capture::Typed(plain.clone())
+                }
+                Type::Object
+                | Type::Class(_)
+                | Type::SzArray(_)
+                | Type::Array { .. }
+                | Type::Generic { value_type: false, .. } => Capture::Object,
+                _ => unreadable,
+            };
+            (CaptureLevel::Objects, capture)
+        }
     };
     if needs > rules.highest { Capture::Omitted(OmittedReason::Capped) } else { capture }
 }
@@ -211,11 +321,12 @@ mod tests {
         // instance string M(int, string, object, byte*)
         let method = parse_method(&[0x20, 4, 0x0E, 0x08, 0x0E, 0x1C, 0x0F, 0x05]).expect("a method");
         let names = [(1, "id".to_owned()), (2, "pass_Word".to_owned()), (3, "tag".to_owned())];
-        CapturePlan::new(&method, &names, |ty| format!("{ty:?}"), |_| None, rules)
+        let of = Parameters { method: &method, names: &names, out: &[], this: None };
+        CapturePlan::new(of, |ty| format!("{ty:?}"), |_| None, rules)
     }
 
     fn captures(plan: &CapturePlan) -> Vec<Capture> {
-        plan.parameters.iter().chain(&plan.result).map(|value| value.capture.clone()).collect()
+        plan.values().map(|value| value.capture.clone()).collect()
     }
 
     #[test]
@@ -228,7 +339,7 @@ mod tests {
             [
                 Capture::Primitive(Primitive::I4),
                 Capture::Omitted(OmittedReason::RedactedName),
-                Capture::Omitted(OmittedReason::Unreadable),
+                Capture::Object,
                 Capture::Primitive(Primitive::Pointer),
                 Capture::String,
             ]
@@ -245,5 +356,29 @@ mod tests {
         assert_eq!(at(CaptureLevel::Primitives)[4], capped());
         assert_eq!(at(CaptureLevel::Strings)[4], Capture::String);
         assert_eq!(at(CaptureLevel::Strings)[2], capped());
+    }
+    #[test]
+    fn by_reference_parameters_have_a_second_place() {
+        // instance void M(ref int, out Guid (a value type), ref byte*, T)
+        let blob = [0x20, 4, 0x01, 0x10, 0x08, 0x10, 0x11, 0x05, 0x10, 0x0F, 0x05, 0x13, 0x00];
+        let method = parse_method(&blob).expect("a method");
+        let this = Type::ValueType(0x0200_0002);
+        let of = Parameters { method: &method, names: &[], out: &[2], this: Some(&this) };
+        let plan = CapturePlan::new(of, |ty| format!("{ty:?}"), |_| None, &CaptureRules::default());
+        assert_eq!(
+            captures(&plan),
+            [
+                Capture::ByRef(this.clone()),
+                Capture::ByRef(Type::I4),
+                Capture::Out(Type::ValueType(0x0100_0001)),
+                Capture::Omitted(OmittedReason::Unreadable),
+                Capture::Typed(Type::Var(0)),
+            ]
+        );
+        assert_eq!(plan.after_places().collect::<Vec<_>>(), [(1, 5), (2, 6)]);
+        assert_eq!((plan.places(), plan.parameters[0].name.as_str()), (7, "this"));
+        let primitives = CaptureRules { highest: CaptureLevel::Primitives, ..CaptureRules::default() };
+        let capped = CapturePlan::new(of, |ty| format!("{ty:?}"), |_| None, &primitives);
+        assert_eq!(capped.after_places().collect::<Vec<_>>(), [(1, 5)]);
     }
 }

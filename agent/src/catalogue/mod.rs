@@ -12,6 +12,7 @@ pub mod precompiled;
 pub mod self_recursion;
 pub mod suggestions;
 pub mod tokens;
+pub mod type_definitions;
 mod unload_wait;
 
 pub use modules::{Module, Modules};

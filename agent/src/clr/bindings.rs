@@ -22,6 +22,12 @@ pub struct COR_DEBUG_IL_TO_NATIVE_MAP {
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct COR_FIELD_OFFSET {
+    pub ridOfField: u32,
+    pub ulOffset: u32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct COR_IL_MAP {
     pub oldOffset: u32,
     pub newOffset: u32,
@@ -282,6 +288,7 @@ pub type COR_PRF_TRANSITION_REASON = i32;
 pub const COR_PRF_TRANSITION_RETURN: COR_PRF_TRANSITION_REASON = 1;
 pub const COR_PRF_USE_PROFILE_IMAGES: COR_PRF_MONITOR = 536870912;
 pub type CorDebugIlToNativeMappingTypes = i32;
+pub type CorElementType = u8;
 pub const EPILOG: CorDebugIlToNativeMappingTypes = -3;
 pub type EventPipeProviderCallback = Option<
     unsafe extern "system" fn(
@@ -4621,6 +4628,23 @@ impl ICorProfilerInfo {
             .map(|| result__)
         }
     }
+    pub unsafe fn IsArrayClass(
+        &self,
+        classid: usize,
+        pbaseelemtype: *mut CorElementType,
+        pbaseclassid: *mut usize,
+        pcrank: *mut u32,
+    ) -> windows_core::HRESULT {
+        unsafe {
+            (windows_core::Interface::vtable(self).IsArrayClass)(
+                windows_core::Interface::as_raw(self),
+                classid,
+                pbaseelemtype as _,
+                pbaseclassid as _,
+                pcrank as _,
+            )
+        }
+    }
     pub unsafe fn GetThreadInfo(&self, threadid: usize) -> windows_core::Result<u32> {
         unsafe {
             let mut result__ = core::mem::zeroed();
@@ -4960,7 +4984,13 @@ pub struct ICorProfilerInfo_Vtbl {
     GetHandleFromThread: usize,
     pub GetObjectSize:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut u32) -> windows_core::HRESULT,
-    IsArrayClass: usize,
+    pub IsArrayClass: unsafe extern "system" fn(
+        *mut core::ffi::c_void,
+        usize,
+        *mut CorElementType,
+        *mut usize,
+        *mut u32,
+    ) -> windows_core::HRESULT,
     pub GetThreadInfo:
         unsafe extern "system" fn(*mut core::ffi::c_void, usize, *mut u32) -> windows_core::HRESULT,
     pub GetCurrentThreadID:
@@ -5738,6 +5768,25 @@ impl ICorProfilerInfo2 {
             )
         }
     }
+    pub unsafe fn GetClassLayout(
+        &self,
+        classid: usize,
+        rfieldoffset: *mut COR_FIELD_OFFSET,
+        cfieldoffset: u32,
+        pcfieldoffset: *mut u32,
+        pulclasssize: *mut u32,
+    ) -> windows_core::HRESULT {
+        unsafe {
+            (windows_core::Interface::vtable(self).GetClassLayout)(
+                windows_core::Interface::as_raw(self),
+                classid,
+                rfieldoffset as _,
+                cfieldoffset,
+                pcfieldoffset as _,
+                pulclasssize as _,
+            )
+        }
+    }
     pub unsafe fn GetClassIDInfo2(
         &self,
         classid: usize,
@@ -6030,7 +6079,14 @@ pub struct ICorProfilerInfo2_Vtbl {
         *mut u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    GetClassLayout: usize,
+    pub GetClassLayout: unsafe extern "system" fn(
+        *mut core::ffi::c_void,
+        usize,
+        *mut COR_FIELD_OFFSET,
+        u32,
+        *mut u32,
+        *mut u32,
+    ) -> windows_core::HRESULT,
     pub GetClassIDInfo2: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         usize,
@@ -9431,6 +9487,23 @@ impl IMetaDataEmit {
             )
         }
     }
+    pub unsafe fn SetClassLayout(
+        &self,
+        td: u32,
+        dwpacksize: u32,
+        rfieldoffsets: *mut COR_FIELD_OFFSET,
+        ulclasssize: u32,
+    ) -> windows_core::HRESULT {
+        unsafe {
+            (windows_core::Interface::vtable(self).SetClassLayout)(
+                windows_core::Interface::as_raw(self),
+                td,
+                dwpacksize,
+                rfieldoffsets as _,
+                ulclasssize,
+            )
+        }
+    }
     pub unsafe fn DeleteClassLayout(&self, td: u32) -> windows_core::HRESULT {
         unsafe {
             (windows_core::Interface::vtable(self).DeleteClassLayout)(
@@ -10043,7 +10116,13 @@ pub struct IMetaDataEmit_Vtbl {
         *mut u32,
         *mut u32,
     ) -> windows_core::HRESULT,
-    SetClassLayout: usize,
+    pub SetClassLayout: unsafe extern "system" fn(
+        *mut core::ffi::c_void,
+        u32,
+        u32,
+        *mut COR_FIELD_OFFSET,
+        u32,
+    ) -> windows_core::HRESULT,
     pub DeleteClassLayout: unsafe extern "system" fn(*mut core::ffi::c_void, u32) -> windows_core::HRESULT,
     pub SetFieldMarshal:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut u8, u32) -> windows_core::HRESULT,
@@ -11031,6 +11110,27 @@ impl IMetaDataImport {
             )
         }
     }
+    pub unsafe fn GetClassLayout(
+        &self,
+        td: u32,
+        pdwpacksize: *mut u32,
+        rfieldoffset: *mut COR_FIELD_OFFSET,
+        cmax: u32,
+        pcfieldoffset: *mut u32,
+        pulclasssize: *mut u32,
+    ) -> windows_core::HRESULT {
+        unsafe {
+            (windows_core::Interface::vtable(self).GetClassLayout)(
+                windows_core::Interface::as_raw(self),
+                td,
+                pdwpacksize as _,
+                rfieldoffset as _,
+                cmax,
+                pcfieldoffset as _,
+                pulclasssize as _,
+            )
+        }
+    }
     pub unsafe fn GetFieldMarshal(
         &self,
         tk: u32,
@@ -11791,7 +11891,15 @@ pub struct IMetaDataImport_Vtbl {
     ) -> windows_core::HRESULT,
     pub GetMethodSemantics:
         unsafe extern "system" fn(*mut core::ffi::c_void, u32, u32, *mut u32) -> windows_core::HRESULT,
-    GetClassLayout: usize,
+    pub GetClassLayout: unsafe extern "system" fn(
+        *mut core::ffi::c_void,
+        u32,
+        *mut u32,
+        *mut COR_FIELD_OFFSET,
+        u32,
+        *mut u32,
+        *mut u32,
+    ) -> windows_core::HRESULT,
     pub GetFieldMarshal: unsafe extern "system" fn(
         *mut core::ffi::c_void,
         u32,
@@ -11983,6 +12091,1836 @@ pub struct IMetaDataImport_Vtbl {
         *mut u32,
     ) -> windows_core::HRESULT,
     pub IsGlobal: unsafe extern "system" fn(*mut core::ffi::c_void, u32, *mut i32) -> windows_core::HRESULT,
+}
+pub trait IMetaDataImport_Impl: windows_core::IUnknownImpl {
+    fn CloseEnum(&self, henum: *mut core::ffi::c_void);
+    fn CountEnum(&self, henum: *mut core::ffi::c_void, pulcount: *mut u32) -> windows_core::Result<()>;
+    fn ResetEnum(&self, henum: *mut core::ffi::c_void, ulpos: u32) -> windows_core::Result<()>;
+    fn EnumTypeDefs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rtypedefs: *mut u32,
+        cmax: u32,
+        pctypedefs: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumInterfaceImpls(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        td: u32,
+        rimpls: *mut u32,
+        cmax: u32,
+        pcimpls: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumTypeRefs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rtyperefs: *mut u32,
+        cmax: u32,
+        pctyperefs: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindTypeDefByName(
+        &self,
+        sztypedef: &windows_core::PCWSTR,
+        tkenclosingclass: u32,
+        ptd: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetScopeProps(
+        &self,
+        szname: windows_core::PWSTR,
+        cchname: u32,
+        pchname: *mut u32,
+        pmvid: *mut windows_core::GUID,
+    ) -> windows_core::Result<()>;
+    fn GetModuleFromScope(&self, pmd: *mut u32) -> windows_core::Result<()>;
+    fn GetTypeDefProps(
+        &self,
+        td: u32,
+        sztypedef: windows_core::PWSTR,
+        cchtypedef: u32,
+        pchtypedef: *mut u32,
+        pdwtypedefflags: *mut u32,
+        ptkextends: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetInterfaceImplProps(
+        &self,
+        iiimpl: u32,
+        pclass: *mut u32,
+        ptkiface: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetTypeRefProps(
+        &self,
+        tr: u32,
+        ptkresolutionscope: *mut u32,
+        szname: windows_core::PWSTR,
+        cchname: u32,
+        pchname: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn ResolveTypeRef(
+        &self,
+        tr: u32,
+        riid: *const windows_core::GUID,
+        ppiscope: windows_core::OutRef<windows_core::IUnknown>,
+        ptd: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMembers(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        rmembers: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMembersWithName(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        szname: &windows_core::PCWSTR,
+        rmembers: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMethods(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        rmethods: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMethodsWithName(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        szname: &windows_core::PCWSTR,
+        rmethods: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumFields(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        rfields: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumFieldsWithName(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        cl: u32,
+        szname: &windows_core::PCWSTR,
+        rfields: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumParams(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        mb: u32,
+        rparams: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMemberRefs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tkparent: u32,
+        rmemberrefs: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMethodImpls(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        td: u32,
+        rmethodbody: *mut u32,
+        rmethoddecl: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumPermissionSets(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tk: u32,
+        dwactions: u32,
+        rpermission: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindMember(
+        &self,
+        td: u32,
+        szname: &windows_core::PCWSTR,
+        pvsigblob: *mut u8,
+        cbsigblob: u32,
+        pmb: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindMethod(
+        &self,
+        td: u32,
+        szname: &windows_core::PCWSTR,
+        pvsigblob: *mut u8,
+        cbsigblob: u32,
+        pmb: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindField(
+        &self,
+        td: u32,
+        szname: &windows_core::PCWSTR,
+        pvsigblob: *mut u8,
+        cbsigblob: u32,
+        pmb: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindMemberRef(
+        &self,
+        td: u32,
+        szname: &windows_core::PCWSTR,
+        pvsigblob: *mut u8,
+        cbsigblob: u32,
+        pmr: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetMethodProps(
+        &self,
+        mb: u32,
+        pclass: *mut u32,
+        szmethod: windows_core::PWSTR,
+        cchmethod: u32,
+        pchmethod: *mut u32,
+        pdwattr: *mut u32,
+        ppvsigblob: *mut *mut u8,
+        pcbsigblob: *mut u32,
+        pulcoderva: *mut u32,
+        pdwimplflags: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetMemberRefProps(
+        &self,
+        mr: u32,
+        ptk: *mut u32,
+        szmember: windows_core::PWSTR,
+        cchmember: u32,
+        pchmember: *mut u32,
+        ppvsigblob: *mut *mut u8,
+        pbsig: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumProperties(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        td: u32,
+        rproperties: *mut u32,
+        cmax: u32,
+        pcproperties: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumEvents(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        td: u32,
+        revents: *mut u32,
+        cmax: u32,
+        pcevents: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetEventProps(
+        &self,
+        ev: u32,
+        pclass: *mut u32,
+        szevent: &windows_core::PCWSTR,
+        cchevent: u32,
+        pchevent: *mut u32,
+        pdweventflags: *mut u32,
+        ptkeventtype: *mut u32,
+        pmdaddon: *mut u32,
+        pmdremoveon: *mut u32,
+        pmdfire: *mut u32,
+        rmdothermethod: *mut u32,
+        cmax: u32,
+        pcothermethod: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMethodSemantics(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        mb: u32,
+        reventprop: *mut u32,
+        cmax: u32,
+        pceventprop: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetMethodSemantics(
+        &self,
+        mb: u32,
+        tkeventprop: u32,
+        pdwsemanticsflags: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetClassLayout(
+        &self,
+        td: u32,
+        pdwpacksize: *mut u32,
+        rfieldoffset: *mut COR_FIELD_OFFSET,
+        cmax: u32,
+        pcfieldoffset: *mut u32,
+        pulclasssize: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetFieldMarshal(
+        &self,
+        tk: u32,
+        ppvnativetype: *mut *mut u8,
+        pcbnativetype: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetRVA(&self, tk: u32, pulcoderva: *mut u32, pdwimplflags: *mut u32) -> windows_core::Result<()>;
+    fn GetPermissionSetProps(
+        &self,
+        pm: u32,
+        pdwaction: *mut u32,
+        ppvpermission: *const *const core::ffi::c_void,
+        pcbpermission: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetSigFromToken(&self, mdsig: u32, ppvsig: *mut *mut u8, pcbsig: *mut u32)
+    -> windows_core::Result<()>;
+    fn GetModuleRefProps(
+        &self,
+        mur: u32,
+        szname: windows_core::PWSTR,
+        cchname: u32,
+        pchname: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumModuleRefs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rmodulerefs: *mut u32,
+        cmax: u32,
+        pcmodulerefs: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetTypeSpecFromToken(
+        &self,
+        typespec: u32,
+        ppvsig: *mut *mut u8,
+        pcbsig: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetNameFromToken(&self, tk: u32, pszutf8nameptr: *mut *mut i8) -> windows_core::Result<()>;
+    fn EnumUnresolvedMethods(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rmethods: *mut u32,
+        cmax: u32,
+        pctokens: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetUserString(
+        &self,
+        stk: u32,
+        szstring: windows_core::PWSTR,
+        cchstring: u32,
+        pchstring: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetPinvokeMap(
+        &self,
+        tk: u32,
+        pdwmappingflags: *mut u32,
+        szimportname: windows_core::PWSTR,
+        cchimportname: u32,
+        pchimportname: *mut u32,
+        pmrimportdll: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumSignatures(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rsignatures: *mut u32,
+        cmax: u32,
+        pcsignatures: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumTypeSpecs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rtypespecs: *mut u32,
+        cmax: u32,
+        pctypespecs: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumUserStrings(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        rstrings: *mut u32,
+        cmax: u32,
+        pcstrings: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetParamForMethodIndex(&self, md: u32, ulparamseq: u32, ppd: *mut u32) -> windows_core::Result<()>;
+    fn EnumCustomAttributes(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tk: u32,
+        tktype: u32,
+        rcustomattributes: *mut u32,
+        cmax: u32,
+        pccustomattributes: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetCustomAttributeProps(
+        &self,
+        cv: u32,
+        ptkobj: *mut u32,
+        ptktype: *mut u32,
+        ppblob: *const *const core::ffi::c_void,
+        pcbsize: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn FindTypeRef(
+        &self,
+        tkresolutionscope: u32,
+        szname: &windows_core::PCWSTR,
+        ptr: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetMemberProps(
+        &self,
+        mb: u32,
+        pclass: *mut u32,
+        szmember: windows_core::PWSTR,
+        cchmember: u32,
+        pchmember: *mut u32,
+        pdwattr: *mut u32,
+        ppvsigblob: *mut *mut u8,
+        pcbsigblob: *mut u32,
+        pulcoderva: *mut u32,
+        pdwimplflags: *mut u32,
+        pdwcplustypeflag: *mut u32,
+        ppvalue: *mut *mut core::ffi::c_void,
+        pcchvalue: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetFieldProps(
+        &self,
+        mb: u32,
+        pclass: *mut u32,
+        szfield: windows_core::PWSTR,
+        cchfield: u32,
+        pchfield: *mut u32,
+        pdwattr: *mut u32,
+        ppvsigblob: *mut *mut u8,
+        pcbsigblob: *mut u32,
+        pdwcplustypeflag: *mut u32,
+        ppvalue: *mut *mut core::ffi::c_void,
+        pcchvalue: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetPropertyProps(
+        &self,
+        prop: u32,
+        pclass: *mut u32,
+        szproperty: &windows_core::PCWSTR,
+        cchproperty: u32,
+        pchproperty: *mut u32,
+        pdwpropflags: *mut u32,
+        ppvsig: *mut *mut u8,
+        pbsig: *mut u32,
+        pdwcplustypeflag: *mut u32,
+        ppdefaultvalue: *mut *mut core::ffi::c_void,
+        pcchdefaultvalue: *mut u32,
+        pmdsetter: *mut u32,
+        pmdgetter: *mut u32,
+        rmdothermethod: *mut u32,
+        cmax: u32,
+        pcothermethod: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetParamProps(
+        &self,
+        tk: u32,
+        pmd: *mut u32,
+        pulsequence: *mut u32,
+        szname: windows_core::PWSTR,
+        cchname: u32,
+        pchname: *mut u32,
+        pdwattr: *mut u32,
+        pdwcplustypeflag: *mut u32,
+        ppvalue: *mut *mut core::ffi::c_void,
+        pcchvalue: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetCustomAttributeByName(
+        &self,
+        tkobj: u32,
+        szname: &windows_core::PCWSTR,
+        ppdata: *const *const core::ffi::c_void,
+        pcbdata: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn IsValidToken(&self, tk: u32) -> windows_core::BOOL;
+    fn GetNestedClassProps(
+        &self,
+        tdnestedclass: u32,
+        ptdenclosingclass: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetNativeCallConvFromSig(
+        &self,
+        pvsig: *const core::ffi::c_void,
+        cbsig: u32,
+        pcallconv: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn IsGlobal(&self, pd: u32, pbglobal: *mut i32) -> windows_core::Result<()>;
+}
+impl IMetaDataImport_Vtbl {
+    pub const fn new<Identity: IMetaDataImport_Impl, const OFFSET: isize>() -> Self {
+        unsafe extern "system" fn CloseEnum<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            henum: *mut core::ffi::c_void,
+        ) {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::CloseEnum(this, core::mem::transmute_copy(&henum));
+            }
+        }
+        unsafe extern "system" fn CountEnum<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            henum: *mut core::ffi::c_void,
+            pulcount: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::CountEnum(
+                    this,
+                    core::mem::transmute_copy(&henum),
+                    core::mem::transmute_copy(&pulcount),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn ResetEnum<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            henum: *mut core::ffi::c_void,
+            ulpos: u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::ResetEnum(
+                    this,
+                    core::mem::transmute_copy(&henum),
+                    core::mem::transmute_copy(&ulpos),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumTypeDefs<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rtypedefs: *mut u32,
+            cmax: u32,
+            pctypedefs: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumTypeDefs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rtypedefs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctypedefs),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumInterfaceImpls<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            td: u32,
+            rimpls: *mut u32,
+            cmax: u32,
+            pcimpls: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumInterfaceImpls(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&rimpls),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcimpls),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumTypeRefs<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rtyperefs: *mut u32,
+            cmax: u32,
+            pctyperefs: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumTypeRefs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rtyperefs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctyperefs),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindTypeDefByName<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            sztypedef: windows_core::PCWSTR,
+            tkenclosingclass: u32,
+            ptd: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindTypeDefByName(
+                    this,
+                    core::mem::transmute(&sztypedef),
+                    core::mem::transmute_copy(&tkenclosingclass),
+                    core::mem::transmute_copy(&ptd),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetScopeProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            szname: windows_core::PWSTR,
+            cchname: u32,
+            pchname: *mut u32,
+            pmvid: *mut windows_core::GUID,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetScopeProps(
+                    this,
+                    core::mem::transmute_copy(&szname),
+                    core::mem::transmute_copy(&cchname),
+                    core::mem::transmute_copy(&pchname),
+                    core::mem::transmute_copy(&pmvid),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetModuleFromScope<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            pmd: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetModuleFromScope(this, core::mem::transmute_copy(&pmd)).into()
+            }
+        }
+        unsafe extern "system" fn GetTypeDefProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            sztypedef: windows_core::PWSTR,
+            cchtypedef: u32,
+            pchtypedef: *mut u32,
+            pdwtypedefflags: *mut u32,
+            ptkextends: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetTypeDefProps(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&sztypedef),
+                    core::mem::transmute_copy(&cchtypedef),
+                    core::mem::transmute_copy(&pchtypedef),
+                    core::mem::transmute_copy(&pdwtypedefflags),
+                    core::mem::transmute_copy(&ptkextends),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetInterfaceImplProps<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            iiimpl: u32,
+            pclass: *mut u32,
+            ptkiface: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetInterfaceImplProps(
+                    this,
+                    core::mem::transmute_copy(&iiimpl),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute_copy(&ptkiface),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetTypeRefProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tr: u32,
+            ptkresolutionscope: *mut u32,
+            szname: windows_core::PWSTR,
+            cchname: u32,
+            pchname: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetTypeRefProps(
+                    this,
+                    core::mem::transmute_copy(&tr),
+                    core::mem::transmute_copy(&ptkresolutionscope),
+                    core::mem::transmute_copy(&szname),
+                    core::mem::transmute_copy(&cchname),
+                    core::mem::transmute_copy(&pchname),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn ResolveTypeRef<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tr: u32,
+            riid: *const windows_core::GUID,
+            ppiscope: *mut *mut core::ffi::c_void,
+            ptd: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::ResolveTypeRef(
+                    this,
+                    core::mem::transmute_copy(&tr),
+                    core::mem::transmute_copy(&riid),
+                    core::mem::transmute_copy(&ppiscope),
+                    core::mem::transmute_copy(&ptd),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMembers<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            rmembers: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMembers(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute_copy(&rmembers),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMembersWithName<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            szname: windows_core::PCWSTR,
+            rmembers: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMembersWithName(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&rmembers),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMethods<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            rmethods: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMethods(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute_copy(&rmethods),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMethodsWithName<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            szname: windows_core::PCWSTR,
+            rmethods: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMethodsWithName(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&rmethods),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumFields<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            rfields: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumFields(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute_copy(&rfields),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumFieldsWithName<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            cl: u32,
+            szname: windows_core::PCWSTR,
+            rfields: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumFieldsWithName(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&cl),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&rfields),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumParams<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            mb: u32,
+            rparams: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumParams(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&rparams),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMemberRefs<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tkparent: u32,
+            rmemberrefs: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMemberRefs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tkparent),
+                    core::mem::transmute_copy(&rmemberrefs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMethodImpls<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            td: u32,
+            rmethodbody: *mut u32,
+            rmethoddecl: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMethodImpls(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&rmethodbody),
+                    core::mem::transmute_copy(&rmethoddecl),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumPermissionSets<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tk: u32,
+            dwactions: u32,
+            rpermission: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumPermissionSets(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&dwactions),
+                    core::mem::transmute_copy(&rpermission),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindMember<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            szname: windows_core::PCWSTR,
+            pvsigblob: *mut u8,
+            cbsigblob: u32,
+            pmb: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindMember(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&pvsigblob),
+                    core::mem::transmute_copy(&cbsigblob),
+                    core::mem::transmute_copy(&pmb),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindMethod<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            szname: windows_core::PCWSTR,
+            pvsigblob: *mut u8,
+            cbsigblob: u32,
+            pmb: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindMethod(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&pvsigblob),
+                    core::mem::transmute_copy(&cbsigblob),
+                    core::mem::transmute_copy(&pmb),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindField<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            szname: windows_core::PCWSTR,
+            pvsigblob: *mut u8,
+            cbsigblob: u32,
+            pmb: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindField(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&pvsigblob),
+                    core::mem::transmute_copy(&cbsigblob),
+                    core::mem::transmute_copy(&pmb),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindMemberRef<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            szname: windows_core::PCWSTR,
+            pvsigblob: *mut u8,
+            cbsigblob: u32,
+            pmr: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindMemberRef(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&pvsigblob),
+                    core::mem::transmute_copy(&cbsigblob),
+                    core::mem::transmute_copy(&pmr),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetMethodProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mb: u32,
+            pclass: *mut u32,
+            szmethod: windows_core::PWSTR,
+            cchmethod: u32,
+            pchmethod: *mut u32,
+            pdwattr: *mut u32,
+            ppvsigblob: *mut *mut u8,
+            pcbsigblob: *mut u32,
+            pulcoderva: *mut u32,
+            pdwimplflags: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetMethodProps(
+                    this,
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute_copy(&szmethod),
+                    core::mem::transmute_copy(&cchmethod),
+                    core::mem::transmute_copy(&pchmethod),
+                    core::mem::transmute_copy(&pdwattr),
+                    core::mem::transmute_copy(&ppvsigblob),
+                    core::mem::transmute_copy(&pcbsigblob),
+                    core::mem::transmute_copy(&pulcoderva),
+                    core::mem::transmute_copy(&pdwimplflags),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetMemberRefProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mr: u32,
+            ptk: *mut u32,
+            szmember: windows_core::PWSTR,
+            cchmember: u32,
+            pchmember: *mut u32,
+            ppvsigblob: *mut *mut u8,
+            pbsig: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetMemberRefProps(
+                    this,
+                    core::mem::transmute_copy(&mr),
+                    core::mem::transmute_copy(&ptk),
+                    core::mem::transmute_copy(&szmember),
+                    core::mem::transmute_copy(&cchmember),
+                    core::mem::transmute_copy(&pchmember),
+                    core::mem::transmute_copy(&ppvsigblob),
+                    core::mem::transmute_copy(&pbsig),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumProperties<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            td: u32,
+            rproperties: *mut u32,
+            cmax: u32,
+            pcproperties: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumProperties(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&rproperties),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcproperties),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumEvents<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            td: u32,
+            revents: *mut u32,
+            cmax: u32,
+            pcevents: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumEvents(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&revents),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcevents),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetEventProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            ev: u32,
+            pclass: *mut u32,
+            szevent: windows_core::PCWSTR,
+            cchevent: u32,
+            pchevent: *mut u32,
+            pdweventflags: *mut u32,
+            ptkeventtype: *mut u32,
+            pmdaddon: *mut u32,
+            pmdremoveon: *mut u32,
+            pmdfire: *mut u32,
+            rmdothermethod: *mut u32,
+            cmax: u32,
+            pcothermethod: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetEventProps(
+                    this,
+                    core::mem::transmute_copy(&ev),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute(&szevent),
+                    core::mem::transmute_copy(&cchevent),
+                    core::mem::transmute_copy(&pchevent),
+                    core::mem::transmute_copy(&pdweventflags),
+                    core::mem::transmute_copy(&ptkeventtype),
+                    core::mem::transmute_copy(&pmdaddon),
+                    core::mem::transmute_copy(&pmdremoveon),
+                    core::mem::transmute_copy(&pmdfire),
+                    core::mem::transmute_copy(&rmdothermethod),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcothermethod),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMethodSemantics<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            mb: u32,
+            reventprop: *mut u32,
+            cmax: u32,
+            pceventprop: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumMethodSemantics(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&reventprop),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pceventprop),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetMethodSemantics<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mb: u32,
+            tkeventprop: u32,
+            pdwsemanticsflags: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetMethodSemantics(
+                    this,
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&tkeventprop),
+                    core::mem::transmute_copy(&pdwsemanticsflags),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetClassLayout<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            td: u32,
+            pdwpacksize: *mut u32,
+            rfieldoffset: *mut COR_FIELD_OFFSET,
+            cmax: u32,
+            pcfieldoffset: *mut u32,
+            pulclasssize: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetClassLayout(
+                    this,
+                    core::mem::transmute_copy(&td),
+                    core::mem::transmute_copy(&pdwpacksize),
+                    core::mem::transmute_copy(&rfieldoffset),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcfieldoffset),
+                    core::mem::transmute_copy(&pulclasssize),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetFieldMarshal<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+            ppvnativetype: *mut *mut u8,
+            pcbnativetype: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetFieldMarshal(
+                    this,
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&ppvnativetype),
+                    core::mem::transmute_copy(&pcbnativetype),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetRVA<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+            pulcoderva: *mut u32,
+            pdwimplflags: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetRVA(
+                    this,
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&pulcoderva),
+                    core::mem::transmute_copy(&pdwimplflags),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetPermissionSetProps<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            pm: u32,
+            pdwaction: *mut u32,
+            ppvpermission: *const *const core::ffi::c_void,
+            pcbpermission: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetPermissionSetProps(
+                    this,
+                    core::mem::transmute_copy(&pm),
+                    core::mem::transmute_copy(&pdwaction),
+                    core::mem::transmute_copy(&ppvpermission),
+                    core::mem::transmute_copy(&pcbpermission),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetSigFromToken<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mdsig: u32,
+            ppvsig: *mut *mut u8,
+            pcbsig: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetSigFromToken(
+                    this,
+                    core::mem::transmute_copy(&mdsig),
+                    core::mem::transmute_copy(&ppvsig),
+                    core::mem::transmute_copy(&pcbsig),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetModuleRefProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mur: u32,
+            szname: windows_core::PWSTR,
+            cchname: u32,
+            pchname: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetModuleRefProps(
+                    this,
+                    core::mem::transmute_copy(&mur),
+                    core::mem::transmute_copy(&szname),
+                    core::mem::transmute_copy(&cchname),
+                    core::mem::transmute_copy(&pchname),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumModuleRefs<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rmodulerefs: *mut u32,
+            cmax: u32,
+            pcmodulerefs: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumModuleRefs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rmodulerefs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcmodulerefs),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetTypeSpecFromToken<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            typespec: u32,
+            ppvsig: *mut *mut u8,
+            pcbsig: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetTypeSpecFromToken(
+                    this,
+                    core::mem::transmute_copy(&typespec),
+                    core::mem::transmute_copy(&ppvsig),
+                    core::mem::transmute_copy(&pcbsig),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetNameFromToken<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+            pszutf8nameptr: *mut *mut i8,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetNameFromToken(
+                    this,
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&pszutf8nameptr),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumUnresolvedMethods<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rmethods: *mut u32,
+            cmax: u32,
+            pctokens: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumUnresolvedMethods(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rmethods),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctokens),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetUserString<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            stk: u32,
+            szstring: windows_core::PWSTR,
+            cchstring: u32,
+            pchstring: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetUserString(
+                    this,
+                    core::mem::transmute_copy(&stk),
+                    core::mem::transmute_copy(&szstring),
+                    core::mem::transmute_copy(&cchstring),
+                    core::mem::transmute_copy(&pchstring),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetPinvokeMap<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+            pdwmappingflags: *mut u32,
+            szimportname: windows_core::PWSTR,
+            cchimportname: u32,
+            pchimportname: *mut u32,
+            pmrimportdll: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetPinvokeMap(
+                    this,
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&pdwmappingflags),
+                    core::mem::transmute_copy(&szimportname),
+                    core::mem::transmute_copy(&cchimportname),
+                    core::mem::transmute_copy(&pchimportname),
+                    core::mem::transmute_copy(&pmrimportdll),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumSignatures<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rsignatures: *mut u32,
+            cmax: u32,
+            pcsignatures: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumSignatures(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rsignatures),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcsignatures),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumTypeSpecs<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rtypespecs: *mut u32,
+            cmax: u32,
+            pctypespecs: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumTypeSpecs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rtypespecs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pctypespecs),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumUserStrings<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            rstrings: *mut u32,
+            cmax: u32,
+            pcstrings: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumUserStrings(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&rstrings),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcstrings),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetParamForMethodIndex<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            md: u32,
+            ulparamseq: u32,
+            ppd: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetParamForMethodIndex(
+                    this,
+                    core::mem::transmute_copy(&md),
+                    core::mem::transmute_copy(&ulparamseq),
+                    core::mem::transmute_copy(&ppd),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumCustomAttributes<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tk: u32,
+            tktype: u32,
+            rcustomattributes: *mut u32,
+            cmax: u32,
+            pccustomattributes: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::EnumCustomAttributes(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&tktype),
+                    core::mem::transmute_copy(&rcustomattributes),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pccustomattributes),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetCustomAttributeProps<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            cv: u32,
+            ptkobj: *mut u32,
+            ptktype: *mut u32,
+            ppblob: *const *const core::ffi::c_void,
+            pcbsize: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetCustomAttributeProps(
+                    this,
+                    core::mem::transmute_copy(&cv),
+                    core::mem::transmute_copy(&ptkobj),
+                    core::mem::transmute_copy(&ptktype),
+                    core::mem::transmute_copy(&ppblob),
+                    core::mem::transmute_copy(&pcbsize),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn FindTypeRef<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tkresolutionscope: u32,
+            szname: windows_core::PCWSTR,
+            ptr: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::FindTypeRef(
+                    this,
+                    core::mem::transmute_copy(&tkresolutionscope),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&ptr),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetMemberProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mb: u32,
+            pclass: *mut u32,
+            szmember: windows_core::PWSTR,
+            cchmember: u32,
+            pchmember: *mut u32,
+            pdwattr: *mut u32,
+            ppvsigblob: *mut *mut u8,
+            pcbsigblob: *mut u32,
+            pulcoderva: *mut u32,
+            pdwimplflags: *mut u32,
+            pdwcplustypeflag: *mut u32,
+            ppvalue: *mut *mut core::ffi::c_void,
+            pcchvalue: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetMemberProps(
+                    this,
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute_copy(&szmember),
+                    core::mem::transmute_copy(&cchmember),
+                    core::mem::transmute_copy(&pchmember),
+                    core::mem::transmute_copy(&pdwattr),
+                    core::mem::transmute_copy(&ppvsigblob),
+                    core::mem::transmute_copy(&pcbsigblob),
+                    core::mem::transmute_copy(&pulcoderva),
+                    core::mem::transmute_copy(&pdwimplflags),
+                    core::mem::transmute_copy(&pdwcplustypeflag),
+                    core::mem::transmute_copy(&ppvalue),
+                    core::mem::transmute_copy(&pcchvalue),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetFieldProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mb: u32,
+            pclass: *mut u32,
+            szfield: windows_core::PWSTR,
+            cchfield: u32,
+            pchfield: *mut u32,
+            pdwattr: *mut u32,
+            ppvsigblob: *mut *mut u8,
+            pcbsigblob: *mut u32,
+            pdwcplustypeflag: *mut u32,
+            ppvalue: *mut *mut core::ffi::c_void,
+            pcchvalue: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetFieldProps(
+                    this,
+                    core::mem::transmute_copy(&mb),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute_copy(&szfield),
+                    core::mem::transmute_copy(&cchfield),
+                    core::mem::transmute_copy(&pchfield),
+                    core::mem::transmute_copy(&pdwattr),
+                    core::mem::transmute_copy(&ppvsigblob),
+                    core::mem::transmute_copy(&pcbsigblob),
+                    core::mem::transmute_copy(&pdwcplustypeflag),
+                    core::mem::transmute_copy(&ppvalue),
+                    core::mem::transmute_copy(&pcchvalue),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetPropertyProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            prop: u32,
+            pclass: *mut u32,
+            szproperty: windows_core::PCWSTR,
+            cchproperty: u32,
+            pchproperty: *mut u32,
+            pdwpropflags: *mut u32,
+            ppvsig: *mut *mut u8,
+            pbsig: *mut u32,
+            pdwcplustypeflag: *mut u32,
+            ppdefaultvalue: *mut *mut core::ffi::c_void,
+            pcchdefaultvalue: *mut u32,
+            pmdsetter: *mut u32,
+            pmdgetter: *mut u32,
+            rmdothermethod: *mut u32,
+            cmax: u32,
+            pcothermethod: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetPropertyProps(
+                    this,
+                    core::mem::transmute_copy(&prop),
+                    core::mem::transmute_copy(&pclass),
+                    core::mem::transmute(&szproperty),
+                    core::mem::transmute_copy(&cchproperty),
+                    core::mem::transmute_copy(&pchproperty),
+                    core::mem::transmute_copy(&pdwpropflags),
+                    core::mem::transmute_copy(&ppvsig),
+                    core::mem::transmute_copy(&pbsig),
+                    core::mem::transmute_copy(&pdwcplustypeflag),
+                    core::mem::transmute_copy(&ppdefaultvalue),
+                    core::mem::transmute_copy(&pcchdefaultvalue),
+                    core::mem::transmute_copy(&pmdsetter),
+                    core::mem::transmute_copy(&pmdgetter),
+                    core::mem::transmute_copy(&rmdothermethod),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcothermethod),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetParamProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+            pmd: *mut u32,
+            pulsequence: *mut u32,
+            szname: windows_core::PWSTR,
+            cchname: u32,
+            pchname: *mut u32,
+            pdwattr: *mut u32,
+            pdwcplustypeflag: *mut u32,
+            ppvalue: *mut *mut core::ffi::c_void,
+            pcchvalue: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetParamProps(
+                    this,
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&pmd),
+                    core::mem::transmute_copy(&pulsequence),
+                    core::mem::transmute_copy(&szname),
+                    core::mem::transmute_copy(&cchname),
+                    core::mem::transmute_copy(&pchname),
+                    core::mem::transmute_copy(&pdwattr),
+                    core::mem::transmute_copy(&pdwcplustypeflag),
+                    core::mem::transmute_copy(&ppvalue),
+                    core::mem::transmute_copy(&pcchvalue),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetCustomAttributeByName<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            tkobj: u32,
+            szname: windows_core::PCWSTR,
+            ppdata: *const *const core::ffi::c_void,
+            pcbdata: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetCustomAttributeByName(
+                    this,
+                    core::mem::transmute_copy(&tkobj),
+                    core::mem::transmute(&szname),
+                    core::mem::transmute_copy(&ppdata),
+                    core::mem::transmute_copy(&pcbdata),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn IsValidToken<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tk: u32,
+        ) -> windows_core::BOOL {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::IsValidToken(this, core::mem::transmute_copy(&tk))
+            }
+        }
+        unsafe extern "system" fn GetNestedClassProps<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            tdnestedclass: u32,
+            ptdenclosingclass: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetNestedClassProps(
+                    this,
+                    core::mem::transmute_copy(&tdnestedclass),
+                    core::mem::transmute_copy(&ptdenclosingclass),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetNativeCallConvFromSig<
+            Identity: IMetaDataImport_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            pvsig: *const core::ffi::c_void,
+            cbsig: u32,
+            pcallconv: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::GetNativeCallConvFromSig(
+                    this,
+                    core::mem::transmute_copy(&pvsig),
+                    core::mem::transmute_copy(&cbsig),
+                    core::mem::transmute_copy(&pcallconv),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn IsGlobal<Identity: IMetaDataImport_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            pd: u32,
+            pbglobal: *mut i32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport_Impl::IsGlobal(
+                    this,
+                    core::mem::transmute_copy(&pd),
+                    core::mem::transmute_copy(&pbglobal),
+                )
+                .into()
+            }
+        }
+        Self {
+            base__: windows_core::IUnknown_Vtbl::new::<Identity, OFFSET>(),
+            CloseEnum: CloseEnum::<Identity, OFFSET>,
+            CountEnum: CountEnum::<Identity, OFFSET>,
+            ResetEnum: ResetEnum::<Identity, OFFSET>,
+            EnumTypeDefs: EnumTypeDefs::<Identity, OFFSET>,
+            EnumInterfaceImpls: EnumInterfaceImpls::<Identity, OFFSET>,
+            EnumTypeRefs: EnumTypeRefs::<Identity, OFFSET>,
+            FindTypeDefByName: FindTypeDefByName::<Identity, OFFSET>,
+            GetScopeProps: GetScopeProps::<Identity, OFFSET>,
+            GetModuleFromScope: GetModuleFromScope::<Identity, OFFSET>,
+            GetTypeDefProps: GetTypeDefProps::<Identity, OFFSET>,
+            GetInterfaceImplProps: GetInterfaceImplProps::<Identity, OFFSET>,
+            GetTypeRefProps: GetTypeRefProps::<Identity, OFFSET>,
+            ResolveTypeRef: ResolveTypeRef::<Identity, OFFSET>,
+            EnumMembers: EnumMembers::<Identity, OFFSET>,
+            EnumMembersWithName: EnumMembersWithName::<Identity, OFFSET>,
+            EnumMethods: EnumMethods::<Identity, OFFSET>,
+            EnumMethodsWithName: EnumMethodsWithName::<Identity, OFFSET>,
+            EnumFields: EnumFields::<Identity, OFFSET>,
+            EnumFieldsWithName: EnumFieldsWithName::<Identity, OFFSET>,
+            EnumParams: EnumParams::<Identity, OFFSET>,
+            EnumMemberRefs: EnumMemberRefs::<Identity, OFFSET>,
+            EnumMethodImpls: EnumMethodImpls::<Identity, OFFSET>,
+            EnumPermissionSets: EnumPermissionSets::<Identity, OFFSET>,
+            FindMember: FindMember::<Identity, OFFSET>,
+            FindMethod: FindMethod::<Identity, OFFSET>,
+            FindField: FindField::<Identity, OFFSET>,
+            FindMemberRef: FindMemberRef::<Identity, OFFSET>,
+            GetMethodProps: GetMethodProps::<Identity, OFFSET>,
+            GetMemberRefProps: GetMemberRefProps::<Identity, OFFSET>,
+            EnumProperties: EnumProperties::<Identity, OFFSET>,
+            EnumEvents: EnumEvents::<Identity, OFFSET>,
+            GetEventProps: GetEventProps::<Identity, OFFSET>,
+            EnumMethodSemantics: EnumMethodSemantics::<Identity, OFFSET>,
+            GetMethodSemantics: GetMethodSemantics::<Identity, OFFSET>,
+            GetClassLayout: GetClassLayout::<Identity, OFFSET>,
+            GetFieldMarshal: GetFieldMarshal::<Identity, OFFSET>,
+            GetRVA: GetRVA::<Identity, OFFSET>,
+            GetPermissionSetProps: GetPermissionSetProps::<Identity, OFFSET>,
+            GetSigFromToken: GetSigFromToken::<Identity, OFFSET>,
+            GetModuleRefProps: GetModuleRefProps::<Identity, OFFSET>,
+            EnumModuleRefs: EnumModuleRefs::<Identity, OFFSET>,
+            GetTypeSpecFromToken: GetTypeSpecFromToken::<Identity, OFFSET>,
+            GetNameFromToken: GetNameFromToken::<Identity, OFFSET>,
+            EnumUnresolvedMethods: EnumUnresolvedMethods::<Identity, OFFSET>,
+            GetUserString: GetUserString::<Identity, OFFSET>,
+            GetPinvokeMap: GetPinvokeMap::<Identity, OFFSET>,
+            EnumSignatures: EnumSignatures::<Identity, OFFSET>,
+            EnumTypeSpecs: EnumTypeSpecs::<Identity, OFFSET>,
+            EnumUserStrings: EnumUserStrings::<Identity, OFFSET>,
+            GetParamForMethodIndex: GetParamForMethodIndex::<Identity, OFFSET>,
+            EnumCustomAttributes: EnumCustomAttributes::<Identity, OFFSET>,
+            GetCustomAttributeProps: GetCustomAttributeProps::<Identity, OFFSET>,
+            FindTypeRef: FindTypeRef::<Identity, OFFSET>,
+            GetMemberProps: GetMemberProps::<Identity, OFFSET>,
+            GetFieldProps: GetFieldProps::<Identity, OFFSET>,
+            GetPropertyProps: GetPropertyProps::<Identity, OFFSET>,
+            GetParamProps: GetParamProps::<Identity, OFFSET>,
+            GetCustomAttributeByName: GetCustomAttributeByName::<Identity, OFFSET>,
+            IsValidToken: IsValidToken::<Identity, OFFSET>,
+            GetNestedClassProps: GetNestedClassProps::<Identity, OFFSET>,
+            GetNativeCallConvFromSig: GetNativeCallConvFromSig::<Identity, OFFSET>,
+            IsGlobal: IsGlobal::<Identity, OFFSET>,
+        }
+    }
+    pub fn matches(iid: &windows_core::GUID) -> bool {
+        iid == &<IMetaDataImport as windows_core::Interface>::IID
+    }
 }
 impl windows_core::RuntimeName for IMetaDataImport {}
 windows_core::imp::define_interface!(
@@ -12192,6 +14130,249 @@ pub struct IMetaDataImport2_Vtbl {
         u32,
         *mut u32,
     ) -> windows_core::HRESULT,
+}
+pub trait IMetaDataImport2_Impl: IMetaDataImport_Impl {
+    fn EnumGenericParams(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tk: u32,
+        rgenericparams: *mut u32,
+        cmax: u32,
+        pcgenericparams: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetGenericParamProps(
+        &self,
+        gp: u32,
+        pulparamseq: *mut u32,
+        pdwparamflags: *mut u32,
+        ptowner: *mut u32,
+        reserved: *mut u32,
+        wzname: windows_core::PWSTR,
+        cchname: u32,
+        pchname: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetMethodSpecProps(
+        &self,
+        mi: u32,
+        tkparent: *mut u32,
+        ppvsigblob: *mut *mut u8,
+        pcbsigblob: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumGenericParamConstraints(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tk: u32,
+        rgenericparamconstraints: *mut u32,
+        cmax: u32,
+        pcgenericparamconstraints: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetGenericParamConstraintProps(
+        &self,
+        gpc: u32,
+        ptgenericparam: *mut u32,
+        ptkconstrainttype: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn GetPEKind(&self, pdwpekind: *mut u32, pdwmachine: *mut u32) -> windows_core::Result<()>;
+    fn GetVersionString(
+        &self,
+        pwzbuf: windows_core::PWSTR,
+        ccbufsize: u32,
+        pccbufsize: *mut u32,
+    ) -> windows_core::Result<()>;
+    fn EnumMethodSpecs(
+        &self,
+        phenum: *mut *mut core::ffi::c_void,
+        tk: u32,
+        rmethodspecs: *mut u32,
+        cmax: u32,
+        pcmethodspecs: *mut u32,
+    ) -> windows_core::Result<()>;
+}
+impl IMetaDataImport2_Vtbl {
+    pub const fn new<Identity: IMetaDataImport2_Impl, const OFFSET: isize>() -> Self {
+        unsafe extern "system" fn EnumGenericParams<Identity: IMetaDataImport2_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tk: u32,
+            rgenericparams: *mut u32,
+            cmax: u32,
+            pcgenericparams: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::EnumGenericParams(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&rgenericparams),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcgenericparams),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetGenericParamProps<
+            Identity: IMetaDataImport2_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            gp: u32,
+            pulparamseq: *mut u32,
+            pdwparamflags: *mut u32,
+            ptowner: *mut u32,
+            reserved: *mut u32,
+            wzname: windows_core::PWSTR,
+            cchname: u32,
+            pchname: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::GetGenericParamProps(
+                    this,
+                    core::mem::transmute_copy(&gp),
+                    core::mem::transmute_copy(&pulparamseq),
+                    core::mem::transmute_copy(&pdwparamflags),
+                    core::mem::transmute_copy(&ptowner),
+                    core::mem::transmute_copy(&reserved),
+                    core::mem::transmute_copy(&wzname),
+                    core::mem::transmute_copy(&cchname),
+                    core::mem::transmute_copy(&pchname),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetMethodSpecProps<Identity: IMetaDataImport2_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            mi: u32,
+            tkparent: *mut u32,
+            ppvsigblob: *mut *mut u8,
+            pcbsigblob: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::GetMethodSpecProps(
+                    this,
+                    core::mem::transmute_copy(&mi),
+                    core::mem::transmute_copy(&tkparent),
+                    core::mem::transmute_copy(&ppvsigblob),
+                    core::mem::transmute_copy(&pcbsigblob),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumGenericParamConstraints<
+            Identity: IMetaDataImport2_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tk: u32,
+            rgenericparamconstraints: *mut u32,
+            cmax: u32,
+            pcgenericparamconstraints: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::EnumGenericParamConstraints(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&rgenericparamconstraints),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcgenericparamconstraints),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetGenericParamConstraintProps<
+            Identity: IMetaDataImport2_Impl,
+            const OFFSET: isize,
+        >(
+            this: *mut core::ffi::c_void,
+            gpc: u32,
+            ptgenericparam: *mut u32,
+            ptkconstrainttype: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::GetGenericParamConstraintProps(
+                    this,
+                    core::mem::transmute_copy(&gpc),
+                    core::mem::transmute_copy(&ptgenericparam),
+                    core::mem::transmute_copy(&ptkconstrainttype),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetPEKind<Identity: IMetaDataImport2_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            pdwpekind: *mut u32,
+            pdwmachine: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::GetPEKind(
+                    this,
+                    core::mem::transmute_copy(&pdwpekind),
+                    core::mem::transmute_copy(&pdwmachine),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn GetVersionString<Identity: IMetaDataImport2_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            pwzbuf: windows_core::PWSTR,
+            ccbufsize: u32,
+            pccbufsize: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::GetVersionString(
+                    this,
+                    core::mem::transmute_copy(&pwzbuf),
+                    core::mem::transmute_copy(&ccbufsize),
+                    core::mem::transmute_copy(&pccbufsize),
+                )
+                .into()
+            }
+        }
+        unsafe extern "system" fn EnumMethodSpecs<Identity: IMetaDataImport2_Impl, const OFFSET: isize>(
+            this: *mut core::ffi::c_void,
+            phenum: *mut *mut core::ffi::c_void,
+            tk: u32,
+            rmethodspecs: *mut u32,
+            cmax: u32,
+            pcmethodspecs: *mut u32,
+        ) -> windows_core::HRESULT {
+            unsafe {
+                let this: &Identity = &*((this as *const *const ()).offset(OFFSET) as *const Identity);
+                IMetaDataImport2_Impl::EnumMethodSpecs(
+                    this,
+                    core::mem::transmute_copy(&phenum),
+                    core::mem::transmute_copy(&tk),
+                    core::mem::transmute_copy(&rmethodspecs),
+                    core::mem::transmute_copy(&cmax),
+                    core::mem::transmute_copy(&pcmethodspecs),
+                )
+                .into()
+            }
+        }
+        Self {
+            base__: IMetaDataImport_Vtbl::new::<Identity, OFFSET>(),
+            EnumGenericParams: EnumGenericParams::<Identity, OFFSET>,
+            GetGenericParamProps: GetGenericParamProps::<Identity, OFFSET>,
+            GetMethodSpecProps: GetMethodSpecProps::<Identity, OFFSET>,
+            EnumGenericParamConstraints: EnumGenericParamConstraints::<Identity, OFFSET>,
+            GetGenericParamConstraintProps: GetGenericParamConstraintProps::<Identity, OFFSET>,
+            GetPEKind: GetPEKind::<Identity, OFFSET>,
+            GetVersionString: GetVersionString::<Identity, OFFSET>,
+            EnumMethodSpecs: EnumMethodSpecs::<Identity, OFFSET>,
+        }
+    }
+    pub fn matches(iid: &windows_core::GUID) -> bool {
+        iid == &<IMetaDataImport2 as windows_core::Interface>::IID
+            || iid == &<IMetaDataImport as windows_core::Interface>::IID
+    }
 }
 impl windows_core::RuntimeName for IMetaDataImport2 {}
 windows_core::imp::define_interface!(

@@ -7,7 +7,7 @@ use super::loaded_module::LoadedModule;
 use std::marker::PhantomData;
 use windows_core::PCWSTR;
 
-/// Write access to a module's metadata. The agent only ever adds StandAloneSigs and TypeRefs.
+/// Write access to a module's metadata. The agent only ever adds StandAloneSigs, TypeRefs and TypeSpecs.
 pub struct Emitter<'m> {
     emit: IMetaDataEmit2,
     module: PhantomData<&'m LoadedModule<'m>>,
@@ -24,6 +24,16 @@ impl<'m> Emitter<'m> {
         // SAFETY: the API reads `len` bytes and writes none (its parameter is const in cor.h).
         check("GetTokenFromSig", unsafe {
             self.emit.GetTokenFromSig(signature.as_ptr().cast_mut(), signature.len() as u32, &mut token)
+        })?;
+        Ok(token)
+    }
+
+    /// `GetTokenFromTypeSpec`: returns a TypeSpec token (`0x1B……`) for a signature blob.
+    pub fn type_spec(&self, signature: &[u8]) -> Result<u32, ClrError> {
+        let mut token = 0u32;
+        // SAFETY: the API reads `len` bytes and writes none (its parameter is const in cor.h).
+        check("GetTokenFromTypeSpec", unsafe {
+            self.emit.GetTokenFromTypeSpec(signature.as_ptr().cast_mut(), signature.len() as u32, &mut token)
         })?;
         Ok(token)
     }

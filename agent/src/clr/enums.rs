@@ -30,7 +30,7 @@ struct EnumField {
 impl Import<'_> {
     /// Returns the enum that a TypeDef defines; None if it is another type.
     pub fn enum_definition(&self, type_def: u32) -> Option<EnumDefinition> {
-        if !self.extends_enum(type_def) {
+        if self.base_class_name(type_def).as_deref() != Some(BASE) {
             return None;
         }
         let tokens = self.tokens(|handle, out, max, count| {
@@ -46,21 +46,6 @@ impl Import<'_> {
             }
         }
         (!definition.field.is_empty()).then_some(definition)
-    }
-
-    fn extends_enum(&self, type_def: u32) -> bool {
-        let (mut flags, mut extends, mut written) = (0u32, 0u32, 0u32);
-        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
-        let hresult =
-            unsafe { self.import.GetTypeDefProps(type_def, None, 0, &mut written, &mut flags, &mut extends) };
-        if hresult.is_err() {
-            return false;
-        }
-        match extends >> 24 {
-            0x01 => self.type_ref(extends).is_ok_and(|(_, name)| name == BASE),
-            0x02 => self.type_def_name(extends).is_ok_and(|name| name == BASE),
-            _ => false,
-        }
     }
 
     fn enum_field(&self, token: u32) -> Result<EnumField, ClrError> {

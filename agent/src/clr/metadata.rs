@@ -176,6 +176,27 @@ impl Import<'_> {
         (hresult.is_ok() && enclosing & 0x00FF_FFFF != 0).then_some(enclosing)
     }
 
+    /// Returns the full name of the class that a TypeDef extends, unless it is generic.
+    pub fn base_class_name(&self, type_def: u32) -> Option<String> {
+        let (mut flags, mut extends, mut written) = (0u32, 0u32, 0u32);
+        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
+        let hresult =
+            unsafe { self.import.GetTypeDefProps(type_def, None, 0, &mut written, &mut flags, &mut extends) };
+        if hresult.is_err() {
+            return None;
+        }
+        match extends >> 24 {
+            0x01 => self.type_ref(extends).ok().map(|(_, name)| name),
+            0x02 if extends & 0x00FF_FFFF != 0 => self.type_def_name(extends).ok(),
+            _ => None,
+        }
+    }
+
+    /// Whether a TypeDef defines a value type (ECMA-335 II.13).
+    pub fn is_value_type(&self, type_def: u32) -> bool {
+        matches!(self.base_class_name(type_def).as_deref(), Some("System.ValueType" | "System.Enum"))
+    }
+
     /// Returns a TypeRef's resolution scope and name.
     pub fn type_ref(&self, token: u32) -> Result<(u32, String), ClrError> {
         let mut scope = 0u32;
@@ -342,10 +363,15 @@ impl Import<'_> {
 
     /// Finds the TypeDef with this full name, if the module defines it.
     pub fn find_type_def(&self, name: &str) -> Option<u32> {
+        self.find_nested_type_def(name, 0)
+    }
+
+    /// As [`Import::find_type_def`], for a type nested in a TypeDef; 0 for none.
+    pub fn find_nested_type_def(&self, name: &str, enclosing: u32) -> Option<u32> {
         let name = wide(name);
         let mut token = 0u32;
         // SAFETY: the name is NUL-terminated and outlives the call.
-        let hresult = unsafe { self.import.FindTypeDefByName(PCWSTR(name.as_ptr()), 0, &mut token) };
+        let hresult = unsafe { self.import.FindTypeDefByName(PCWSTR(name.as_ptr()), enclosing, &mut token) };
         hresult.is_ok().then_some(token)
     }
 }

@@ -17,6 +17,7 @@ pub mod attributes;
 )]
 pub mod bindings;
 mod buffers;
+pub mod classes;
 pub mod code_owner;
 pub mod emit;
 pub mod enums;

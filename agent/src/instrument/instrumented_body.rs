@@ -45,7 +45,8 @@ pub fn with_probe(
         Probe::Time(timing) => {
             let mut wrapper = timed_body::wrapper(slot_offset, sites, timing);
             if let Some(traced) = timing.trace {
-                traced_body::add(&mut wrapper, traced, sites, timing);
+                let token = |ty: &_| tokens.type_token(ty);
+                traced_body::add(&mut wrapper, traced, sites, timing, &token);
             }
             if let Some(offset) = timing.noted_at {
                 let machine = il::state_machine(&il::decode(original)?);

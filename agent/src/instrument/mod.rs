@@ -10,5 +10,6 @@ pub mod timed_body;
 pub mod tokens;
 pub mod traced_body;
 pub mod traced_method;
+pub mod traced_variables;
 
 pub use instrumentation::Instrumentation;

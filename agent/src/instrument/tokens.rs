@@ -9,7 +9,7 @@ use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
 use crate::clr::metadata::Import;
 use crate::clr::{ClrError, LoadedModule, ProfilerInfo};
-use crate::signature::{Type, append_locals};
+use crate::signature::{Type, append_locals, write_type};
 use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, OnceLock};
@@ -128,6 +128,18 @@ pub struct ModuleTokens {
     /// Local-variable signatures extended by variables of the probe; the ReJIT thread adds to them before
     /// requests.
     pub local_sigs: Mutex<LocalSigs>,
+    /// TypeSpecs of types that traced bodies refer to; the ReJIT thread adds to them before requests.
+    type_specs: Mutex<HashMap<Type, Option<u32>>>,
+}
+
+impl ModuleTokens {
+    /// Returns the token of a type, if it has one.
+    pub fn type_token(&self, ty: &Type) -> Option<u32> {
+        match ty {
+            Type::ValueType(token) | Type::Class(token) => Some(*token),
+            other => lock(&self.type_specs).get(other).copied().flatten(),
+        }
+    }
 }
 
 /// Key of an extended signature: the StandAloneSig token of the original variables (0 if there are none), and the
@@ -217,6 +229,31 @@ pub fn add_local_sigs(
         let Some(Ok(made)) = made else { return };
         let mut known = lock(&tokens.local_sigs);
         made.into_iter().for_each(|(wanted, made)| known.add(wanted, made));
+    }
+}
+
+/// Creates the missing TypeSpecs of types in `module`.
+pub fn add_type_specs(info: &ProfilerInfo, module: &Module, tokens: &ModuleTokens, types: HashSet<Type>) {
+    let missing: Vec<Type> = {
+        let known = lock(&tokens.type_specs);
+        let has_token = |ty: &Type| matches!(ty, Type::ValueType(_) | Type::Class(_));
+        types.into_iter().filter(|ty| !has_token(ty) && !known.contains_key(ty)).collect()
+    };
+    // A thread that unloads the module waits for at most one part.
+    for part in missing.chunks(PART) {
+        let made = module.while_loaded(|loaded| -> Result<Vec<(Type, Option<u32>)>, ClrError> {
+            let emitter = info.emitter(loaded)?;
+            let make = |ty: &Type| {
+                let mut blob = Vec::new();
+                write_type(ty, &mut blob).ok()?;
+                emitter.type_spec(&blob).ok()
+            };
+            let made = part.iter().map(|ty| (ty.clone(), make(ty))).collect();
+            info.apply_metadata(loaded)?;
+            Ok(made)
+        });
+        let Some(Ok(made)) = made else { return };
+        lock(&tokens.type_specs).extend(made);
     }
 }
 

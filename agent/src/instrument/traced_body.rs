@@ -1,45 +1,52 @@
 //! The level *trace*: the code that captures a call, added to that of a timed body.
 //!
 //! A variable of the body holds the address of the call's entry, or 0 if this call is not captured. The body stores
-//! primitive values by itself. For a string it copies the reference to a variable of its own, whose address it passes
-//! to a helper: the address of an argument would expose the argument for the whole body. It clears that variable
-//! afterwards, so that it keeps no object alive.
+//! primitive values by itself. For any other value it passes a helper the address of a variable of its own: the address
+//! of an argument would expose the argument for the whole body. References and structs are copied into such a variable,
+//! which is cleared afterwards, so that it keeps no object alive. The type of a struct or generic value travels in a
+//! typed reference (ECMA-335 III.4.19), since only the runtime knows it.
 #![forbid(unsafe_code)]
 
 use super::call_form::{CallSites, call, local_address};
 use super::timed_body::{Timing, local};
 use super::traced_method::TracedBody;
-use crate::capture::{Capture, CapturePlan, PlannedValue, Primitive};
+use super::traced_variables::TracedVariables;
+use crate::capture::{Capture, PlannedValue, Primitive, UNREADABLE};
 use crate::il::{BodyWrapper, Insn, Opcode, Operand};
 use crate::probes::trace::PLACES;
 use crate::probes::trace::helpers::{TraceHelpers, helpers};
 use crate::signature::Type;
 
-/// Returns the types of a traced body's variables that follow those of a timed one.
-pub fn variables(plan: &CapturePlan) -> Vec<Type> {
-    let mut types = vec![Type::I];
-    if plan.needs_helper() {
-        types.push(Type::Object);
-    }
-    types
-}
-
-/// Adds the code that captures a call to the code around a timed body.
-pub fn add(wrapper: &mut BodyWrapper, traced: &'static TracedBody, sites: CallSites, timing: Timing) {
-    let entry = timing.local.saturating_add(1 + u16::from(timing.returns));
-    let body = Tracer { helpers: helpers(), site: sites.seldom, entry, frame: timing.local };
+/// Adds the code that captures a call to the code around a timed body. `token` returns a type's token in the module.
+pub fn add(
+    wrapper: &mut BodyWrapper,
+    traced: &'static TracedBody,
+    sites: CallSites,
+    timing: Timing,
+    token: &dyn Fn(&Type) -> Option<u32>,
+) {
     let plan = &traced.plan;
+    let result = timing.local.saturating_add(1);
+    let entry = timing.local.saturating_add(1 + u16::from(timing.returns));
+    let variables = TracedVariables::of(plan);
+    let body =
+        Tracer { helpers: helpers(), site: sites.seldom, entry, frame: timing.local, variables, token };
 
     let mut before =
         vec![Insn::LdcI8(std::ptr::from_ref(&traced.method).expose_provenance() as i64), Insn::ConvI];
     before.extend([local_address(entry), Insn::ConvU]);
     before.extend(call(body.helpers.begin, body.site));
     let mut arguments = Vec::new();
-    for (place, value) in plan.parameters.iter().enumerate() {
-        arguments.extend(body.store(place, value, argument(value.argument)));
+    for (index, _) in plan.after_places() {
+        if let (Some(value), Some(kept)) = (plan.parameters.get(index), body.variables.reference(index)) {
+            arguments.extend([argument(value.argument), body.store_variable(kept)]);
+        }
     }
-    if plan.parameters.iter().any(|value| value.capture == Capture::String) {
-        arguments.extend([plain(Opcode::LDNULL), body.store_object()]);
+    for (place, value) in plan.parameters.iter().enumerate() {
+        arguments.extend(body.capture(place, value, argument(value.argument)));
+    }
+    if plan.parameters.iter().any(|value| matches!(value.capture, Capture::String | Capture::Object)) {
+        arguments.extend(body.clear_object());
     }
     before.extend(body.if_captured(arguments));
     before.append(&mut wrapper.before);
@@ -47,26 +54,37 @@ pub fn add(wrapper: &mut BodyWrapper, traced: &'static TracedBody, sites: CallSi
     wrapper.before = before;
 
     wrapper.fault.extend(body.if_captured(body.report(body.helpers.end_thrown)));
-    let mut result = Vec::new();
+    let mut after = Vec::new();
     if let Some(value) = &plan.result {
-        result.extend(body.store(plan.result_place(), value, local(timing.local.saturating_add(1))));
+        after.extend(match &value.capture {
+            Capture::Typed(ty) => body.typed(plan.result_place(), ty, local_address(result)),
+            _ => body.capture(plan.result_place(), value, local(result)),
+        });
     }
-    result.extend(body.report(body.helpers.end));
-    wrapper.after.extend(body.if_captured(result));
+    for (index, place) in plan.after_places() {
+        let ty = plan.parameters.get(index).and_then(|value| value.capture.token_type());
+        if let (Some(ty), Some(kept)) = (ty, body.variables.reference(index)) {
+            after.extend(body.by_ref(place, ty, local(body.number(kept))));
+        }
+    }
+    after.extend(body.report(body.helpers.end));
+    wrapper.after.extend(body.if_captured(after));
 }
 
 /// Makes the parts of a body's code.
-struct Tracer {
+struct Tracer<'a> {
     helpers: TraceHelpers,
     /// Call site of the helpers: called like managed code, so that no object moves meanwhile.
     site: u32,
-    /// Number of the variable with the entry's address; that for an object follows it.
+    /// Number of the variable with the entry's address; the others follow it.
     entry: u16,
     /// Number of the variable that identifies the call to the timer.
     frame: u16,
+    variables: TracedVariables,
+    token: &'a dyn Fn(&Type) -> Option<u32>,
 }
 
-impl Tracer {
+impl Tracer<'_> {
     /// Returns code that runs only if the call is captured.
     fn if_captured(&self, code: Vec<Insn>) -> Vec<Insn> {
         let mut guarded = vec![local(self.entry), Insn::Brfalse(code.len())];
@@ -81,33 +99,91 @@ impl Tracer {
         code
     }
 
-    /// Returns code that stores a value, which `load` pushes, in its place.
-    fn store(&self, place: usize, value: &PlannedValue, load: Insn) -> Vec<Insn> {
-        let primitive = match &value.capture {
-            Capture::Omitted(_) => return Vec::new(),
-            Capture::Primitive(primitive) => Some(*primitive),
-            Capture::Enum(of) => Some(of.underlying),
-            Capture::String => None,
-        };
-        match primitive {
-            Some(primitive) => {
-                let offset = (PLACES + place * size_of::<u64>()) as i32;
-                let mut code = vec![local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
-                code.extend([load, plain(store_opcode(primitive))]);
-                code
-            }
-            None => {
-                let mut code = vec![load, self.store_object(), local(self.entry)];
-                code.extend([Insn::LdcI4(place as i32), plain(Opcode::ADD)]);
-                code.extend([local_address(self.entry.saturating_add(1)), Insn::ConvU]);
-                code.extend(call(self.helpers.capture_string, self.site));
-                code
-            }
+    /// Returns code that captures a value, which `load` pushes.
+    fn capture(&self, place: usize, value: &PlannedValue, load: Insn) -> Vec<Insn> {
+        match &value.capture {
+            Capture::Omitted(_) | Capture::Out(_) => Vec::new(),
+            Capture::Primitive(primitive) => self.store(place, vec![load], *primitive),
+            Capture::Enum(of) => self.store(place, vec![load], of.underlying),
+            Capture::String => self.object(place, self.helpers.capture_string, load),
+            Capture::Object => self.object(place, self.helpers.capture_object, load),
+            Capture::ByRef(ty) => self.by_ref(place, ty, load),
+            Capture::Typed(ty) => match (self.variables.value(ty), (self.token)(ty)) {
+                (Some(copy), Some(token)) => {
+                    let mut code = vec![load, self.store_variable(copy)];
+                    let address = local_address(self.number(copy));
+                    code.extend(self.typed(place, ty, address.clone()));
+                    code.extend([address, Insn::Any(Opcode::INITOBJ, Operand::Token(token))]);
+                    code
+                }
+                _ => self.unreadable(place),
+            },
         }
     }
 
-    fn store_object(&self) -> Insn {
-        numbered(self.entry.saturating_add(1), Opcode::STLOC_S, Opcode::STLOC)
+    /// Returns code that stores a primitive value in its place.
+    fn store(&self, place: usize, load: Vec<Insn>, primitive: Primitive) -> Vec<Insn> {
+        let offset = (PLACES + place * size_of::<u64>()) as i32;
+        let mut code = vec![local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
+        code.extend(load);
+        code.push(plain(store_opcode(primitive)));
+        code
+    }
+
+    fn unreadable(&self, place: usize) -> Vec<Insn> {
+        self.store(place, vec![Insn::LdcI8(UNREADABLE as i64)], Primitive::I8)
+    }
+
+    /// Returns code that passes a helper the place and the address of a variable.
+    fn pass(&self, helper: usize, place: usize, variable: u16, set: Vec<Insn>) -> Vec<Insn> {
+        let mut code = vec![local(self.entry), Insn::LdcI4(place as i32), plain(Opcode::ADD)];
+        code.extend(set);
+        code.extend([local_address(self.number(variable)), Insn::ConvU]);
+        code.extend(call(helper, self.site));
+        code
+    }
+
+    fn object(&self, place: usize, helper: usize, load: Insn) -> Vec<Insn> {
+        let Some(object) = self.variables.object() else { return self.unreadable(place) };
+        let mut code = vec![load, self.store_variable(object)];
+        code.extend(self.pass(helper, place, object, Vec::new()));
+        code
+    }
+
+    fn clear_object(&self) -> Vec<Insn> {
+        let object = self.variables.object();
+        object.map(|object| vec![plain(Opcode::LDNULL), self.store_variable(object)]).unwrap_or_default()
+    }
+
+    /// Returns code that captures a value of this type in the body's frame, whose address `load` pushes.
+    fn typed(&self, place: usize, ty: &Type, load: Insn) -> Vec<Insn> {
+        self.by_typed_reference(self.helpers.capture_typed, place, ty, load)
+    }
+
+    /// Returns code that captures a value of this type anywhere, whose address `load` pushes.
+    fn by_ref(&self, place: usize, ty: &Type, load: Insn) -> Vec<Insn> {
+        self.by_typed_reference(self.helpers.capture_by_ref, place, ty, load)
+    }
+
+    fn by_typed_reference(&self, helper: usize, place: usize, ty: &Type, load: Insn) -> Vec<Insn> {
+        let (Some(reference), Some(token)) = (self.variables.typed_reference(), (self.token)(ty)) else {
+            return self.unreadable(place);
+        };
+        let set = vec![
+            load,
+            Insn::Any(Opcode::MKREFANY, Operand::Token(token)),
+            self.store_variable(reference),
+        ];
+        self.pass(helper, place, reference, set)
+    }
+
+    /// Returns the number of a variable that follows that of the entry.
+    fn number(&self, variable: u16) -> u16 {
+        self.entry.saturating_add(variable)
+    }
+
+    fn store_variable(&self, variable: u16) -> Insn {
+        numbered(self.number(variable), Opcode::STLOC_S, Opcode::STLOC)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::System::Diagnostics::Debug::ReadProcessMemory;
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
@@ -9,7 +10,9 @@ use windows_sys::Win32::System::LibraryLoader::{
     GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS, GET_MODULE_HANDLE_EX_FLAG_PIN, GetModuleFileNameW,
     GetModuleHandleExW, GetModuleHandleW,
 };
-use windows_sys::Win32::System::Threading::{GetCurrentThread, GetCurrentThreadId, GetThreadTimes};
+use windows_sys::Win32::System::Threading::{
+    GetCurrentProcess, GetCurrentThread, GetCurrentThreadId, GetThreadTimes,
+};
 
 /// Does nothing: a pipe's name disappears with its process.
 pub fn at_exit(_run: extern "C" fn()) {}
@@ -52,6 +55,22 @@ pub fn start_thread(name: &'static CStr, stack: usize, body: Box<dyn FnOnce() + 
 pub fn thread_id() -> u32 {
     // SAFETY: no preconditions.
     unsafe { GetCurrentThreadId() }
+}
+
+/// Copies memory of this process, wherever it is; false if it cannot be read as a whole.
+pub fn read_memory(address: usize, to: &mut [u8]) -> bool {
+    let mut read = 0;
+    // SAFETY: the target is the slice; the system checks the source. The pseudo handle names this process.
+    let done = unsafe {
+        ReadProcessMemory(
+            GetCurrentProcess(),
+            std::ptr::without_provenance(address),
+            to.as_mut_ptr().cast(),
+            to.len(),
+            &mut read,
+        )
+    };
+    done != 0 && read == to.len()
 }
 
 /// Returns the processor time of the calling thread.

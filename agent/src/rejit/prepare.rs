@@ -39,7 +39,8 @@ pub(super) struct PreparedRequest {
 
 /// Prepares everything that a body needs before the CLR asks for it: the call site's token, the inlining veto,
 /// counters. Returns the prepared rows and their inliners; refuses the others.
-pub(super) fn prepare(context: &Context, rows: Vec<RowId>, requested: &HashSet<Method>) -> PreparedRequest {
+pub(super) fn prepare(
+    context: &'static Context, rows: Vec<RowId>, requested: &HashSet<Method>) -> PreparedRequest {
     let copies: Vec<RowRequest> = {
         let ledger = context.ledger.lock();
         rows.into_iter()
@@ -168,6 +169,10 @@ fn add_local_sigs(context: &Context, copies: &mut [RowRequest]) {
             of_module.first().and_then(|first| Some((first, first.tokens.as_deref()?)))
         {
             tokens::add_local_sigs(&context.info, &first.module, tokens, counting, timed);
+            let traced = of_module.iter().filter_map(|request| request.trace.body());
+            let types = traced.flat_map(|body| body.plan.values());
+            let types = types.filter_map(|value| value.capture.token_type().cloned()).collect();
+            tokens::add_type_specs(&context.info, &first.module, tokens, types);
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct Applied {
 }
 
 /// Brings these rows in line with the orders, unless `progress` is cancelled or "all off" waits.
-pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
+pub fn apply(context: &'static Context, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
     let (mut up, mut down, mut adjusted) = (Vec::new(), Vec::new(), Vec::new());
     if rows.is_empty() {
         return Applied { asked: 0, complete: true };
@@ -115,7 +115,7 @@ pub fn apply(context: &Context, orders: &Orders, rows: &BTreeSet<RowId>, progres
     Applied { asked, complete: true }
 }
 
-fn methods_of(context: &Context, rows: &[RowId]) -> impl Iterator<Item = Method> + use<> {
+fn methods_of(context: &'static Context, rows: &[RowId]) -> impl Iterator<Item = Method> + use<> {
     let ledger = context.ledger.lock();
     let methods: Vec<Method> = rows.iter().filter_map(|id| ledger.row(*id)).map(Row::method).collect();
     methods.into_iter()
@@ -123,7 +123,7 @@ fn methods_of(context: &Context, rows: &[RowId]) -> impl Iterator<Item = Method>
 
 /// Requests the recompilation of these rows with instrumented bodies, and of their inliners outside `requested`
 /// without them.
-fn request(context: &Context, rows: Vec<RowId>, requested: &HashSet<Method>) {
+fn request(context: &'static Context, rows: Vec<RowId>, requested: &HashSet<Method>) {
     let PreparedRequest { rows: mut items, by_runtime, recompiled_callers } =
         prepare(context, rows, requested);
     items.extend(items_of_methods(&context.modules, recompiled_callers));
@@ -139,7 +139,7 @@ enum InlinedCallerSearch {
 }
 
 /// Sends a request. One bad copy fails a whole batch; halving isolates it, so that the others succeed.
-fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCallerSearch) {
+fn send_request(context: &'static Context, items: &[RequestItem], inliners: InlinedCallerSearch) {
     if items.is_empty() {
         return;
     }
@@ -206,7 +206,7 @@ fn send_request(context: &Context, items: &[RequestItem], inliners: InlinedCalle
 }
 
 /// Defers again those rows whose request would fail at once because of a pause, without preparing it.
-fn without_paused(context: &Context, rows: BTreeSet<RowId>) -> BTreeSet<RowId> {
+fn without_paused(context: &'static Context, rows: BTreeSet<RowId>) -> BTreeSet<RowId> {
     if !context.inlining.is_paused() {
         return rows;
     }
@@ -218,7 +218,7 @@ fn without_paused(context: &Context, rows: BTreeSet<RowId>) -> BTreeSet<RowId> {
 }
 
 /// Retries the deferred requests.
-pub fn retry_deferred(context: &Context, orders: &Orders) {
+pub fn retry_deferred(context: &'static Context, orders: &Orders) {
     let DeferredRequests { rows, recompiled_callers } = std::mem::take(&mut context.ledger.lock().deferred);
     let still: Vec<Method> = {
         let ledger = context.ledger.lock();

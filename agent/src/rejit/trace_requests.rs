@@ -4,12 +4,12 @@
 use super::enum_types::EnumTypes;
 use super::exceptions;
 use super::row_request::{RowRequest, TraceRequest};
-use crate::capture::CapturePlan;
+use crate::capture::{CapturePlan, Parameters};
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::ledger::row::Row;
-use crate::signature::parse_method;
+use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
 
 /// Plans the values to capture of a method that is about to be traced. A method whose signature cannot be read is only
@@ -25,9 +25,15 @@ pub(super) fn plan(
     let of_method = import.generic_parameters(request.token);
     let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
     let parameters = import.parameter_names(request.token);
+    let passing = if may_pass_by_reference(&method.signature) { import.passing(request.token) } else { vec![] };
+    let out: Vec<u32> =
+        passing.iter().filter(|(_, passing)| *passing == Passing::Out).map(|(number, _)| *number).collect();
+    // At the beginning of a constructor there is nothing to see yet.
+    let has_this = signature.has_this && !signature.explicit_this && method.name != ".ctor";
+    let this = has_this.then(|| type_of_this(import, method.type_def, of_type.len()));
+    let of = Parameters { method: &signature, names: &parameters, out: &out, this: this.as_ref() };
     let rules = &context.settings.capture;
-    let enum_type = |token| enums.get(import, token);
-    let plan = CapturePlan::new(&signature, &parameters, type_name, enum_type, rules);
+    let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
     if let Some(layout) = context.info.string_layout() {
         crate::probes::trace::set_string_layout(layout);
     }
@@ -38,10 +44,24 @@ pub(super) fn plan(
     }
 }
 
+/// Returns a type with this many type parameters, as its own methods see it.
+fn type_of_this(import: &Import, type_def: u32, parameters: usize) -> Type {
+    let value_type = import.is_value_type(type_def);
+    match (parameters, value_type) {
+        (0, true) => Type::ValueType(type_def),
+        (0, false) => Type::Class(type_def),
+        (count, value_type) => {
+            let arguments = (0..count as u32).map(Type::Var).collect();
+            Type::Generic { value_type, token: type_def, arguments }
+        }
+    }
+}
+
 /// Adds rows that are about to be traced to the list of traced methods.
-pub(super) fn begin(context: &Context, traced: &[u32]) {
+pub(super) fn begin(context: &'static Context, traced: &[u32]) {
     if !traced.is_empty() {
         context.traces.add_active(traced.iter().copied());
+        context.classes.follow(&context.info, &context.modules, &context.settings.capture);
         exceptions::follow(context);
     }
 }

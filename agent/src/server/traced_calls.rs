@@ -3,7 +3,7 @@
 
 use super::exception_types::ExceptionTypes;
 use super::session::Session;
-use crate::capture::{CapturedCall, value};
+use crate::capture::{CapturedCall, value, value_after};
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
 use crate::probes::trace::{CallEnd, PLACES};
@@ -103,12 +103,21 @@ impl CallPages {
     fn call(&mut self, call: &Call) -> TracedCall {
         let plan = &call.row.body.plan;
         let captured = CapturedCall { bytes: &call.call.bytes, places: PLACES };
+        let classes = |number| self.context.classes.shape(number);
+        let value = |place, planned: &_| value(captured, place, planned, &classes);
         let arguments = plan.parameters.iter().enumerate();
+        let arguments = arguments.map(|(place, planned)| value(place, planned)).collect();
+        let after = |(index, place): (usize, usize)| {
+            let planned = plan.parameters.get(index)?;
+            Some((index as u16, value_after(captured, place, planned, &classes)))
+        };
+        let returned = call.call.end == CallEnd::Returned;
+        let arguments_after = plan.after_places().filter(|_| returned).filter_map(after).collect();
         let outcome = match call.call.end {
             CallEnd::InFlight => Outcome::InFlight,
             CallEnd::Returned => {
                 let place = plan.result_place();
-                Outcome::Returned(plan.result.as_ref().map(|planned| value(captured, place, planned)))
+                Outcome::Returned(plan.result.as_ref().map(|planned| value(place, planned)))
             }
             CallEnd::Thrown(class) => Outcome::Thrown {
                 type_name: Some(class)
@@ -124,8 +133,8 @@ impl CallPages {
             duration_ns: call.duration_ns,
             thread: call.call.thread,
             depth: call.call.depth,
-            arguments: arguments.map(|(place, planned)| value(captured, place, planned)).collect(),
-            arguments_after: Vec::new(),
+            arguments,
+            arguments_after,
             outcome,
         }
     }

@@ -55,6 +55,7 @@ const LAYERED: &[CrateLayers] = &[
                 "cost_budget",
                 "caller_names",
                 "traces",
+                "classes",
             ],
             &["context"],
             &["rejit"],

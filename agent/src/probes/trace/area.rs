@@ -95,6 +95,7 @@ impl ThreadArea {
             area.as_ref().owned.store(true, Ordering::Relaxed);
             let bottom = area.as_ref().entry(0);
             (*bottom).variable = usize::MAX;
+            (*bottom).used = size_of::<Entry>() as u32;
             (*bottom).method = &raw const NO_METHOD;
         }
         Some(area)
@@ -191,7 +192,8 @@ impl ThreadArea {
             while (*self.entry(top)).variable <= variable.addr() {
                 top = (*self.entry(top)).below;
             }
-            let at = top + (*(*self.entry(top)).method).capacity;
+            // The call below may still grow: it does so once this one has ended.
+            let at = top + (*self.entry(top)).used.next_multiple_of(ALIGN as u32);
             if at as usize + method.capacity as usize > STACK {
                 self.count_no_room(method);
                 return None;
@@ -207,6 +209,7 @@ impl ThreadArea {
             (*entry).below = top;
             (*entry).method = method;
             (*entry).variable = variable.addr();
+            (*entry).dereferences = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)

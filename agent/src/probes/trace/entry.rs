@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
 pub(super) const ALIGN: usize = 64;
 /// Maximum bytes for the values of one call.
 pub(super) const MAX_VALUE_BYTES: usize = 1 << 10;
+/// Maximum number of objects that are looked into for one call.
+pub(super) const MAX_DEREFERENCES: u32 = 64;
 /// Offset of the first place of a value in an entry.
 pub const PLACES: usize = size_of::<Entry>();
 /// Duration of a call that was not timed.
@@ -72,6 +74,9 @@ pub(super) struct Entry {
     pub(super) depth: u32,
     /// Whether an exception ended it.
     pub(super) thrown: u32,
+    /// Objects that were looked into so far.
+    pub(super) dereferences: u32,
+    pub(super) unused: u32,
 }
 
 const _: () = assert!(PLACES.is_multiple_of(size_of::<u64>()));

@@ -1,12 +1,12 @@
 //! Native helpers that a traced body calls, besides those of a timed one. Calling convention C, two native integers.
 //!
 //! Their order in a body: `begin`, which returns the call's entry through the body's variable (0: this call is not
-//! captured); the arguments, stored by the body or by `capture_string`; the timer's begin; `arguments_complete`. At
+//! captured); the arguments, stored by the body or by a helper that captures; the timer's begin; `arguments_complete`. At
 //! the end: the timer's end; the result; `end`. After an exception: the timer's end; `end_thrown`.
 
 use super::area::{self, ThreadArea};
 use super::entry::{Entry, PLACES, TracedMethod};
-use super::strings;
+use super::{objects, strings};
 use crate::probes::count_helper::{thread_block, thread_timer};
 use crate::probes::thread_timer::timer;
 use std::sync::OnceLock;
@@ -18,6 +18,12 @@ pub struct TraceHelpers {
     pub begin: usize,
     /// `(entry plus number of the place, address of a variable that refers to the string)`.
     pub capture_string: usize,
+    /// `(entry plus number of the place, address of a variable that refers to the object)`.
+    pub capture_object: usize,
+    /// `(entry plus number of the place, address of a typed reference to a variable of the body)`.
+    pub capture_typed: usize,
+    /// `(entry plus number of the place, address of a typed reference)`.
+    pub capture_by_ref: usize,
     /// `(entry, address of the timer's variable)`.
     pub arguments_complete: usize,
     /// `(entry, address of the timer's variable)`.
@@ -31,6 +37,9 @@ pub fn helpers() -> TraceHelpers {
     TraceHelpers {
         begin: begin as *const () as usize,
         capture_string: strings::capture_string as *const () as usize,
+        capture_object: objects::capture_object as *const () as usize,
+        capture_typed: objects::capture_typed as *const () as usize,
+        capture_by_ref: objects::capture_by_ref as *const () as usize,
         arguments_complete: arguments_complete as *const () as usize,
         end: end as *const () as usize,
         end_thrown: end_thrown as *const () as usize,

@@ -10,6 +10,7 @@ mod entry;
 mod grant;
 pub mod helpers;
 mod in_flight;
+pub mod objects;
 mod rate;
 mod strings;
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::clr::StringLayout;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// UTF-16 units kept of a string.
-const MAX_UNITS: usize = 255;
+pub(super) const MAX_UNITS: usize = 255;
 
 static LENGTH: AtomicU32 = AtomicU32::new(0);
 static UNITS: AtomicU32 = AtomicU32::new(0);
@@ -34,7 +34,7 @@ pub(super) unsafe extern "C" fn capture_string(at: usize, object: *const usize) 
         if text.is_null() {
             return place.write(0);
         }
-        let length = text.add(LENGTH.load(Ordering::Relaxed) as usize).cast::<u32>().read();
+        let (units, length) = units(text);
         let used = (*entry).used as usize;
         let room =
             ((*(*entry).method).capacity as usize).saturating_sub(used + size_of::<u32>()) / size_of::<u16>();
@@ -43,10 +43,21 @@ pub(super) unsafe extern "C" fn capture_string(at: usize, object: *const usize) 
             return place.write(NO_ROOM);
         }
         entry.byte_add(used).cast::<u32>().write(length);
-        let units = text.add(UNITS.load(Ordering::Relaxed) as usize).cast::<u16>();
         let to = entry.byte_add(used + size_of::<u32>()).cast::<u16>();
         std::ptr::copy_nonoverlapping(units, to, kept);
         (*entry).used = (used + size_of::<u32>() + kept * size_of::<u16>()).next_multiple_of(4) as u32;
         place.write(used as u64 | (kept as u64) << 32);
+    }
+}
+
+/// Returns the address of a string's first unit, and the number of its units.
+///
+/// # Safety
+/// A string object.
+pub(super) unsafe fn units(text: *const u8) -> (*const u16, u32) {
+    // SAFETY: the caller's contract; the layout is the runtime's.
+    unsafe {
+        let length = text.add(LENGTH.load(Ordering::Relaxed) as usize).cast::<u32>().read();
+        (text.add(UNITS.load(Ordering::Relaxed) as usize).cast(), length)
     }
 }

@@ -1,0 +1,11 @@
+//! The classes of captured objects: their shapes, made on a thread of its own while any method is traced.
+#![forbid(unsafe_code)]
+
+mod enums;
+mod known_classes;
+mod names;
+mod shapes;
+mod thread;
+
+pub use enums::enum_type;
+pub use known_classes::Classes;

@@ -1,0 +1,55 @@
+//! The thread that makes the shapes of classes that helpers have seen.
+
+use super::known_classes::Shapes;
+use super::shapes::ShapeReader;
+use crate::capture::CaptureRules;
+use crate::catalogue::Modules;
+use crate::clr::ProfilerInfo;
+use crate::probes::trace::{self, objects};
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Pause between two looks for new classes.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long a class waits while a module unloads; then it waits for the next look.
+const UNLOAD_WAIT: Duration = Duration::from_millis(150);
+
+/// Starts the thread; false if the system refuses.
+pub(super) fn start(
+    shapes: Arc<Mutex<Shapes>>,
+    info: &'static ProfilerInfo,
+    modules: &'static Modules,
+    rules: &'static CaptureRules,
+) -> bool {
+    crate::platform::spawn(c"redial-classes", move || run(&shapes, info, modules, rules))
+}
+
+fn run(shapes: &Mutex<Shapes>, info: &ProfilerInfo, modules: &Modules, rules: &CaptureRules) {
+    ShapeReader::new(info, modules, rules).expect_common_classes();
+    let mut done = None;
+    loop {
+        let added = objects::added();
+        let mut is_complete = true;
+        if done != Some(added) {
+            let reader = ShapeReader::new(info, modules, rules);
+            for wanted in objects::wanted() {
+                // The class cannot unload during the query: its module's unload waits, and one that began before has
+                // removed the class.
+                let read = || objects::is_known(wanted).then(|| reader.read(wanted.class));
+                match modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, read) {
+                    Some(Some(class)) => lock(shapes).add(wanted, class),
+                    Some(None) => {}
+                    None => is_complete = false,
+                }
+            }
+            done = is_complete.then_some(added);
+        }
+        std::thread::sleep(PAUSE);
+        let mut shapes = lock(shapes);
+        if !trace::any() {
+            shapes.runs = false;
+            return;
+        }
+    }
+}
