@@ -18,8 +18,8 @@ mod system;
 mod system;
 
 pub use system::{
-    at_exit, changed_since_start, descriptors, is_native, open_private, pin_library, read_memory, runtime_path,
-    thread_id, thread_time,
+    at_exit, changed_since_start, descriptors, is_native, open_private, pin_library, read_memory,
+    runtime_path, thread_id, thread_time,
 };
 
 /// Stack size of the agent's threads, bytes. They do not recurse.

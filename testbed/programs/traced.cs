@@ -119,7 +119,125 @@ public static class Traced
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static Task<int> Tasks(Task<int> done, Task waiting, Func<int, int> function) { return done; }
 
-    static readonly Order Waiting = Order.Number(100, null);
+    // The objects are dead once the method has begun.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static bool OutlivesObjects(Base order, Named named, ref Order field, KeyValuePair<string, Order> pair, WeakReference weak)
+    {
+        order = null;
+        named = default;
+        pair = default;
+        field = null;
+        GC.Collect();
+        GC.WaitForPendingFinalizers();
+        GC.Collect();
+        return weak.IsAlive;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void CallOutlivesObjects()
+    {
+        WeakReference CallWith(int which)
+        {
+            var order = Order.Number(which, null);
+            var name = new string('n', 100 + which);
+            var weak = new WeakReference(which == 1 ? (object)name : order);
+            Order other = null;
+            var named = which == 1 ? new Named { Name = name } : default;
+            var pair = which == 3 ? new KeyValuePair<string, Order>("k", order) : default;
+            name = null;
+            if (which == 2) other = order;
+            var kept = which == 0 ? order : null;
+            order = null;
+            Console.WriteLine("alive " + which + " " + OutlivesObjects(kept, named, ref other, pair, weak));
+            return weak;
+        }
+        for (int which = 0; which < 4; which++) CallWith(which);
+    }
+
+    public class Moving
+    {
+        public string Name;
+        public object Boxed;
+        public Moving Next;
+    }
+
+    // Other threads change the collections meanwhile.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Shared(List<int> list, Dictionary<int, string> map, Moving moving, int[] numbers) { }
+
+    static void CallShared(int count)
+    {
+        var list = new List<int>();
+        var map = new Dictionary<int, string>();
+        var moving = new Moving();
+        var numbers = new int[10];
+        bool stop = false;
+        var writing = new Thread(() =>
+        {
+            var random = new Random(1);
+            while (!Volatile.Read(ref stop))
+            {
+                int value = random.Next(1000) * 10 + 7;
+                if (random.Next(20) == 0) list.Clear(); else list.Add(value);
+                if (random.Next(40) == 0) map.Clear(); else if (random.Next(3) == 0) map.Remove(value); else map[value] = "value " + value;
+                moving.Next = random.Next(2) == 0 ? null : new Moving { Name = "order " + value };
+                moving.Name = "order " + value;
+                moving.Boxed = random.Next(2) == 0 ? (object)value : "boxed " + value;
+                numbers[random.Next(10)] = value;
+            }
+        });
+        var collecting = new Thread(() => { while (!Volatile.Read(ref stop)) GC.Collect(2, GCCollectionMode.Forced, true, true); });
+        writing.Start();
+        collecting.Start();
+        var threads = new List<Thread>();
+        for (int t = 0; t < 8; t++) threads.Add(new Thread(() => { for (int i = 0; i < count; i++) Shared(list, map, moving, numbers); }));
+        threads.ForEach(thread => thread.Start());
+        threads.ForEach(thread => thread.Join());
+        Volatile.Write(ref stop, true);
+        writing.Join();
+        collecting.Join();
+    }
+
+    static void ShapesOnThreads(int count)
+    {
+        bool stop = false;
+        var collecting = new Thread(() => { while (!Volatile.Read(ref stop)) GC.Collect(2, GCCollectionMode.Forced, true, true); });
+        collecting.Start();
+        var threads = new List<Thread>();
+        for (int t = 0; t < 8; t++) threads.Add(new Thread(() => { for (int i = 0; i < count; i++) Shapes(i); }));
+        threads.ForEach(thread => thread.Start());
+        threads.ForEach(thread => thread.Join());
+        Volatile.Write(ref stop, true);
+        collecting.Join();
+    }
+
+    public class Account
+    {
+        public int Id = 1;
+        public string Password;
+        public string Note;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Login(string user, string password, Account account) { }
+
+    // Afterwards, the secrets are nowhere in the program's own memory.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static unsafe void CallLogin(int round)
+    {
+        string Secret(int kind)
+        {
+            var text = new string('\0', 24);
+            fixed (char* to = text) for (int i = 0; i < text.Length; i++) to[i] = (char)('A' + (i * 7 + kind * 5) % 26 + (i % 3 == 0 ? 32 : 0));
+            return text;
+        }
+        var password = Secret(1);
+        var account = new Account { Password = Secret(2), Note = "note " + round };
+        var user = Secret(3);
+        Login(user, password, account);
+        foreach (var text in new[] { password, account.Password, user })
+            fixed (char* to = text) for (int i = 0; i < text.Length; i++) to[i] = 'z';
+    }
 
     static void Shapes(int i)
     {
@@ -263,6 +381,22 @@ public static class Traced
                     break;
                 case "shapes":
                     for (int i = 0; i < count; i++) Shapes(i);
+                    break;
+                case "shape":
+                    Shapes(count);
+                    break;
+                case "shape-threads":
+                    ShapesOnThreads(count);
+                    break;
+                case "shared":
+                    CallShared(count);
+                    break;
+                case "weak-objects":
+                    CallOutlivesObjects();
+                    break;
+                case "login":
+                    for (int i = 0; i < count; i++) CallLogin(i);
+                    GC.Collect();
                     break;
                 case "numbers":
                     Doubles(1.5f, -2.25);

@@ -48,8 +48,8 @@ pub mod sources;
 pub mod state_counts;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target_host;
-pub mod truth;
 pub mod traced;
+pub mod truth;
 pub mod under_agent;
 mod unpack;
 pub mod wine;

@@ -1,30 +1,509 @@
 //! Traced objects, structs and collections have the fields and items that the program knows (`programs/traced.cs`).
 
-use anyhow::{Context, Result, ensure};
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
+use redial_testbed::controller::Controller;
+use redial_testbed::host::Host;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::traced::{Calls, end, list, say, start, trace};
+use redial_testbed::traced::{Calls, end, list, say, start, text, trace};
 
-fn dump(runtime: Runtime) -> Result<()> {
-    let (mut live, mut controller) = start(runtime)?;
-    trace(&mut controller, "traced!Traced.*")?;
-    trace(&mut controller, "traced!Box`1.*")?;
-    trace(&mut controller, "traced!Point.Scaled")?;
-    for _ in 0..20 {
-        say(&mut live.host, "shapes 1")?;
-        std::thread::sleep(std::time::Duration::from_millis(20));
+const DEPTH: Value = Value::Omitted(OmittedReason::Depth);
+
+fn object(type_name: &str, fields: Vec<(&str, Value)>) -> Value {
+    let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Value::Object { type_name: type_name.into(), fields }
+}
+
+fn collection(type_name: &str, length: u64, items: Vec<Value>) -> Value {
+    Value::Collection { type_name: type_name.into(), length, items }
+}
+
+fn dictionary(type_name: &str, entries: Vec<(Value, Value)>) -> Value {
+    Value::Dictionary { type_name: type_name.into(), length: entries.len() as u64, entries }
+}
+
+fn shown(type_name: &str, shown: String) -> Value {
+    Value::Text { type_name: type_name.into(), text: shown }
+}
+
+fn ints(values: &[i64]) -> Vec<Value> {
+    values.iter().copied().map(Value::Int).collect()
+}
+
+fn double(value: f64) -> Value {
+    Value::Double(value.to_bits())
+}
+
+fn point(x: i64, y: f64) -> Value {
+    object("Point", vec![("X", Value::Int(x)), ("Y", double(y))])
+}
+
+fn guid(i: i64) -> Value {
+    shown("System.Guid", format!("{i:08x}-0001-0002-0304-05060708090a"))
+}
+
+fn kind(i: i64) -> Value {
+    let name = if i % 2 == 0 { "Plain" } else { "Fancy" };
+    Value::Enum { type_name: "Kind".into(), name: Some(name.into()), value: i % 2 }
+}
+
+/// `i / 4` with as many decimals as C# shows for `i * 0.25m`.
+fn price(i: i64) -> Value {
+    shown("decimal", format!("{}.{:02}", i / 4, i % 4 * 25))
+}
+
+/// `Order.Number(i, …)` as it is captured; `next` is what it refers to, and `inner` whether it is such a reference itself.
+fn order(i: i64, next: Value, inner: bool) -> Value {
+    let or_depth = |value: Value| if inner { DEPTH } else { value };
+    let seconds = |i: i64| format!("{}{:02}:{:02}:{:02}", if i > 0 { "-" } else { "" }, 0, i / 60, i % 60);
+    let redacted = Value::Omitted(OmittedReason::RedactedName);
+    let tags = collection(
+        "System.Collections.Generic.List<string>",
+        2,
+        vec![text(&format!("tag {i}")), Value::Null],
+    );
+    let stock = dictionary(
+        "System.Collections.Generic.Dictionary<string, int>",
+        vec![(text("a"), Value::Int(i)), (text("b"), Value::Int(-i))],
+    );
+    object(
+        "Order",
+        vec![
+            ("Name", text(&format!("order {i}"))),
+            ("Kind", kind(i)),
+            ("At", point(i, i as f64 * 0.5)),
+            ("Count", if i % 2 == 0 { Value::Int(i) } else { Value::Null }),
+            ("Price", price(i)),
+            ("When", shown("System.DateTime", format!("2020-02-29T12:00:{:02}Z", i % 60))),
+            ("Took", shown("System.TimeSpan", seconds(i))),
+            ("Key", guid(i)),
+            ("Password", redacted.clone()),
+            ("Pin", redacted),
+            ("Next", next),
+            ("Boxed", Value::Int(i)),
+            ("Numbers", or_depth(collection("int[]", 2, ints(&[i, -i])))),
+            ("Tags", or_depth(tags)),
+            ("Stock", or_depth(stock)),
+            ("Id", Value::Int(i)),
+            ("note", text("base")),
+        ],
+    )
+}
+
+fn order_with_next(i: i64) -> Value {
+    order(i, order(i + 1, DEPTH, true), false)
+}
+
+/// Whether a value is as expected, except for what the bytes for one call did not suffice for.
+fn is_cut(actual: &Value, expected: &Value) -> bool {
+    match (actual, expected) {
+        (Value::Omitted(OmittedReason::Bytes), _) => true,
+        (Value::Object { fields, type_name }, Value::Object { fields: wanted, type_name: wanted_name }) => {
+            let is_field = |((name, actual), (wanted, expected)): (&(String, Value), &(String, Value))| {
+                name == wanted && is_cut(actual, expected)
+            };
+            type_name == wanted_name
+                && fields.len() == wanted.len()
+                && fields.iter().zip(wanted).all(is_field)
+        }
+        (
+            Value::Collection { length, items, .. },
+            Value::Collection { length: wanted, items: expected, .. },
+        ) => {
+            length == wanted && items.iter().zip(expected).all(|(actual, expected)| is_cut(actual, expected))
+        }
+        (
+            Value::Dictionary { length, entries, .. },
+            Value::Dictionary { length: wanted, entries: expected, .. },
+        ) => length == wanted && expected.starts_with(entries),
+        // Strings are cut, too.
+        (Value::String { units, length }, Value::String { units: wanted, length: whole }) => {
+            length == whole && wanted.starts_with(units)
+        }
+        _ => actual == expected,
     }
-    let calls = list(&mut controller, false)?;
-    let mut last = std::collections::BTreeMap::new();
-    for call in &calls.calls { last.insert((call.plan, call.arguments.iter().map(|one| format!("{one:?}").len()).sum::<usize>()), call); }
-    for call in last.values() {
-        println!("{} {}", calls.methods[&call.plan].method, calls.methods[&call.plan].signature);
-        for value in &call.arguments { println!("    {value:?}"); }
-        println!("  after {:?}", call.arguments_after);
-        println!("  = {:?}", call.outcome);
+}
+
+fn check(actual: &[Value], expected: &[Value]) -> Result<()> {
+    ensure!(actual.len() == expected.len(), "{actual:?} are not {expected:?}");
+    for (actual, expected) in actual.iter().zip(expected) {
+        ensure!(actual == expected, "{actual:?}\nis not\n{expected:?}");
+    }
+    Ok(())
+}
+
+fn result(call: &TracedCall) -> Result<&Value> {
+    match &call.outcome {
+        Outcome::Returned(Some(value)) => Ok(value),
+        other => bail!("{other:?}"),
+    }
+}
+
+/// Returns whether a class of any of the values was not known yet.
+fn is_pending(value: &Value) -> bool {
+    match value {
+        Value::Omitted(OmittedReason::Pending) => true,
+        Value::Object { fields, .. } => fields.iter().any(|(_, value)| is_pending(value)),
+        Value::Collection { items, .. } => items.iter().any(is_pending),
+        Value::Dictionary { entries, .. } => {
+            entries.iter().any(|(key, value)| is_pending(key) || is_pending(value))
+        }
+        _ => false,
+    }
+}
+
+/// Calls the methods until all classes are known.
+fn warm_up(host: &mut Host, controller: &mut Controller, command: &str) -> Result<()> {
+    for _ in 0..200 {
+        say(host, command)?;
+        let calls = list(controller, false)?;
+        let latest = calls.calls.iter().map(|call| call.number).max().context("a call")?;
+        let is_latest = |call: &&TracedCall| latest - call.number < 24;
+        let mut of_round = calls.calls.iter().filter(is_latest);
+        // An `out` parameter has no value at first.
+        let pending = |call: &TracedCall| {
+            let is_out =
+                |index: usize| call.arguments_after.iter().any(|(after, _)| usize::from(*after) == index);
+            let arguments = call.arguments.iter().enumerate();
+            let after = call.arguments_after.iter().any(|(_, value)| is_pending(value));
+            arguments.filter(|(index, _)| !is_out(*index)).any(|(_, value)| is_pending(value))
+                || after
+                || matches!(&call.outcome, Outcome::Returned(Some(value)) if is_pending(value))
+        };
+        if !of_round.any(pending) {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    bail!("classes stay unknown")
+}
+
+/// The calls of one round of `Traced.Shapes(i)`, in order.
+fn check_round(i: i64, calls: &Calls, round: &[&TracedCall]) -> Result<()> {
+    let mut of_generic = Vec::new();
+    for call in round {
+        let method = calls.methods[&call.plan].method.as_str();
+        let arguments = &call.arguments;
+        match method {
+            "Traced.Objects" => {
+                let is_order = |value| is_cut(value, &order_with_next(i));
+                ensure!(arguments[..2].iter().all(is_order), "{:?}", &arguments[..2]);
+                let boxed = if i % 2 == 0 { Value::Int(i) } else { point(i, 2.0) };
+                check(&arguments[2..], &[boxed, Value::Null])?;
+                ensure!(is_order(result(call)?), "{:?}", call.outcome);
+            }
+            "Traced.Structs" => {
+                let named = object(
+                    "Named",
+                    vec![
+                        ("Name", text(&format!("named {i}"))),
+                        ("At", point(i, 0.5)),
+                        ("Size", Value::Int(i)),
+                    ],
+                );
+                let pair = object(
+                    "System.ValueTuple<int, string>",
+                    vec![("Item1", Value::Int(i)), ("Item2", text("pair"))],
+                );
+                let entry = object(
+                    "System.Collections.Generic.KeyValuePair<string, Point>",
+                    vec![("key", text("key")), ("value", point(i, 0.5))],
+                );
+                let friday = Value::Enum {
+                    type_name: "System.DayOfWeek".into(),
+                    name: Some("Friday".into()),
+                    value: 5,
+                };
+                let expected =
+                    [point(i, 0.5), named.clone(), Value::Int(i), Value::Null, pair, entry, friday];
+                check(arguments, &expected)?;
+                check(&[result(call)?.clone()], &[named])?;
+            }
+            "Traced.Texts" => {
+                let date = |zone: &str| shown("System.DateTime", format!("2024-12-31T23:59:59{zone}"));
+                let expected = [
+                    guid(i),
+                    date("Z"),
+                    date(".0000001"),
+                    shown("System.DateTimeOffset", "2024-12-31T23:59:59-01:30".into()),
+                    shown("System.TimeSpan", "1.02:03:04".into()),
+                    shown("decimal", "-0.05".into()),
+                ];
+                check(arguments, &expected)?;
+                check(&[result(call)?.clone()], &[guid(i)])?;
+            }
+            "Traced.Collections" => {
+                let first: Vec<i64> = (0..16).map(|n| n * i).collect();
+                let numbers = collection("int[]", 20, ints(&first));
+                let expected = [
+                    numbers.clone(),
+                    collection("string[]", 2, vec![text("x"), Value::Null]),
+                    collection("Point[]", 2, vec![point(i, 0.5), point(0, 0.0)]),
+                    collection("System.Collections.Generic.List<int>", 3, ints(&[i, 2, 3])),
+                ];
+                check(&arguments[..4], &expected)?;
+                let orders =
+                    collection("System.Collections.Generic.List<Order>", 1, vec![order(i, DEPTH, true)]);
+                let stock = dictionary(
+                    "System.Collections.Generic.Dictionary<string, int>",
+                    vec![(text("a"), Value::Int(i)), (text("b"), Value::Int(2))],
+                );
+                let places = dictionary(
+                    "System.Collections.Generic.Dictionary<int, Point>",
+                    vec![(Value::Int(i), point(i, 0.5))],
+                );
+                check(&arguments[4..5], &[orders])?;
+                // The entry that was removed is used again by one of the others.
+                let Value::Dictionary { entries, length: 2, .. } = &arguments[5] else {
+                    bail!("{:?}", arguments[5])
+                };
+                let Value::Dictionary { entries: wanted, .. } = &stock else { bail!("a dictionary") };
+                ensure!(
+                    entries.len() == 2 && wanted.iter().all(|entry| entries.contains(entry)),
+                    "{entries:?}"
+                );
+                check(
+                    &arguments[6..],
+                    &[places, collection("int[,]", 6, ints(&[0; 6])), collection("string[]", 0, vec![])],
+                )?;
+                ensure!(is_cut(result(call)?, &numbers), "{:?}", call.outcome);
+            }
+            "Traced.Spans" => {
+                let expected = [
+                    collection("System.Span<int>", 3, ints(&[i, 2 * i, 3 * i])),
+                    text("text"),
+                    collection("System.Span<Point>", 0, vec![]),
+                ];
+                check(arguments, &expected)?;
+            }
+            "Traced.ByRefs" => {
+                let out = Value::Omitted(OmittedReason::Pending);
+                check(&arguments[..4], &[Value::Int(i), out.clone(), point(i, 0.5), guid(i)])?;
+                ensure!(is_cut(&arguments[4], &order_with_next(i)) && arguments[5] == out, "{arguments:?}");
+                let after: Vec<(u16, Value)> = vec![
+                    (0, Value::Int(i + 1)),
+                    (1, text(&format!("out {}", i + 1))),
+                    (2, point(-1, 0.5)),
+                    (3, guid(i)),
+                    (4, Value::Null),
+                    (5, Value::Int(5)),
+                ];
+                ensure!(call.arguments_after == after, "{:?} is not {after:?}", call.arguments_after);
+            }
+            "Traced.Generic<T>" => {
+                ensure!(is_cut(result(call)?, &arguments[0]), "{call:?}");
+                of_generic.push(arguments[0].clone());
+            }
+            "Traced.Tasks" => {
+                let task = |result: i64, status: &str, value| {
+                    let status = Value::Enum {
+                        type_name: "System.Threading.Tasks.TaskStatus".into(),
+                        name: Some(status.into()),
+                        value,
+                    };
+                    object(
+                        "System.Threading.Tasks.Task<int>",
+                        vec![("m_result", Value::Int(result)), ("Status", status)],
+                    )
+                };
+                let expected = [task(i, "RanToCompletion", 5), task(0, "WaitingForActivation", 1)];
+                check(&arguments[..2], &expected)?;
+                let Value::Object { type_name, fields } = &arguments[2] else { bail!("{:?}", arguments[2]) };
+                let [(target, Value::Object { fields: captured, .. })] = &fields[..] else {
+                    bail!("{fields:?}")
+                };
+                ensure!((type_name.as_str(), target.as_str()) == ("System.Func<int, int>", "_target"));
+                ensure!(captured[..] == [("i".to_owned(), Value::Int(i))], "{captured:?}");
+            }
+            "Box<T>.Exchange" => {
+                let of_int = object("Box<int>", vec![("value", Value::Int(i))]);
+                let of_string = object("Box<string>", vec![("value", text("boxed"))]);
+                let (this, other, result_) = match &arguments[1] {
+                    Value::Int(_) => (of_int, Value::Int(-i), Value::Int(i)),
+                    _ => (of_string, text("other"), text("boxed")),
+                };
+                check(arguments, &[this, other])?;
+                check(&[result(call)?.clone()], &[result_])?;
+            }
+            "Point.Scaled" => {
+                check(&arguments[..1], &[point(i, 1.0)])?;
+                ensure!(arguments[1] == double(2.0) || arguments[1] == double(3.0), "{arguments:?}");
+            }
+            "Traced.Shapes" | "Box<T>..ctor" => {}
+            other => bail!("{other} is not part of a round"),
+        }
+    }
+    let pair = object(
+        "System.Collections.Generic.KeyValuePair<string, int>",
+        vec![("key", text("k")), ("value", Value::Int(i))],
+    );
+    check(&of_generic, &[Value::Int(i), text(&format!("text {i}")), order_with_next(i), pair])
+}
+
+const PATTERNS: [&str; 3] = ["traced!Traced.*", "traced!Box`1.*", "traced!Point.Scaled"];
+/// Traced calls of one round.
+const ROUND: usize = 18;
+
+/// Every shape, each field of it, in forty rounds.
+fn captures_every_shape(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    let mut methods = HashMap::new();
+    PATTERNS.iter().try_for_each(|pattern| trace(&mut controller, pattern))?;
+    say(&mut live.host, "shapes 1")?;
+    let unknown = object("Order", vec![("", Value::Omitted(OmittedReason::Pending))]);
+    // Its class was not seen before; it has a name once it was looked up.
+    loop {
+        let first = list(&mut controller, false)?;
+        match &first.of(".Objects")[0].arguments[0] {
+            Value::Omitted(OmittedReason::Pending) => std::thread::sleep(std::time::Duration::from_millis(1)),
+            argument => {
+                ensure!(*argument == unknown, "{argument:?}");
+                break;
+            }
+        }
+    }
+    warm_up(&mut live.host, &mut controller, "shapes 1")?;
+    controller.execute(WireCommand::StreamCalls { pattern: None })?;
+    for i in 0..40 {
+        say(&mut live.host, &format!("shape {i}"))?;
+        let mut calls = Calls::default();
+        while calls.calls.len() < ROUND {
+            calls.take(&next_page(&mut controller)?)?;
+        }
+        methods.extend(calls.methods);
+        calls.methods = methods.clone();
+        let round: Vec<&TracedCall> = calls.calls.iter().collect();
+        check_round(i, &calls, &round).with_context(|| format!("round {i}"))?;
     }
     end(live, controller)
 }
 
-on_each_runtime!(dump);
+fn next_page(controller: &mut Controller) -> Result<Event> {
+    controller
+        .wait_for("calls", |event| matches!(event, Event::Calls { id: None, .. }).then(|| event.clone()))
+}
+
+/// Takes calls from the stream until all are there or reported as dropped.
+fn take_all(controller: &mut Controller, expected: u64) -> Result<Calls> {
+    let (mut calls, mut missing) = (Calls::default(), HashMap::new());
+    while calls.calls.len() as u64 + missing.values().sum::<u64>() < expected {
+        let page = next_page(controller)?;
+        calls.take(&page)?;
+        if let Event::Calls { dropped, unread, .. } = &page {
+            ensure!(*unread == 0, "{unread} calls were not read in time");
+            missing.extend(dropped.iter().map(|one| (one.row, one.over_rate + one.no_room)));
+        }
+    }
+    Ok(calls)
+}
+
+/// Eight threads, and a collector that moves everything meanwhile.
+fn captures_every_shape_beside_the_collector(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    PATTERNS.iter().try_for_each(|pattern| trace(&mut controller, pattern))?;
+    warm_up(&mut live.host, &mut controller, "shapes 1")?;
+    controller.execute(WireCommand::StreamCalls { pattern: None })?;
+    say(&mut live.host, "shape-threads 30")?;
+    let calls = take_all(&mut controller, (8 * 30 * ROUND + 1) as u64)?;
+    let mut threads: HashMap<u32, Vec<&TracedCall>> = Default::default();
+    for call in &calls.calls {
+        threads.entry(call.thread).or_default().push(call);
+    }
+    let mut whole = 0;
+    for of_thread in threads.values() {
+        // Rounds of which no call was dropped.
+        let ends = |call: &&TracedCall| calls.methods[&call.plan].method == "Traced.Shapes";
+        for round in of_thread.split_inclusive(ends).filter(|round| round.len() == ROUND) {
+            let Some(Value::Int(i)) = round.last().and_then(|call| call.arguments.first()) else {
+                bail!("{round:?}")
+            };
+            check_round(*i, &calls, round).with_context(|| format!("round {i}"))?;
+            whole += 1;
+        }
+    }
+    ensure!(whole >= 20, "{whole} rounds are whole");
+    end(live, controller)
+}
+
+/// Collections that another thread changes have only items that were in them.
+fn captures_what_other_threads_change(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    trace(&mut controller, "traced!Traced.Shared")?;
+    warm_up(&mut live.host, &mut controller, "shared 1")?;
+    controller.execute(WireCommand::StreamCalls { pattern: None })?;
+    say(&mut live.host, "shared 100")?;
+    let calls = take_all(&mut controller, 800)?;
+    let is_ours = |value: &Value| matches!(value, Value::Int(value) if *value == 0 || value % 10 == 7);
+    let is_text = |value: &Value, prefix: &str| match value {
+        Value::Null => true,
+        Value::String { units, .. } => {
+            let text = String::from_utf16_lossy(units);
+            text.strip_prefix(prefix)
+                .is_some_and(|rest| rest.parse::<i64>().is_ok_and(|value| value % 10 == 7))
+        }
+        _ => false,
+    };
+    ensure!(calls.calls.len() >= 100, "{} calls", calls.calls.len());
+    let (mut items, mut entries_seen) = (0, 0);
+    for call in &calls.calls {
+        let [list, map, moving, numbers] = &call.arguments[..] else { bail!("{call:?}") };
+        match list {
+            Value::Collection { items: captured, .. } if captured.iter().all(is_ours) => {
+                items += captured.len()
+            }
+            other => bail!("{other:?}"),
+        }
+        match map {
+            // Until its first entry there are none.
+            Value::Dictionary { entries, .. } => {
+                let is_entry = |(key, value): &(Value, Value)| is_ours(key) && is_text(value, "value ");
+                ensure!(entries.iter().all(is_entry), "{entries:?}");
+                entries_seen += entries.len();
+            }
+            Value::Collection { length: 0, .. } => {}
+            other => bail!("{other:?}"),
+        }
+        let Value::Object { fields, .. } = moving else { bail!("{moving:?}") };
+        let field = |name: &str| fields.iter().find(|(of, _)| of == name).map(|(_, value)| value);
+        ensure!(field("Name").is_some_and(|name| is_text(name, "order ")), "{moving:?}");
+        ensure!(field("Boxed").is_some_and(|boxed| is_ours(boxed) || is_text(boxed, "boxed ")), "{moving:?}");
+        let is_whole = |items: &[Value]| items.iter().all(is_ours);
+        ensure!(
+            matches!(numbers, Value::Collection { length: 10, items, .. } if is_whole(items)),
+            "{numbers:?}"
+        );
+    }
+    ensure!(items > 0 && entries_seen > 0, "{items} items, {entries_seen} entries");
+    end(live, controller)
+}
+
+/// Captured objects die as early as without the dial.
+fn objects_live_no_longer(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    let ask = |live: &mut redial_testbed::under_agent::LiveHost| -> Result<Vec<String>> {
+        live.host.say("weak-objects")?;
+        let alive = (0..4).map(|_| live.host.wait_for("alive")).collect::<Result<_>>()?;
+        live.host.wait_for("done")?;
+        Ok(alive)
+    };
+    let alive = ask(&mut live)?;
+    trace(&mut controller, "traced!Traced.OutlivesObjects")?;
+    for round in 0..3 {
+        let traced = ask(&mut live)?;
+        ensure!(traced == alive, "round {round}: alive while traced: {traced:?}, without a dial: {alive:?}");
+    }
+    let calls = list(&mut controller, false)?;
+    ensure!(calls.of(".OutlivesObjects").len() == 12, "{calls:?}");
+    end(live, controller)
+}
+
+on_each_runtime!(
+    captures_every_shape,
+    captures_every_shape_beside_the_collector,
+    captures_what_other_threads_change,
+    objects_live_no_longer,
+);

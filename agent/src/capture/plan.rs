@@ -146,7 +146,7 @@ impl Capture {
 
     /// Whether a probe helper captures it.
     pub fn needs_helper(&self) -> bool {
-        matches!(self, Capture::String | Capture::Object) || self.token_type().is_some()
+        matches!(self, Capture::String | Capture::Object | Capture::Typed(_) | Capture::ByRef(_))
     }
 }
 
@@ -249,9 +249,10 @@ impl CapturePlan {
         self.parameters.iter().chain(&self.result)
     }
 
-    /// Whether a probe helper captures any value.
-    pub fn needs_helper(&self) -> bool {
-        self.values().any(|value| value.capture.needs_helper())
+    /// Returns how many values probe helpers capture in a call.
+    pub fn captures(&self) -> usize {
+        let at_first = self.values().filter(|value| value.capture.needs_helper()).count();
+        at_first + self.after_places().count()
     }
 }
 
@@ -288,9 +289,10 @@ fn capture(
         }
         (None, plain) => {
             let capture = match plain {
-                Type::ValueType(_) | Type::Generic { value_type: true, .. } | Type::Var(_) | Type::MVar(_) => {
-                    Capture::Typed(plain.clone())
-                }
+                Type::ValueType(_)
+                | Type::Generic { value_type: true, .. }
+                | Type::Var(_)
+                | Type::MVar(_) => Capture::Typed(plain.clone()),
                 Type::Object
                 | Type::Class(_)
                 | Type::SzArray(_)

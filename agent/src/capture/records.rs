@@ -13,6 +13,9 @@ pub type Classes<'a> = &'a dyn Fn(u32) -> Option<Arc<ClassShape>>;
 /// Records within records that are followed; probes write fewer.
 const MAX_NESTING: u32 = 8;
 
+/// Items of a collection, and characters of a span, that are read; probes write fewer.
+const MAX_KEPT: u32 = 256;
+
 /// The bytes of a call, with the shapes that they refer to.
 pub(super) struct Records<'a> {
     pub(super) bytes: &'a [u8],
@@ -113,7 +116,7 @@ impl Records<'_> {
     fn header(&self, at: &mut usize) -> Option<(u32, Arc<ClassShape>, u32)> {
         let length = self.word(at)?;
         let items = (self.classes)(self.word(at)?)?;
-        Some((length, items, self.word(at)?))
+        Some((length, items, self.word(at)?.min(MAX_KEPT)))
     }
 
     fn collection(&self, at: &mut usize, class: u32, nesting: u32) -> Option<Value> {
@@ -132,7 +135,9 @@ impl Records<'_> {
         let (length, items, kept) = self.header(at)?;
         let mut entries = Vec::new();
         for _ in 0..kept {
-            let Value::Object { fields, .. } = self.shape(at, items.form.item()?, nesting)? else { return None };
+            let Value::Object { fields, .. } = self.shape(at, items.form.item()?, nesting)? else {
+                return None;
+            };
             entries.extend(used_entry(fields));
         }
         Some(Value::Dictionary { type_name: class.type_name.clone(), length: length.into(), entries })
@@ -211,7 +216,7 @@ mod tests {
                 ],
                 Some(OmittedReason::Fields),
             )),
-            2 => ClassForm::Array { item: int(), stride: 4 },
+            2 => ClassForm::Array { item: int(), stride: 4, rank: 1 },
             3 => ClassForm::List { items: 8, size: 16 },
             4 => ClassForm::Dictionary { entries: 8, count: 16, free: 20 },
             5 => ClassForm::Array {
@@ -225,6 +230,7 @@ mod tests {
                     None,
                 )),
                 stride: 16,
+                rank: 1,
             },
             _ => return None,
         };
@@ -285,8 +291,24 @@ mod tests {
         };
         assert_eq!(read(&list), Some(expected));
         let free = -3_i32 as u32;
-        let dictionary =
-            words(&[RecordKind::Dictionary.word(4), 2, 5, 3, 1, u32::MAX, 10, 11, 2, free, 0, 0, 3, 0, 20, 21]);
+        let dictionary = words(&[
+            RecordKind::Dictionary.word(4),
+            2,
+            5,
+            3,
+            1,
+            u32::MAX,
+            10,
+            11,
+            2,
+            free,
+            0,
+            0,
+            3,
+            0,
+            20,
+            21,
+        ]);
         let expected = Value::Dictionary {
             type_name: "class 4".into(),
             length: 2,

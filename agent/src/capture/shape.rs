@@ -80,12 +80,14 @@ pub enum ClassForm {
     },
     /// `string`.
     String,
-    /// An array of one dimension.
+    /// An array. The items of one with several dimensions are captured as they lie in memory.
     Array {
         /// How an item is captured.
         item: Shape,
         /// Bytes from one item to the next.
         stride: u32,
+        /// Number of dimensions.
+        rank: u32,
     },
     /// `List<T>`.
     List {
@@ -172,7 +174,9 @@ impl Shape {
         let copy = |offset: u32, size: usize, steps: &mut Vec<Step>| {
             let size = size as u32;
             match steps.last_mut() {
-                Some(Step::Copy { offset: first, size: before }) if *first + *before == offset => *before += size,
+                Some(Step::Copy { offset: first, size: before }) if *first + *before == offset => {
+                    *before += size
+                }
                 _ => steps.push(Step::Copy { offset, size }),
             }
         };
@@ -182,7 +186,9 @@ impl Shape {
             Shape::String => steps.push(Step::String { offset }),
             Shape::Reference => steps.push(Step::Reference { offset }),
             Shape::Struct(shape) => shape.append_steps(offset, steps),
-            Shape::Text(form, _) => form.parts().iter().for_each(|(at, size)| copy(offset + at, *size, steps)),
+            Shape::Text(form, _) => {
+                form.parts().iter().for_each(|(at, size)| copy(offset + at, *size, steps))
+            }
             Shape::Nullable(flag, value, shape) => {
                 copy(offset + flag, 1, steps);
                 shape.append_steps(offset + value, steps);
@@ -195,7 +201,9 @@ impl Shape {
     /// Returns the number of its leaves, each value that is not captured included.
     pub fn leaves(&self) -> usize {
         match self {
-            Shape::Struct(shape) => shape.fields.iter().map(|field| field.shape.leaves()).sum::<usize>().max(1),
+            Shape::Struct(shape) => {
+                shape.fields.iter().map(|field| field.shape.leaves()).sum::<usize>().max(1)
+            }
             Shape::Nullable(_, _, shape) => shape.leaves(),
             _ => 1,
         }

@@ -169,12 +169,12 @@ mod tests {
         let text = |form: TextForm, ticks: u64| form.text(&ticks.to_le_bytes());
         assert_eq!(text(TextForm::DateTime, 0).as_deref(), Some("0001-01-01T00:00:00"));
         assert_eq!(
-            text(TextForm::DateTime, ticks(719_162, 1) | 1 << 62).as_deref(),
+            text(TextForm::DateTime, ticks(719_162, 1) | (1 << 62)).as_deref(),
             Some("1970-01-01T00:00:01Z")
         );
         // 2000-02-29 is 11,016 days after 1970-01-01, and 2024-12-31 is 20,088.
         assert_eq!(
-            text(TextForm::DateTime, ticks(719_162 + 11_016, 86_399) + 5 | 2 << 62).as_deref(),
+            text(TextForm::DateTime, (ticks(719_162 + 11_016, 86_399) + 5) | (2 << 62)).as_deref(),
             Some("2000-02-29T23:59:59.0000005")
         );
         let day = |days: u32| TextForm::DateOnly.text(&days.to_le_bytes());

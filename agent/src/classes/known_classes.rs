@@ -39,7 +39,12 @@ pub(super) struct KnownClass {
 
 impl Classes {
     /// Starts the thread that makes shapes unless it runs. It ends when no method is traced any more.
-    pub fn follow(&self, info: &'static ProfilerInfo, modules: &'static Modules, rules: &'static CaptureRules) {
+    pub fn follow(
+        &self,
+        info: &'static ProfilerInfo,
+        modules: &'static Modules,
+        rules: &'static CaptureRules,
+    ) {
         if !objects::prepare() {
             return;
         }

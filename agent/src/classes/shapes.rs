@@ -127,11 +127,8 @@ impl<'a> ShapeReader<'a> {
 
     fn form(&self, class: usize, type_name: &str) -> Option<ClassForm> {
         if let Some(array) = self.array(class) {
-            if array.rank != 1 {
-                return None;
-            }
             let (item, stride) = self.item(array.element)?;
-            return Some(ClassForm::Array { item, stride });
+            return Some(ClassForm::Array { item, stride, rank: array.rank });
         }
         let info = self.info.class_info(class).ok()?;
         let is_value = self.info.is_value_class(class);
@@ -159,9 +156,8 @@ impl<'a> ShapeReader<'a> {
             return Some(ClassForm::String);
         }
         let offsets = self.own_offsets(class, info)?;
-        let offset = |wanted: &str| {
-            offsets.iter().find(|(name, _)| name == wanted).map(|(_, offset)| *offset)
-        };
+        let offset =
+            |wanted: &str| offsets.iter().find(|(name, _)| name == wanted).map(|(_, offset)| *offset);
         match name.as_str() {
             "System.Collections.Generic.List`1" => {
                 Some(ClassForm::List { items: offset("_items")?, size: offset("_size")? })
@@ -211,7 +207,11 @@ impl<'a> ShapeReader<'a> {
             let name = self.metadata_name(info.module, info.token)?;
             Some(name == "System.String" && self.is_core_library(info.module))
         };
-        if self.array(class).is_none() && is_string() == Some(true) { Shape::String } else { Shape::Reference }
+        if self.array(class).is_none() && is_string() == Some(true) {
+            Shape::String
+        } else {
+            Shape::Reference
+        }
     }
 
     /// Returns the primitive that a class of the core library is.
@@ -238,9 +238,8 @@ impl<'a> ShapeReader<'a> {
         if self.is_core_library(info.module) {
             let name = self.metadata_name(info.module, info.token)?;
             let offsets = self.own_offsets(class, &info)?;
-            let offset = |wanted: &str| {
-                offsets.iter().find(|(name, _)| name == wanted).map(|(_, offset)| *offset)
-            };
+            let offset =
+                |wanted: &str| offsets.iter().find(|(name, _)| name == wanted).map(|(_, offset)| *offset);
             if let Some(form) = TextForm::of_type(&name, offset) {
                 return Some(Shape::Text(form, type_name.to_owned()));
             }
@@ -341,9 +340,7 @@ impl<'a> ShapeReader<'a> {
             | Type::SzArray(_)
             | Type::Array { .. }
             | Type::Generic { value_type: false, .. } => Some(Shape::Reference),
-            Type::Modified { inner, .. } => {
-                self.type_shape(import, FieldType { ty: inner, ..field }, levels)
-            }
+            Type::Modified { inner, .. } => self.type_shape(import, FieldType { ty: inner, ..field }, levels),
             Type::Var(number) => {
                 let class = *field.info.arguments.get(*number as usize)?;
                 if self.array(class).is_none() && self.info.is_value_class(class) {

@@ -81,13 +81,7 @@ impl ProfilerInfo {
         // SAFETY: the array has room for as many fields as the call may write; out pointers are live locals. The class
         // stays loaded (module's contract).
         check("GetClassLayout", unsafe {
-            self.rejit.GetClassLayout(
-                class,
-                fields.as_mut_ptr(),
-                MAX_FIELDS as u32,
-                &mut count,
-                &mut size,
-            )
+            self.rejit.GetClassLayout(class, fields.as_mut_ptr(), MAX_FIELDS as u32, &mut count, &mut size)
         })?;
         let fields = fields.iter().take(count as usize).map(|field| (field.ridOfField, field.ulOffset));
         Ok(ClassLayout { fields: fields.collect(), size })
@@ -104,7 +98,7 @@ impl ProfilerInfo {
         let (mut element_type, mut element, mut rank) = (0u8, 0usize, 0u32);
         // SAFETY: out pointers are live locals. The class stays loaded (module's contract).
         let hresult = unsafe { self.rejit.IsArrayClass(class, &mut element_type, &mut element, &mut rank) };
-        let found = ArrayClass { element_type: element_type, element, rank };
+        let found = ArrayClass { element_type, element, rank };
         // It succeeds with S_FALSE for other classes.
         (hresult.0 == 0).then_some(found)
     }

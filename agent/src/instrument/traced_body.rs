@@ -169,11 +169,8 @@ impl Tracer<'_> {
         let (Some(reference), Some(token)) = (self.variables.typed_reference(), (self.token)(ty)) else {
             return self.unreadable(place);
         };
-        let set = vec![
-            load,
-            Insn::Any(Opcode::MKREFANY, Operand::Token(token)),
-            self.store_variable(reference),
-        ];
+        let set =
+            vec![load, Insn::Any(Opcode::MKREFANY, Operand::Token(token)), self.store_variable(reference)];
         self.pass(helper, place, reference, set)
     }
 

@@ -16,7 +16,7 @@ pub struct TracedBody {
 impl TracedBody {
     /// Returns a method with its plan; `number` is the plan's.
     pub fn new(number: u32, plan: CapturePlan) -> TracedBody {
-        TracedBody { method: TracedMethod::new(number, plan.places(), plan.needs_helper()), plan }
+        TracedBody { method: TracedMethod::new(number, plan.places(), plan.captures()), plan }
     }
 }
 

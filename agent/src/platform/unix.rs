@@ -63,10 +63,7 @@ pub fn read_memory(address: usize, to: &mut [u8]) -> bool {
     #[cfg(target_os = "linux")]
     {
         let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-        let remote = libc::iovec {
-            iov_base: std::ptr::without_provenance_mut(address),
-            iov_len: to.len(),
-        };
+        let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address), iov_len: to.len() };
         // SAFETY: the local range is the slice; the system checks the remote one.
         let read = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
         usize::try_from(read) == Ok(to.len())

@@ -40,7 +40,10 @@ pub(super) struct PreparedRequest {
 /// Prepares everything that a body needs before the CLR asks for it: the call site's token, the inlining veto,
 /// counters. Returns the prepared rows and their inliners; refuses the others.
 pub(super) fn prepare(
-    context: &'static Context, rows: Vec<RowId>, requested: &HashSet<Method>) -> PreparedRequest {
+    context: &'static Context,
+    rows: Vec<RowId>,
+    requested: &HashSet<Method>,
+) -> PreparedRequest {
     let copies: Vec<RowRequest> = {
         let ledger = context.ledger.lock();
         rows.into_iter()

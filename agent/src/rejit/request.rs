@@ -42,7 +42,12 @@ pub struct Applied {
 }
 
 /// Brings these rows in line with the orders, unless `progress` is cancelled or "all off" waits.
-pub fn apply(context: &'static Context, orders: &Orders, rows: &BTreeSet<RowId>, progress: &Progress) -> Applied {
+pub fn apply(
+    context: &'static Context,
+    orders: &Orders,
+    rows: &BTreeSet<RowId>,
+    progress: &Progress,
+) -> Applied {
     let (mut up, mut down, mut adjusted) = (Vec::new(), Vec::new(), Vec::new());
     if rows.is_empty() {
         return Applied { asked: 0, complete: true };

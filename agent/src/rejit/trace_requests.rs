@@ -25,7 +25,8 @@ pub(super) fn plan(
     let of_method = import.generic_parameters(request.token);
     let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
     let parameters = import.parameter_names(request.token);
-    let passing = if may_pass_by_reference(&method.signature) { import.passing(request.token) } else { vec![] };
+    let passing =
+        if may_pass_by_reference(&method.signature) { import.passing(request.token) } else { vec![] };
     let out: Vec<u32> =
         passing.iter().filter(|(_, passing)| *passing == Passing::Out).map(|(number, _)| *number).collect();
     // At the beginning of a constructor there is nothing to see yet.

@@ -12,10 +12,14 @@ use std::sync::atomic::{
 
 /// Bytes of the stack of calls.
 const STACK: usize = 24 << 10;
-/// Bytes of the ring.
+/// Bytes of a ring, a power of two.
 const RING: usize = 32 << 10;
-/// Bytes of an area.
-const AREA: usize = 64 << 10;
+/// Bytes of the ring of each of the first [`LARGE_AREAS`]: few programs trace on more threads at once, and a burst of
+/// calls with objects fills a small ring within a millisecond.
+const LARGE_RING: usize = 256 << 10;
+const LARGE_AREAS: usize = 64;
+/// Bytes of an area before its ring.
+const HEAD: usize = 32 << 10;
 /// Maximum bytes of all areas.
 const BUDGET: usize = 48 << 20;
 /// Bytes before a call in the ring: its length, or [`SKIP`].
@@ -39,17 +43,20 @@ pub struct ThreadArea {
     /// Bytes ever taken from it.
     tail: AtomicU64,
     grants: [Grant; GRANTS],
+    /// The ring follows the area in memory.
+    ring: *mut u64,
+    ring_bytes: usize,
     stack: Stack,
-    ring: [u64; RING / 8],
 }
 
 #[repr(C, align(64))]
 struct Stack([u8; STACK]);
 
-const _: () = assert!(size_of::<ThreadArea>() <= AREA && ALIGN == align_of::<Stack>());
+const _: () = assert!(size_of::<ThreadArea>() <= HEAD && ALIGN == align_of::<Stack>());
 
 static FIRST: AtomicPtr<ThreadArea> = AtomicPtr::new(std::ptr::null_mut());
 static USED: AtomicUsize = AtomicUsize::new(0);
+static LARGE: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the bytes that all areas take.
 pub fn used_bytes() -> usize {
@@ -82,16 +89,22 @@ impl ThreadArea {
     }
 
     fn new() -> Option<NonNull<ThreadArea>> {
-        let more = |used: usize| used.checked_add(AREA).filter(|sum| *sum <= BUDGET);
+        let is_large = LARGE.fetch_add(1, Ordering::Relaxed) < LARGE_AREAS;
+        let ring_bytes = if is_large { LARGE_RING } else { RING };
+        let bytes = HEAD + ring_bytes;
+        let more = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= BUDGET);
         USED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
-        let Some(memory) = address_space::allocate(AREA) else {
-            USED.fetch_sub(AREA, Ordering::Relaxed);
+        let Some(memory) = address_space::allocate(bytes) else {
+            USED.fetch_sub(bytes, Ordering::Relaxed);
             return None;
         };
         let area = memory.cast::<ThreadArea>();
-        // SAFETY: zeroed memory of its size and alignment that is never given back; zeros are valid in all fields, and
-        // nobody else knows it yet. The lowest entry stands for no call: no address is above its variable.
+        // SAFETY: zeroed memory of its size and alignment, and of the ring's behind it, that is never given back; zeros
+        // are valid in all fields, and nobody else knows it yet. The lowest entry stands for no call: no address is
+        // above its variable.
         unsafe {
+            (*area.as_ptr()).ring = memory.as_ptr().add(HEAD).cast();
+            (*area.as_ptr()).ring_bytes = ring_bytes;
             area.as_ref().owned.store(true, Ordering::Relaxed);
             let bottom = area.as_ref().entry(0);
             (*bottom).variable = usize::MAX;
@@ -210,6 +223,7 @@ impl ThreadArea {
             (*entry).method = method;
             (*entry).variable = variable.addr();
             (*entry).dereferences = 0;
+            (*entry).captured = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)
@@ -228,14 +242,14 @@ impl ThreadArea {
         let words = used.div_ceil(size_of::<u64>());
         let needed = PREFIX + words * size_of::<u64>();
         let head = self.head.load(Ordering::Relaxed);
-        let at = head as usize % RING;
-        let skipped = if at + needed > RING { RING - at } else { 0 };
-        let free = RING - (head - self.tail.load(Ordering::Acquire)) as usize;
+        let at = head as usize & (self.ring_bytes - 1);
+        let skipped = if at + needed > self.ring_bytes { self.ring_bytes - at } else { 0 };
+        let free = self.ring_bytes - (head - self.tail.load(Ordering::Acquire)) as usize;
         if skipped + needed > free {
             return self.count_no_room(method);
         }
-        let ring = self.ring.as_ptr().cast_mut();
-        // SAFETY: the collector reads nothing beyond `head`, and the places fit: `at` is a multiple of 8 below RING.
+        let ring = self.ring;
+        // SAFETY: the collector reads nothing beyond `head`, and the places fit: `at` is a multiple of 8 within the ring.
         // The entry has as many words, since its capacity is a multiple of 64.
         unsafe {
             let mut place = ring.add(at / 8);
@@ -253,16 +267,16 @@ impl ThreadArea {
     pub fn drain(&self, mut each: impl FnMut(EndedCall)) {
         let mut tail = self.tail.load(Ordering::Relaxed);
         let head = self.head.load(Ordering::Acquire);
-        let ring = self.ring.as_ptr();
+        let ring = self.ring;
         while tail != head {
-            let at = tail as usize % RING;
+            let at = tail as usize & (self.ring_bytes - 1);
             // SAFETY: below `head` there are whole calls, written before it was.
             let prefix = unsafe { ring.add(at / 8).read() };
             if prefix == SKIP {
-                tail += (RING - at) as u64;
+                tail += (self.ring_bytes - at) as u64;
                 continue;
             }
-            let used = (prefix as usize).min(RING - at - PREFIX);
+            let used = (prefix as usize).min(self.ring_bytes - at - PREFIX);
             // SAFETY: as above; the bytes are within the ring, and begin with an entry's header.
             let (entry, bytes) = unsafe {
                 let entry = ring.add(at / 8 + 1);
@@ -278,7 +292,7 @@ impl ThreadArea {
     /// Returns the share of the ring that is in use, in percent.
     pub fn fill(&self) -> usize {
         let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
-        used as usize * 100 / RING
+        used as usize * 100 / self.ring_bytes
     }
 
     fn ended(&self, entry: &Entry, bytes: Vec<u8>) -> EndedCall {
@@ -300,6 +314,7 @@ impl ThreadArea {
 static NO_METHOD: TracedMethod = TracedMethod {
     plan: 0,
     fixed: 0,
+    captures: 0,
     capacity: (size_of::<Entry>() as u32).next_multiple_of(ALIGN as u32),
     tokens: AtomicI64::new(0),
     at_once: AtomicU32::new(1),

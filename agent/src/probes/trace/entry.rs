@@ -23,6 +23,8 @@ pub struct TracedMethod {
     pub(super) fixed: u32,
     /// Bytes of an entry at most.
     pub(super) capacity: u32,
+    /// Values that helpers capture.
+    pub(super) captures: u32,
     /// Calls that may still be captured. The collector refills it.
     pub(super) tokens: AtomicI64,
     /// Calls that a thread takes from `tokens` at a time.
@@ -33,14 +35,15 @@ pub struct TracedMethod {
 }
 
 impl TracedMethod {
-    /// Returns a method with this many places for values, of which helpers capture some if `grows`.
-    pub fn new(plan: u32, places: usize, grows: bool) -> TracedMethod {
+    /// Returns a method with this many places for values, of which helpers capture `captures`.
+    pub fn new(plan: u32, places: usize, captures: usize) -> TracedMethod {
         let fixed = PLACES + places * size_of::<u64>();
-        let room = if grows { MAX_VALUE_BYTES.saturating_sub(places * size_of::<u64>()) } else { 0 };
+        let room = if captures > 0 { MAX_VALUE_BYTES.saturating_sub(places * size_of::<u64>()) } else { 0 };
         TracedMethod {
             plan,
             fixed: fixed as u32,
             capacity: (fixed + room).next_multiple_of(ALIGN) as u32,
+            captures: captures as u32,
             tokens: AtomicI64::new(0),
             at_once: AtomicU32::new(1),
             over_rate: AtomicU64::new(0),
@@ -76,7 +79,25 @@ pub(super) struct Entry {
     pub(super) thrown: u32,
     /// Objects that were looked into so far.
     pub(super) dereferences: u32,
-    pub(super) unused: u32,
+    /// Values that helpers captured so far.
+    pub(super) captured: u32,
+}
+
+/// Bytes of a call's values that each value leaves to every later one.
+const SHARE: usize = 48;
+
+impl Entry {
+    /// Counts one more value that a helper captures, and returns the end of the bytes that it may use.
+    ///
+    /// # Safety
+    /// On the thread that owns the entry.
+    pub(super) unsafe fn begin_value(&mut self) -> usize {
+        self.captured += 1;
+        // SAFETY: methods are never freed.
+        let method = unsafe { &*self.method };
+        let later = method.captures.saturating_sub(self.captured) as usize;
+        (method.capacity as usize).saturating_sub(later * SHARE)
+    }
 }
 
 const _: () = assert!(PLACES.is_multiple_of(size_of::<u64>()));

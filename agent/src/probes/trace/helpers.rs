@@ -116,7 +116,7 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
 pub(in crate::probes) fn captures_of_nothing() -> Option<impl Fn()> {
     const VALUES: usize = 4;
     static MEASURED: OnceLock<TracedMethod> = OnceLock::new();
-    let method = MEASURED.get_or_init(|| TracedMethod::new(0, VALUES, false));
+    let method = MEASURED.get_or_init(|| TracedMethod::new(0, VALUES, 0));
     let area = ThreadArea::unlisted(method, u32::MAX)?;
     Some(move || {
         let variable = 0_usize;

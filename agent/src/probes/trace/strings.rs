@@ -30,14 +30,14 @@ pub(super) unsafe extern "C" fn capture_string(at: usize, object: *const usize) 
     // written within the entry's capacity.
     unsafe {
         let place = entry.byte_add(PLACES + place * size_of::<u64>()).cast::<u64>();
+        let limit = (*entry).begin_value();
         let text = std::ptr::with_exposed_provenance::<u8>(object.read());
         if text.is_null() {
             return place.write(0);
         }
         let (units, length) = units(text);
         let used = (*entry).used as usize;
-        let room =
-            ((*(*entry).method).capacity as usize).saturating_sub(used + size_of::<u32>()) / size_of::<u16>();
+        let room = limit.saturating_sub(used + size_of::<u32>()) / size_of::<u16>();
         let kept = (length as usize).min(MAX_UNITS).min(room);
         if kept == 0 && length > 0 || room == 0 {
             return place.write(NO_ROOM);

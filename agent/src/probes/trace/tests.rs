@@ -6,7 +6,7 @@ use super::{calls_in_flight, dropped, refill_process};
 use crate::probes::exception_stack::ExceptionClass;
 
 fn method(plan: u32, places: usize, rate: u64) -> &'static TracedMethod {
-    let method = Box::leak(Box::new(TracedMethod::new(plan, places, true)));
+    let method = Box::leak(Box::new(TracedMethod::new(plan, places, 1)));
     refill_process(1 << 20, 1 << 20);
     method.refill(rate, rate);
     method

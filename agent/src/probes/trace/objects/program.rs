@@ -1,12 +1,17 @@
 //! What a helper does for objects of a class.
 
+use crate::capture::Primitive;
 use crate::capture::record::RecordKind;
 use crate::capture::shape::{ClassForm, ClassShape, MAX_ITEMS, Shape, Step, StructShape};
-use crate::capture::Primitive;
 use redial_protocol::trace::OmittedReason;
 
 /// Characters captured of a span of characters: as many as of a string.
 const MAX_CHARACTERS: usize = 255;
+
+/// Offset of the number of items in an array, four bytes: the address of the class comes first.
+pub(super) const ARRAY_LENGTH: usize = size_of::<usize>();
+/// Offset of the items in an array of one dimension.
+const ARRAY_ITEMS: usize = 2 * size_of::<usize>();
 
 /// The program of a class. It is never freed.
 #[derive(Debug)]
@@ -24,7 +29,7 @@ pub(super) enum Action {
     Fields(Steps),
     Value { steps: Steps, size: usize },
     String,
-    Items(Items),
+    Array(Items),
     List { items: usize, size: usize },
     Dictionary { entries: usize, count: usize, free: usize },
     Span { items: Items, address: usize, length: usize },
@@ -35,6 +40,8 @@ pub(super) enum Action {
 pub(super) struct Items {
     pub(super) steps: Steps,
     pub(super) stride: usize,
+    /// Offset of the first item in an array.
+    pub(super) first: usize,
     /// Maximum number of captured items.
     pub(super) most: usize,
 }
@@ -69,9 +76,10 @@ impl Steps {
 impl ClassProgram {
     /// Returns the program of the class with a number and shape.
     pub fn new(number: u32, shape: &ClassShape) -> ClassProgram {
-        let items = |item: &Shape, stride: u32, most: usize| Items {
+        let items = |item: &Shape, stride: u32, most: usize, first: usize| Items {
             steps: Steps::of_shape(item),
             stride: stride as usize,
+            first,
             most,
         };
         let action = match &shape.form {
@@ -80,10 +88,12 @@ impl ClassProgram {
                 Action::Value { steps: Steps::of_shape(shape), size: *size as usize }
             }
             ClassForm::String => Action::String,
-            ClassForm::Array { item, stride } => Action::Items(items(item, *stride, MAX_ITEMS)),
-            ClassForm::List { items, size } => {
-                Action::List { items: *items as usize, size: *size as usize }
+            ClassForm::Array { item, stride, rank } => {
+                // Lengths and lower bounds of several dimensions come before the items.
+                let bounds = if *rank > 1 { *rank as usize * 2 * size_of::<u32>() } else { 0 };
+                Action::Array(items(item, *stride, MAX_ITEMS, ARRAY_ITEMS + bounds))
             }
+            ClassForm::List { items, size } => Action::List { items: *items as usize, size: *size as usize },
             ClassForm::Dictionary { entries, count, free } => Action::Dictionary {
                 entries: *entries as usize,
                 count: *count as usize,
@@ -93,7 +103,7 @@ impl ClassProgram {
                 let is_text = *item == Shape::Primitive(Primitive::Char);
                 let most = if is_text { MAX_CHARACTERS } else { MAX_ITEMS };
                 Action::Span {
-                    items: items(item, *stride, most),
+                    items: items(item, *stride, most, 0),
                     address: *address as usize,
                     length: *length as usize,
                 }

@@ -196,7 +196,8 @@ mod tests {
         assert!(prepare() && prepare());
         let number = |class| match look_up(class) {
             Known::Wanted(number) => number,
-            _ => panic!("{class:x} has a program or no room"),
+            Known::Program(_) => panic!("{class:x} has a program"),
+            Known::Nothing => panic!("{class:x} has no room"),
         };
         let before = added();
         let first = number(0x7000_0000);

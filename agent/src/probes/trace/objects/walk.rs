@@ -1,6 +1,6 @@
 //! Writes the records of objects into a call's entry.
 
-use super::program::{Action, ClassProgram, Items, Steps, omitted};
+use super::program::{ARRAY_LENGTH, Action, ClassProgram, Items, Steps, omitted};
 use super::table::{Known, look_up};
 use crate::capture::record::{COLLECTION_HEADER, RecordKind, WORD};
 use crate::capture::shape::{MAX_DEPTH, Step};
@@ -14,11 +14,6 @@ use redial_protocol::trace::OmittedReason;
 const MAX_VALUE: usize = 256;
 /// Bytes of items that are read from a span.
 const MAX_SPAN: usize = 512;
-
-/// Offsets within arrays of one dimension of the number of items, four bytes, and of the first item: the address of
-/// the class comes first, and items are aligned.
-const LENGTH: usize = size_of::<usize>();
-const ITEMS: usize = 2 * size_of::<usize>();
 
 /// An address with the type of the value there, as `mkrefany` makes it (ECMA-335 III.4.19).
 #[repr(C)]
@@ -69,7 +64,8 @@ pub unsafe extern "C" fn capture_by_ref(at: usize, value: *mut TypedReference) {
         };
         let mut copy = [0_u64; MAX_VALUE / size_of::<u64>()];
         let bytes = std::slice::from_raw_parts_mut(copy.as_mut_ptr().cast::<u8>(), MAX_VALUE);
-        let is_read = bytes.get_mut(..size).is_some_and(|bytes| size == 0 || read_memory(address.addr(), bytes));
+        let is_read =
+            bytes.get_mut(..size).is_some_and(|bytes| size == 0 || read_memory(address.addr(), bytes));
         match is_read {
             true => record(at, |walk| walk.value(copy.as_ptr().cast(), class)),
             false => place(at).write(UNREADABLE),
@@ -96,7 +92,7 @@ unsafe fn record(at: usize, write: impl FnOnce(&mut Walk)) {
     // SAFETY: the caller's contract: the entry has `capacity` bytes, and only this thread writes it.
     unsafe {
         let used = (*entry).used as usize;
-        let limit = (*(*entry).method).capacity as usize;
+        let limit = (*entry).begin_value();
         if used + WORD > limit {
             return place(at).write(NO_ROOM);
         }
@@ -187,15 +183,22 @@ impl Walk {
                 Action::Value { steps, .. } => self.object(program.number, steps, from, depth),
                 _ if depth >= MAX_DEPTH => self.omit(OmittedReason::Depth),
                 Action::Fields(steps) => self.object(program.number, steps, from, depth + 1),
-                Action::Items(items) => {
-                    let (first, length) = array(from);
+                Action::Array(items) => {
+                    let length = from.add(ARRAY_LENGTH).cast::<u32>().read();
                     let record = (RecordKind::Collection, program.number);
+                    let first = from.add(items.first);
                     self.items_of((record, length), length, (items, program.number), first, depth);
                 }
                 Action::List { items, size } => {
                     let length = from.add(*size).cast::<i32>().read().max(0) as u32;
                     let array = from.add(*items).cast::<*const u8>().read();
-                    self.items_of_array((RecordKind::Collection, program.number), length, length, array, depth);
+                    self.items_of_array(
+                        (RecordKind::Collection, program.number),
+                        length,
+                        length,
+                        array,
+                        depth,
+                    );
                 }
                 Action::Dictionary { entries, count, free } => {
                     let used = from.add(*count).cast::<i32>().read().max(0) as u32;
@@ -282,8 +285,9 @@ impl Walk {
             }
             self.left -= 1;
             match look_up(object.cast::<usize>().read()) {
-                Known::Program(ClassProgram { number, action: Action::Items(items), .. }) => {
-                    let (first, there) = array(object);
+                Known::Program(ClassProgram { number, action: Action::Array(items), .. }) => {
+                    let there = object.add(ARRAY_LENGTH).cast::<u32>().read();
+                    let first = object.add(items.first);
                     self.items_of((record, length), used.min(there), (items, *number), first, depth);
                 }
                 Known::Wanted(_) => self.word(RecordKind::Pending.word(record.1)),
@@ -347,16 +351,5 @@ impl Walk {
             let record = ((RecordKind::Collection, number), length);
             self.items_of(record, most as u32, (items, number), copy.as_ptr().cast(), depth);
         }
-    }
-}
-
-/// Returns the address of an array's first item, and the number of items.
-///
-/// # Safety
-/// An array object of one dimension.
-unsafe fn array(object: *const u8) -> (*const u8, u32) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        (object.add(ITEMS), object.add(LENGTH).cast::<u32>().read())
     }
 }
