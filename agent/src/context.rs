@@ -99,6 +99,7 @@ impl Context {
         settings: Settings,
         hot_reload: bool,
     ) -> Context {
+        let traces = Traces::new(settings.max_events);
         Context {
             info,
             runtime,
@@ -113,7 +114,7 @@ impl Context {
             orders: StandingOrders::default(),
             launcher_orders: LauncherOrders::default(),
             ledger: Ledger::default(),
-            traces: Traces::default(),
+            traces,
             classes: Classes::default(),
             control: Control::default(),
             audit: Audit::default(),

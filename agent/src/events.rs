@@ -83,6 +83,15 @@ pub fn exception(event: impl FnOnce() -> ExceptionEvent) {
     }
 }
 
+/// Keeps the message of an exception that has just been thrown, if calls are traced. In the callback that passes it.
+pub fn keep_message(exception: usize) {
+    if trace::any()
+        && let Some(timer) = thread_timer::timer()
+    {
+        timer.keep_message(exception);
+    }
+}
+
 /// Returns the class of an exception object; `generations`: the last generation that a module got.
 pub fn exception_class(info: &ProfilerInfo, generations: u32, object: usize) -> ExceptionClass {
     match info.class_of(object) {

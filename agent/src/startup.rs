@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Largest value of `REDIAL_MAX_EVENTS`.
+const MAX_EVENTS: u64 = 1_000_000;
+
 /// Longest time a host thread waits at module load, milliseconds.
 const FIRST_CALL_WAIT_MS: u64 = 100;
 /// Largest orders file read, bytes.
@@ -38,6 +41,8 @@ pub struct Settings {
     pub budget: Option<Share>,
     /// What may be captured of traced calls (`REDIAL_MAX_CAPTURE`, `REDIAL_REDACT`).
     pub capture: CaptureRules,
+    /// Calls of all traced methods that may be captured in a second (`REDIAL_MAX_EVENTS`).
+    pub max_events: Option<u64>,
     /// Wait at shutdown for a controller to take the last numbers (`REDIAL_REPORT`).
     pub report: bool,
     /// Silence after which a session that holds dials counts as dead (`REDIAL_SILENCE_MS`, for tests).
@@ -110,6 +115,7 @@ impl Settings {
                 highest: max_capture(word("REDIAL_MAX_CAPTURE"))?,
                 redaction: Redaction::with_changes(&word("REDIAL_REDACT").unwrap_or_default()),
             },
+            max_events: max_events(word("REDIAL_MAX_EVENTS"))?,
             report: flag("REDIAL_REPORT", word("REDIAL_REPORT"))?,
             silence: milliseconds("REDIAL_SILENCE_MS", word("REDIAL_SILENCE_MS"), SESSION_SILENCE_MS)?,
             frame_deadline: milliseconds("REDIAL_FRAME_MS", word("REDIAL_FRAME_MS"), FRAME_DEADLINE_MS)?,
@@ -171,6 +177,13 @@ fn max_capture(value: Option<String>) -> Result<CaptureLevel, InertReason> {
         value,
         wanted: "one of none, primitives, strings, objects",
     })
+}
+
+fn max_events(value: Option<String>) -> Result<Option<u64>, InertReason> {
+    let Some(value) = value else { return Ok(None) };
+    let number = value.parse().ok().filter(|number| *number <= MAX_EVENTS);
+    let wanted = "calls a second, at most 1000000";
+    number.map(Some).ok_or(InertReason::Malformed { name: "REDIAL_MAX_EVENTS", value, wanted })
 }
 
 fn budget(value: Option<String>) -> Result<Option<Share>, InertReason> {

@@ -7,7 +7,7 @@ use crate::limits::MAX_WORD;
 
 /// Environment variables of the process that an attached agent obeys. All others only apply to processes
 /// started by `redial run`.
-pub const VARIABLES: [&str; 9] = [
+pub const VARIABLES: [&str; 10] = [
     "REDIAL_DISABLE",
     "REDIAL_MAX_LEVEL",
     "REDIAL_SILENCE_MS",
@@ -16,6 +16,7 @@ pub const VARIABLES: [&str; 9] = [
     "REDIAL_TEST_BAD_TOKEN",
     "REDIAL_BUDGET",
     "REDIAL_MAX_CAPTURE",
+    "REDIAL_MAX_EVENTS",
     "REDIAL_REDACT",
 ];
 

@@ -8,8 +8,9 @@
 
 use crate::duration;
 use crate::level::Level;
+use crate::limits::MAX_CAPTURE_DEPTH;
 use crate::limits::MAX_ORDERS;
-use crate::order::{CALLERS, FAILED_ONLY, Order, SLOWER_THAN};
+use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN};
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
@@ -79,6 +80,12 @@ pub enum DialProblem {
     /// Options for timed calls at a level below time.
     #[error("'{text}' needs level time; write PATTERN = time {text}")]
     NeedsTime {
+        /// The options.
+        text: String,
+    },
+    /// Limits on traced calls at a level below trace.
+    #[error("'{text}' needs level trace; write PATTERN = trace {text}")]
+    NeedsTrace {
         /// The options.
         text: String,
     },
@@ -211,6 +218,12 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
             None if word.starts_with(SLOWER_THAN) && order.options.slower_than_ns.is_none() => {
                 order.options.slower_than_ns = Some(threshold(word)?);
             }
+            None if word.starts_with(RATE) && order.options.rate.is_none() => {
+                order.options.rate = Some(limit(word, RATE, u32::MAX)?);
+            }
+            None if word.starts_with(DEPTH) && order.options.depth.is_none() => {
+                order.options.depth = Some(limit(word, DEPTH, MAX_CAPTURE_DEPTH.into())? as u8);
+            }
             _ => return Err(DialProblem::BadOption { text: rest.to_owned() }),
         }
         rest = after;
@@ -220,12 +233,20 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
 /// Checks that an order's level supports its options.
 ///
 /// # Errors
-/// [`DialProblem::NeedsTime`].
+/// [`DialProblem::NeedsTime`], [`DialProblem::NeedsTrace`].
 pub fn check_options(order: &Order) -> Result<(), DialProblem> {
+    if order.level < Level::Trace && order.options.needs_trace() {
+        return Err(DialProblem::NeedsTrace { text: order.options.to_string() });
+    }
     if order.level < Level::Time && !order.options.is_none() {
         return Err(DialProblem::NeedsTime { text: order.options.to_string() });
     }
     Ok(())
+}
+
+fn limit(word: &str, prefix: &str, most: u32) -> Result<u32, DialProblem> {
+    let number = word.strip_prefix(prefix).and_then(|digits| digits.parse().ok());
+    number.filter(|number| *number <= most).ok_or_else(|| DialProblem::BadOption { text: word.to_owned() })
 }
 
 fn threshold(word: &str) -> Result<u64, DialProblem> {
@@ -331,7 +352,12 @@ mod tests {
         {
             orders.push(order_of("A.B", Level::Time, Some(domain), None));
         }
-        let options = TimeOptions { slower_than_ns: Some(1_500_000_000), failed_only: true, callers: true };
+        let options = TimeOptions {
+            slower_than_ns: Some(1_500_000_000),
+            failed_only: true,
+            callers: true,
+            ..TimeOptions::default()
+        };
         orders.push(Order { options, ..order_of("A.B", Level::Time, Some("d"), Some(2)) });
         let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
         orders.push(Order { options, ..order_of("A.B", Level::Trace, None, None) });

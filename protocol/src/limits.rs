@@ -154,6 +154,9 @@ pub const CALLS_PER_REPLY: usize = 256;
 /// Captured parameters of a method, `this` included. Few methods have more than ten.
 pub const MAX_TRACED_PARAMETERS: usize = 64;
 
+/// Maximum number of objects within objects that a dial may have captured.
+pub const MAX_CAPTURE_DEPTH: u8 = 3;
+
 /// UTF-16 units of a captured string.
 pub const MAX_VALUE_UNITS: usize = 4096;
 

@@ -33,6 +33,11 @@ pub struct TimeOptions {
     pub failed_only: bool,
     /// Count calls by caller.
     pub callers: bool,
+    /// At level *trace*: calls of the method that may be captured in a second, instead of the usual number.
+    pub rate: Option<u32>,
+    /// At level *trace*: objects within objects that are captured, at most [`crate::limits::MAX_CAPTURE_DEPTH`], instead
+    /// of the usual number.
+    pub depth: Option<u8>,
 }
 
 impl TimeOptions {
@@ -46,12 +51,19 @@ impl TimeOptions {
         *self == TimeOptions::default()
     }
 
+    /// Returns whether an option is set that means something at level *trace* only.
+    pub fn needs_trace(&self) -> bool {
+        self.rate.is_some() || self.depth.is_some()
+    }
+
     /// Returns the union of both; where both have a threshold, the one of `others`.
     pub fn with(self, others: TimeOptions) -> TimeOptions {
         TimeOptions {
             slower_than_ns: others.slower_than_ns.or(self.slower_than_ns),
             failed_only: self.failed_only || others.failed_only,
             callers: self.callers || others.callers,
+            rate: others.rate.or(self.rate),
+            depth: others.depth.or(self.depth),
         }
     }
 }
@@ -62,7 +74,9 @@ impl Display for TimeOptions {
         let threshold = self.slower_than_ns.map(|ns| format!("{SLOWER_THAN}{}", duration::format(ns)));
         let failed = self.failed_only.then(|| FAILED_ONLY.to_owned());
         let callers = self.callers.then(|| CALLERS.to_owned());
-        let words: Vec<String> = [threshold, failed, callers].into_iter().flatten().collect();
+        let rate = self.rate.map(|rate| format!("{RATE}{rate}"));
+        let depth = self.depth.map(|depth| format!("{DEPTH}{depth}"));
+        let words: Vec<String> = [threshold, failed, callers, rate, depth].into_iter().flatten().collect();
         f.write_str(&words.join(" "))
     }
 }
@@ -71,6 +85,10 @@ impl Display for TimeOptions {
 pub(crate) const SLOWER_THAN: &str = "slower-than=";
 /// The word for [`TimeOptions::failed_only`].
 pub(crate) const FAILED_ONLY: &str = "failed-only";
+/// Prefix of the word for [`TimeOptions::rate`].
+pub(crate) const RATE: &str = "rate=";
+/// Prefix of the word for [`TimeOptions::depth`].
+pub(crate) const DEPTH: &str = "depth=";
 /// The word for [`TimeOptions::callers`].
 pub(crate) const CALLERS: &str = "callers";
 

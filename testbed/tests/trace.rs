@@ -126,7 +126,7 @@ fn captures_strings(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-/// Nested calls have their depth, and exceptions their type.
+/// Nested calls have their depth, and exceptions their type and message.
 fn captures_how_calls_end(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     trace(&mut controller, "traced!Traced.Outer")?;
@@ -140,8 +140,10 @@ fn captures_how_calls_end(runtime: Runtime) -> Result<()> {
     say(&mut live.host, "fails 10")?;
     let calls = list(&mut controller, false)?;
     for (i, call) in calls.of(".Fails").iter().enumerate() {
-        let thrown =
-            Outcome::Thrown { type_name: Some("System.InvalidOperationException".into()), message: None };
+        let thrown = Outcome::Thrown {
+            type_name: Some("System.InvalidOperationException".into()),
+            message: Some(text(&format!("number {i}"))),
+        };
         let expected = if i % 2 == 0 { thrown } else { returned(Value::Int(i as i64)) };
         ensure!(call.outcome == expected, "{i}: {call:?}");
     }

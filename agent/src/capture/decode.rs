@@ -55,6 +55,12 @@ pub fn value_after(
     }
 }
 
+/// Returns the message of the exception that ended a call, from its record.
+pub fn message(call: CapturedCall<'_>, record: u32) -> Option<Value> {
+    let records = Records { bytes: call.bytes, classes: &|_| None };
+    records.read(&mut (record as usize), 0)
+}
+
 /// Reads the record of a value that a helper captured; its place has the record's offset.
 fn object(bytes: &[u8], place: u64, classes: Classes<'_>) -> Value {
     match place {

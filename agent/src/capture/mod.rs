@@ -13,7 +13,7 @@ mod redaction;
 pub mod shape;
 mod text_form;
 
-pub use decode::{CapturedCall, NO_ROOM, UNREADABLE, value, value_after};
+pub use decode::{CapturedCall, NO_ROOM, UNREADABLE, message, value, value_after};
 pub use plan::{
     Capture, CaptureLevel, CapturePlan, CaptureRules, EnumType, Parameters, PlannedValue, Primitive,
 };

@@ -4,6 +4,7 @@ use super::redaction::Redaction;
 use crate::signature::{Method, Type};
 use redial_protocol::limits::MAX_TRACED_PARAMETERS;
 use redial_protocol::trace::OmittedReason;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What the host allows to capture, `REDIAL_MAX_CAPTURE`. Ordered, so that a cap is a comparison.
@@ -43,7 +44,7 @@ pub struct CaptureRules {
 }
 
 /// A value that a body can store by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named like the types of signatures
 pub enum Primitive {
     Boolean,
@@ -100,7 +101,7 @@ impl Primitive {
 }
 
 /// An enum as it is captured and shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnumType {
     /// Its underlying type.
     pub underlying: Primitive,
@@ -109,7 +110,7 @@ pub struct EnumType {
 }
 
 /// How a value is captured.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Capture {
     /// The body stores it in its place.
     Primitive(Primitive),
@@ -151,7 +152,7 @@ impl Capture {
 }
 
 /// A parameter or result of a method.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PlannedValue {
     /// Its name; empty for a result.
     pub name: String,
@@ -167,11 +168,11 @@ pub struct PlannedValue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePlan {
     /// Parameters in order, `this` first if it is captured.
-    pub parameters: Vec<PlannedValue>,
+    pub parameters: Vec<Arc<PlannedValue>>,
     /// Whether the first parameter is `this`.
     pub has_this: bool,
     /// The result, unless the method has none.
-    pub result: Option<PlannedValue>,
+    pub result: Option<Arc<PlannedValue>>,
 }
 
 /// What the metadata says about a method's parameters.
@@ -214,11 +215,13 @@ impl CapturePlan {
         let first = u16::from(method.has_this && !method.explicit_this);
         let parameters = (1..).zip(&method.params).map(|(number, ty)| {
             let name = of.names.iter().find(|(of, _)| *of == number).map_or("", |(_, name)| name.as_str());
+            // As C# writes a parameter with that name.
+            let name = if name == "this" { "@this" } else { name };
             planned(name, ty, (number as u16 - 1).saturating_add(first), of.out.contains(&number))
         });
-        let parameters = this.into_iter().chain(parameters).take(MAX_PLACES - 1).collect();
+        let parameters = this.into_iter().chain(parameters).take(MAX_PLACES - 1).map(Arc::new).collect();
         let has_result = !matches!(plain(&method.result), Type::Void);
-        let result = has_result.then(|| planned("", &method.result, 0, false));
+        let result = has_result.then(|| Arc::new(planned("", &method.result, 0, false)));
         CapturePlan { parameters, has_this: of.this.is_some(), result }
     }
 
@@ -246,7 +249,18 @@ impl CapturePlan {
 
     /// Iterates over the parameters and the result.
     pub fn values(&self) -> impl Iterator<Item = &PlannedValue> {
-        self.parameters.iter().chain(&self.result)
+        self.parameters.iter().chain(&self.result).map(|value| &**value)
+    }
+
+    /// Replaces values by equal ones of other plans: most methods of a program share theirs with others.
+    pub fn share(&mut self, known: &mut HashSet<Arc<PlannedValue>>) {
+        for value in self.parameters.iter_mut().chain(&mut self.result) {
+            match known.get(value) {
+                Some(shared) => *value = Arc::clone(shared),
+                None => drop(known.insert(Arc::clone(value))),
+            }
+        }
+        self.parameters.shrink_to_fit();
     }
 
     /// Returns how many values probe helpers capture in a call.

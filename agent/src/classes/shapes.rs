@@ -3,7 +3,7 @@
 use super::enums::enum_type;
 use super::known_classes::KnownClass;
 use crate::capture::shape::{ClassForm, ClassShape, FieldShape, MAX_FIELDS, Shape, StructShape};
-use crate::capture::{CaptureRules, Primitive, TextForm};
+use crate::capture::{CaptureLevel, CaptureRules, Primitive, TextForm};
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::type_definitions::TypeDefinitions;
 use crate::catalogue::{Module, Modules};
@@ -65,6 +65,16 @@ impl<'a> ShapeReader<'a> {
                 objects::expect(class);
             }
         }
+    }
+
+    /// Returns the offset of the message in exceptions; None if the host allows no strings.
+    pub(super) fn message_offset(&self) -> Option<u32> {
+        if self.rules.highest < CaptureLevel::Strings {
+            return None;
+        }
+        let class = self.core_class("System.Exception")?;
+        let offsets = self.own_offsets(class, &self.info.class_info(class).ok()?)?;
+        offsets.iter().find(|(name, _)| name == "_message").map(|(_, offset)| *offset)
     }
 
     /// Returns a class of the core library that is loaded from the beginning.

@@ -26,7 +26,11 @@ pub(super) fn start(
 }
 
 fn run(shapes: &Mutex<Shapes>, info: &ProfilerInfo, modules: &Modules, rules: &CaptureRules) {
-    ShapeReader::new(info, modules, rules).expect_common_classes();
+    let reader = ShapeReader::new(info, modules, rules);
+    reader.expect_common_classes();
+    if let Some(offset) = reader.message_offset() {
+        trace::capture_messages(offset);
+    }
     let mut done = None;
     loop {
         let added = objects::added();

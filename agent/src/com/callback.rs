@@ -9,7 +9,7 @@ use crate::attach;
 use crate::clr::LoadedModule;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
-use crate::events::exception;
+use crate::events::{exception, keep_message};
 use crate::guard::planted::plant;
 use crate::guard::{guard, guard_always, silence_panics};
 use crate::probes::exception_stack::ExceptionEvent;
@@ -140,7 +140,10 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     }
 
     fn ExceptionThrown(&self, object: usize) -> Result<()> {
-        with("ExceptionThrown", |agent| exception(|| ExceptionEvent::Thrown(agent.exception_class(object))))
+        with("ExceptionThrown", |agent| {
+            exception(|| ExceptionEvent::Thrown(agent.exception_class(object)));
+            keep_message(object);
+        })
     }
 
     fn ExceptionSearchFunctionEnter(&self, _function: usize) -> Result<()> {

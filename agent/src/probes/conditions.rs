@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn conditions_select_slow_failed_or_both() {
         let of = |slower_than_ns, failed_only| {
-            Condition::of(TimeOptions { slower_than_ns, failed_only, callers: true }, || 0.5)
+            Condition::of(TimeOptions { slower_than_ns, failed_only, ..TimeOptions::default() }, || 0.5)
         };
         let holds = |condition: Condition| {
             [(10, false), (21, false), (10, true), (21, true)]

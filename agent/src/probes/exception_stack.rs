@@ -41,6 +41,8 @@ struct ThrownException {
     class: ExceptionClass,
     /// Whether a handler runs for it.
     is_handled: bool,
+    /// Its number among those of the thread.
+    number: u32,
 }
 
 /// State of one thread. Zeroed memory is one.
@@ -48,6 +50,8 @@ struct ThrownException {
 #[derive(Default)]
 pub(super) struct ExceptionStack {
     epoch: Cell<u32>,
+    /// Number of exceptions thrown so far.
+    numbers: Cell<u32>,
     depth: Cell<usize>,
     entries: [Cell<ThrownException>; DEPTH],
     /// Number of running filters, and the number of exceptions when each began.
@@ -81,7 +85,9 @@ impl ExceptionStack {
         match event {
             ExceptionEvent::Thrown(class) => {
                 self.forget_over(address);
-                self.push(ThrownException { address, class, is_handled: false });
+                self.numbers.set(self.numbers.get().wrapping_add(1));
+                let number = self.numbers.get();
+                self.push(ThrownException { address, class, is_handled: false, number });
             }
             ExceptionEvent::GoesOn => self.goes_on(address, false),
             ExceptionEvent::HandlerBegins => self.goes_on(address, true),
@@ -116,8 +122,19 @@ impl ExceptionStack {
 
     /// Returns the class of the exception that the current handler runs for.
     pub(super) fn class(&self) -> Option<ExceptionClass> {
+        self.handled().map(|(class, _)| class)
+    }
+
+    /// Returns the class and number of the exception that the current handler runs for.
+    pub(super) fn handled(&self) -> Option<(ExceptionClass, u32)> {
         self.begin();
-        self.top().filter(|top| top.is_handled && top.class.module != 0).map(|top| top.class)
+        let known = self.top().filter(|top| top.is_handled && top.class.module != 0);
+        known.map(|top| (top.class, top.number))
+    }
+
+    /// Returns the number of the exception that was thrown last.
+    pub(super) fn latest(&self) -> u32 {
+        self.numbers.get()
     }
 
     /// Forgets everything.

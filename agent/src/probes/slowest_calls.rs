@@ -386,7 +386,10 @@ mod tests {
         let slot = Slot(160);
         let wait = || ticking(2_000_000);
         let set = |slower_than_ns, failed_only| {
-            condition_setter::set(slot, TimeOptions { slower_than_ns, failed_only, callers: false });
+            condition_setter::set(
+                slot,
+                TimeOptions { slower_than_ns, failed_only, ..TimeOptions::default() },
+            );
         };
         let took = || read(slot).calls.iter().map(|call| call.failed).collect::<Vec<_>>();
         // The same thread throughout: its alarm is at its longest call.

@@ -1,4 +1,4 @@
-//! Sets the conditions for keeping the slowest calls of rows.
+//! Sets the conditions for keeping the slowest calls of rows, and the limits of traced ones.
 #![forbid(unsafe_code)]
 
 use super::exceptions;
@@ -10,7 +10,10 @@ use redial_protocol::order::TimeOptions;
 
 /// Sets which calls are kept in the slots of rows; none for rows that have lost their slot since.
 pub(super) fn set(context: &Context, rows: &[(RowId, Slot, TimeOptions)]) {
-    rows.iter().for_each(|(_, slot, options)| condition_setter::set(*slot, *options));
+    for (row, slot, options) in rows {
+        condition_setter::set(*slot, *options);
+        context.traces.set_limits(*row, *options);
+    }
     let lost: Vec<Slot> = {
         let ledger = context.ledger.lock();
         let has_it = |id: RowId, slot| ledger.row(id).is_some_and(|row| row.counters.slot() == Some(slot));

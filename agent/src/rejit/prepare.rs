@@ -113,7 +113,8 @@ pub(super) fn prepare(
             }
             let body = request.timing();
             row.timing.body = body;
-            traced.extend(body.trace().map(|body| body.method.plan));
+            let options = row.wanted.options;
+            traced.extend(body.trace().map(|body| (request.id, body.method.plan, options)));
             let is_timed = body.timing().is_some();
             newly_timed |= is_timed && !row.counters.recorded().times;
             row.counters.will_record(is_timed, body.counts_callers());

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
+use redial_protocol::order::TimeOptions;
 
 /// Plans the values to capture of a method that is about to be traced. A method whose signature cannot be read is only
 /// timed.
@@ -58,10 +59,11 @@ fn type_of_this(import: &Import, type_def: u32, parameters: usize) -> Type {
     }
 }
 
-/// Adds rows that are about to be traced to the list of traced methods.
-pub(super) fn begin(context: &'static Context, traced: &[u32]) {
+/// Adds rows that are about to be traced, with their plans and options, to the list of traced methods.
+pub(super) fn begin(context: &'static Context, traced: &[(RowId, u32, TimeOptions)]) {
     if !traced.is_empty() {
-        context.traces.add_active(traced.iter().copied());
+        traced.iter().for_each(|(row, _, options)| context.traces.set_limits(*row, *options));
+        context.traces.add_active(traced.iter().map(|(_, plan, _)| *plan));
         context.classes.follow(&context.info, &context.modules, &context.settings.capture);
         exceptions::follow(context);
     }

@@ -3,7 +3,7 @@
 
 use super::exception_types::ExceptionTypes;
 use super::session::Session;
-use crate::capture::{CapturedCall, value, value_after};
+use crate::capture::{CapturedCall, message, value, value_after};
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
 use crate::probes::trace::{CallEnd, PLACES};
@@ -123,7 +123,7 @@ impl CallPages {
                 type_name: Some(class)
                     .filter(|class| *class != ExceptionClass::default())
                     .and_then(|class| self.types.name(class)),
-                message: None,
+                message: call.call.message.and_then(|record| message(captured, record)),
             },
         };
         TracedCall {

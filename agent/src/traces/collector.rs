@@ -9,10 +9,8 @@ use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Calls a second of one method.
-const RATE: u64 = 1_000;
-/// Calls a second of all methods together.
-const RATE_OF_PROCESS: u64 = 10_000;
+/// Calls a second of all methods together, unless the host sets another limit.
+pub(super) const RATE_OF_PROCESS: u64 = 10_000;
 /// Pauses of the thread, depending on how full the fullest ring was.
 const SHORT_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -45,19 +43,23 @@ fn run(state: &Mutex<State>) {
 
 /// Gives a method its rate of a second at once.
 pub(super) fn fill(row: &TracedRow) {
-    row.body.method.refill(RATE, RATE);
+    let rate = row.body.method.rate();
+    row.body.method.refill(rate, rate);
 }
 
 /// Gives the process its rate of a second at once.
-pub(super) fn fill_process() {
-    trace::refill_process(RATE_OF_PROCESS, RATE_OF_PROCESS);
+pub(super) fn fill_process(rate: u64) {
+    trace::refill_process(rate, rate);
 }
 
 /// Adds what the methods may capture after this time.
 fn refill(state: &State, elapsed: Duration) {
     let more = |rate: u64| (rate as f64 * elapsed.as_secs_f64()).ceil() as u64;
-    state.active().for_each(|row| row.body.method.refill(more(RATE), RATE));
-    trace::refill_process(more(RATE_OF_PROCESS), RATE_OF_PROCESS);
+    for row in state.active() {
+        let rate = row.body.method.rate();
+        row.body.method.refill(more(rate), rate);
+    }
+    trace::refill_process(more(state.rate), state.rate);
 }
 
 /// Returns how often so many methods get what they may capture: each time takes a while.
@@ -80,7 +82,9 @@ pub(super) fn collect(state: &mut State) -> usize {
         for stream in &state.streams {
             stream::CallStream::add(stream, &call);
         }
-        state.kept.add(call);
+        if state.active.contains(&call.call.plan) {
+            state.kept.add(call);
+        }
     }
     count
 }

@@ -46,6 +46,22 @@ impl KeptCalls {
         }
     }
 
+    /// Forgets the calls of rows.
+    pub(super) fn remove(&mut self, rows: impl IntoIterator<Item = RowId>) {
+        for row in rows {
+            let calls = self.rows.remove(&row).unwrap_or_default();
+            if let Some(latest) = calls.back() {
+                self.latest.remove(&latest.number);
+            }
+            let gone: usize = calls.iter().map(|call| bytes(call)).sum();
+            self.bytes = self.bytes.saturating_sub(gone);
+        }
+        if self.rows.is_empty() {
+            // A map keeps its room.
+            *self = KeptCalls::default();
+        }
+    }
+
     /// Returns the calls of rows that match, each row's oldest first.
     pub(super) fn of(&self, matches: impl Fn(&Call) -> bool) -> Vec<Arc<Call>> {
         let mut rows: Vec<(&RowId, &VecDeque<Arc<Call>>)> = self.rows.iter().collect();

@@ -10,21 +10,41 @@ use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::trace::{self, Dropped};
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
-use std::collections::BTreeMap;
+use redial_protocol::order::TimeOptions;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 /// The traced methods and their calls.
-#[derive(Default)]
 pub struct Traces(Arc<Mutex<State>>);
 
 impl Traces {
+    /// Makes the list of traced methods. `rate`: calls of all of them that may be captured in a second, if the host sets
+    /// a limit.
+    pub fn new(rate: Option<u64>) -> Traces {
+        Traces(Arc::new(Mutex::new(State::new(rate.unwrap_or(collector::RATE_OF_PROCESS)))))
+    }
+
+    /// Sets the limits of a row's calls, if it has ever been traced.
+    pub fn set_limits(&self, row: RowId, options: TimeOptions) {
+        let state = lock(&self.0);
+        if let Some(traced) = state.of_row.get(&row).and_then(|plan| state.plans.get(plan)) {
+            traced.body.method.set_limits(options.rate, options.depth);
+        }
+    }
+
     /// Returns the body of a row with these captured values: the same as before, if they are the same.
-    pub fn body(&self, row: RowId, identity: Arc<CopyIdentity>, plan: CapturePlan) -> &'static TracedBody {
+    pub fn body(
+        &self,
+        row: RowId,
+        identity: Arc<CopyIdentity>,
+        mut plan: CapturePlan,
+    ) -> &'static TracedBody {
         let mut state = lock(&self.0);
         let known = state.of_row.get(&row).and_then(|number| state.plans.get(number));
         if let Some(known) = known.filter(|known| known.body.plan == plan) {
             return known.body;
         }
+        plan.share(&mut state.values);
         let number = state.plans.len() as u32 + 1;
         let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan)));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
@@ -48,7 +68,7 @@ impl Traces {
             trace::set_traced(state.active.len() as u32);
         }
         if !state.active.is_empty() && !state.collects {
-            collector::fill_process();
+            collector::fill_process(state.rate);
             state.collects = collector::start(Arc::clone(&self.0));
         }
     }
@@ -59,12 +79,18 @@ impl Traces {
         state.active().map(|row| (row.row, row.body.method.plan)).collect()
     }
 
-    /// Removes plans of rows that are not traced any more.
+    /// Removes plans of rows that are not traced any more, and their calls.
     pub fn remove_active(&self, plans: &[u32]) {
-        let mut state = lock(&self.0);
+        let mut guard = lock(&self.0);
+        // Streams get what ended until now.
+        collector::collect(&mut guard);
+        let state = &mut *guard;
         for plan in plans {
             state.active.remove(plan);
         }
+        let traced: HashSet<RowId> = state.active().map(|row| row.row).collect();
+        let rows = plans.iter().filter_map(|plan| state.plans.get(plan)).map(|row| row.row);
+        state.kept.remove(rows.filter(|row| !traced.contains(row)).collect::<Vec<_>>());
         trace::set_traced(state.active.len() as u32);
     }
 

@@ -22,7 +22,7 @@ impl TimeArguments {
     /// Returns the options in their wire form.
     pub fn options(&self) -> TimeOptions {
         let TimeArguments { slower_than, failed_only, callers } = *self;
-        TimeOptions { slower_than_ns: slower_than, failed_only, callers }
+        TimeOptions { slower_than_ns: slower_than, failed_only, callers, ..TimeOptions::default() }
     }
 
     /// Returns the options as typed, for messages.

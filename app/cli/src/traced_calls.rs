@@ -11,7 +11,7 @@ use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::peer_text::clean;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
-use redial_text::traced_calls::{call, dropped, fitted, outcome, time_of_day};
+use redial_text::traced_calls::{call, dropped, fitted, outcome, target, time_of_day};
 use redial_text::width::pad_left;
 use redial_text::words;
 use std::collections::HashMap;
@@ -195,7 +195,7 @@ fn text(method: &TracedMethod, traced: &TracedCall, age: Option<u64>, columns: O
     let (call, outcome) = (call(method, traced), outcome(traced));
     let call = match room {
         Some(room) => fitted(&call, &outcome, room.saturating_sub(indent)),
-        None => format!("{call}{outcome}"),
+        None => format!("{call}{}{outcome}", target(method, traced)),
     };
     let time = time_of_day(traced.start_unix_ns);
     let (thread, duration) = (pad_left(&thread, THREAD), pad_left(&duration, DURATION));

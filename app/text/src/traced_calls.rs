@@ -4,13 +4,18 @@ use crate::names;
 use crate::values;
 use crate::width::{cut_end, width};
 use crate::words;
-use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, Value};
+use redial_protocol::trace::{DroppedCalls, OmittedReason, Outcome, TracedCall, TracedMethod, Value};
 
-/// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values.
+/// Name of the first parameter if it is the object that the method was called on.
+const THIS: &str = "this";
+
+/// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values. The object
+/// that the method was called on is not part of it: see [`target`].
 pub fn call(method: &TracedMethod, call: &TracedCall) -> String {
     let name = names::shorter(&method.method).last().unwrap_or(&method.method);
     let arguments: Vec<String> = (0_u16..)
         .zip(&call.arguments)
+        .skip(usize::from(has_target(method)))
         .map(|(place, value)| {
             let name = method.parameters.get(usize::from(place)).map_or("", |one| one.name.as_str());
             let after = call.arguments_after.iter().find(|(of, _)| *of == place).map(|(_, value)| value);
@@ -21,8 +26,21 @@ pub fn call(method: &TracedMethod, call: &TracedCall) -> String {
     format!("{name}({})", arguments.join(", "))
 }
 
+fn has_target(method: &TracedMethod) -> bool {
+    method.parameters.first().is_some_and(|first| first.name == THIS)
+}
+
+/// Formats the object that a method was called on, to follow the call: ` on Cart { Id: 7 }`; nothing for a static
+/// method.
+pub fn target(method: &TracedMethod, call: &TracedCall) -> String {
+    let target = call.arguments.first().filter(|_| has_target(method));
+    target.map_or(String::new(), |target| format!(" on {}", values::text(target)))
+}
+
 fn argument(value: &Value, after: Option<&Value>) -> String {
     match after.filter(|after| *after != value) {
+        // An `out` parameter had no value before.
+        Some(after) if *value == Value::Omitted(OmittedReason::Pending) => values::text(after),
         Some(after) => format!("{} → {}", values::text(value), values::text(after)),
         None => values::text(value),
     }
@@ -101,6 +119,17 @@ mod tests {
         assert_eq!(call(&method, &same), "Pricing.Discount(order: 7, rate: 0.5)");
         let more = TracedCall { arguments: vec![Value::Int(1); 3], ..traced.clone() };
         assert_eq!(call(&method, &more), "Pricing.Discount(order: 1, rate: 1, 1)", "lies show, too");
+        let out = TracedCall {
+            arguments: vec![Value::Int(7), Value::Omitted(OmittedReason::Pending)],
+            arguments_after: vec![(1, Value::Int(5))],
+            ..traced.clone()
+        };
+        assert_eq!(call(&method, &out), "Pricing.Discount(order: 7, rate: 5)");
+        assert_eq!(target(&method, &traced), "");
+        let mut of_object = method.clone();
+        of_object.parameters[0].name = "this".into();
+        assert_eq!(call(&of_object, &traced), "Pricing.Discount(rate: 0.5)");
+        assert_eq!(target(&of_object, &traced), " on 7");
         let constructor = TracedMethod { method: "Shop.Cart..ctor".into(), parameters: vec![], ..method };
         assert_eq!(call(&constructor, &TracedCall { arguments: vec![], ..traced }), "Cart..ctor()");
     }

@@ -114,6 +114,11 @@ fn write_cut(units: usize, length: u32, to: &mut String) -> std::fmt::Result {
 }
 
 fn write_object(type_name: &str, fields: &[(String, Value)], to: &mut String) -> std::fmt::Result {
+    let is_item = |(name, _): &(String, Value)| name.starts_with("Item") || name == "Rest";
+    if type_name.starts_with("System.ValueTuple<") && fields.iter().all(is_item) {
+        let items: Vec<String> = fields.iter().map(|(_, value)| text(value)).collect();
+        return write!(to, "({})", items.join(", "));
+    }
     to.write_str(short_type(type_name))?;
     if fields.is_empty() {
         return to.write_str(" {}");
@@ -160,6 +165,15 @@ fn write_items<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tuples_look_like_tuples() {
+        let fields = vec![("Item1".to_owned(), Value::Int(1)), ("Item2".to_owned(), Value::Null)];
+        let of =
+            |type_name: &str| text(&Value::Object { type_name: type_name.into(), fields: fields.clone() });
+        assert_eq!(of("System.ValueTuple<int, string>"), "(1, null)");
+        assert_eq!(of("Shop.Pair"), "Pair { Item1: 1, Item2: null }");
+    }
 
     fn string(of: &str) -> Value {
         let units: Vec<u16> = of.encode_utf16().collect();

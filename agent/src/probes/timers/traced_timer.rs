@@ -57,9 +57,17 @@ impl Timer {
         }
     }
 
-    /// Returns the class of the innermost exception that the owner's thread is throwing; all zero if unknown.
-    pub(crate) fn thrown_class(&self) -> ExceptionClass {
-        self.thrown.class().unwrap_or_default()
+    /// Returns the class and number of the innermost exception that the owner's thread is throwing; zeros if unknown.
+    pub(crate) fn thrown(&self) -> (ExceptionClass, u32) {
+        self.thrown.handled().unwrap_or_default()
+    }
+
+    /// Keeps the message of the exception that was thrown last, for a traced call that it ends. On the owner's thread,
+    /// in the callback that passes the exception.
+    pub(crate) fn keep_message(&self, exception: usize) {
+        if let Some(area) = self.area() {
+            area.keep_message(self.thrown.latest(), exception);
+        }
     }
 
     #[inline(always)]

@@ -2,13 +2,12 @@
 
 use super::entry::{ALIGN, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED};
 use super::grant::{GRANTS, Grant};
+use super::messages::Messages;
 use crate::probes::address_space;
 use crate::probes::exception_stack::ExceptionClass;
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Bytes of the stack of calls.
 const STACK: usize = 24 << 10;
@@ -43,6 +42,7 @@ pub struct ThreadArea {
     /// Bytes ever taken from it.
     tail: AtomicU64,
     grants: [Grant; GRANTS],
+    messages: Messages,
     /// The ring follows the area in memory.
     ring: *mut u64,
     ring_bytes: usize,
@@ -224,6 +224,7 @@ impl ThreadArea {
             (*entry).variable = variable.addr();
             (*entry).dereferences = 0;
             (*entry).captured = 0;
+            (*entry).message = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)
@@ -305,22 +306,29 @@ impl ThreadArea {
             took: Some(entry.took).filter(|took| *took != UNTIMED),
             depth: entry.depth,
             end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
+            message: Some(entry.message).filter(|message| *message != 0),
             bytes,
         }
+    }
+
+    /// Keeps the message of an exception; see [`Messages::keep`].
+    pub(crate) fn keep_message(&self, number: u32, exception: usize) {
+        // SAFETY: on the owner's thread, in the callback that passes the exception.
+        unsafe { self.messages.keep(number, std::ptr::with_exposed_provenance(exception)) }
+    }
+
+    /// Adds the message of the exception that ended a call; see [`Messages::add`].
+    ///
+    /// # Safety
+    /// On the thread that owns the area; the entry came from [`ThreadArea::begin`] and was not ended.
+    pub(super) unsafe fn add_message(&self, entry: *mut Entry, number: u32) {
+        // SAFETY: the caller's contract.
+        unsafe { self.messages.add(entry, number) }
     }
 }
 
 /// The method of the lowest entry.
-static NO_METHOD: TracedMethod = TracedMethod {
-    plan: 0,
-    fixed: 0,
-    captures: 0,
-    capacity: (size_of::<Entry>() as u32).next_multiple_of(ALIGN as u32),
-    tokens: AtomicI64::new(0),
-    at_once: AtomicU32::new(1),
-    over_rate: AtomicU64::new(0),
-    no_room: AtomicU64::new(0),
-};
+static NO_METHOD: TracedMethod = TracedMethod::new(0, 0, 0);
 
 /// Marks a call's arguments as complete, with its beginning.
 ///

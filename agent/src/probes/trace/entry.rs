@@ -1,8 +1,11 @@
 //! Memory layout of a traced call, and the method that it belongs to.
 
+use crate::capture::shape::MAX_DEPTH;
 use crate::probes::exception_stack::ExceptionClass;
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+/// Calls a second of one method, unless its dial has another limit.
+pub(super) const RATE: u64 = 1_000;
 /// Alignment of entries: a pointer to one has room for the number of a place.
 pub(super) const ALIGN: usize = 64;
 /// Maximum bytes for the values of one call.
@@ -25,6 +28,10 @@ pub struct TracedMethod {
     pub(super) capacity: u32,
     /// Values that helpers capture.
     pub(super) captures: u32,
+    /// Objects within objects that are captured.
+    pub(super) depth: AtomicU32,
+    /// Calls that may be captured in a second.
+    rate: AtomicU64,
     /// Calls that may still be captured. The collector refills it.
     pub(super) tokens: AtomicI64,
     /// Calls that a thread takes from `tokens` at a time.
@@ -36,19 +43,36 @@ pub struct TracedMethod {
 
 impl TracedMethod {
     /// Returns a method with this many places for values, of which helpers capture `captures`.
-    pub fn new(plan: u32, places: usize, captures: usize) -> TracedMethod {
+    pub const fn new(plan: u32, places: usize, captures: usize) -> TracedMethod {
         let fixed = PLACES + places * size_of::<u64>();
-        let room = if captures > 0 { MAX_VALUE_BYTES.saturating_sub(places * size_of::<u64>()) } else { 0 };
+        // Every call may end with a message.
+        let most = if captures > 0 { MAX_VALUE_BYTES } else { MAX_VALUE_BYTES / 2 };
+        let room = most.saturating_sub(places * size_of::<u64>());
         TracedMethod {
             plan,
             fixed: fixed as u32,
             capacity: (fixed + room).next_multiple_of(ALIGN) as u32,
             captures: captures as u32,
+            depth: AtomicU32::new(MAX_DEPTH),
+            rate: AtomicU64::new(RATE),
             tokens: AtomicI64::new(0),
             at_once: AtomicU32::new(1),
             over_rate: AtomicU64::new(0),
             no_room: AtomicU64::new(0),
         }
+    }
+}
+
+impl TracedMethod {
+    /// Sets the limits of later calls; without one, the usual limit.
+    pub fn set_limits(&self, rate: Option<u32>, depth: Option<u8>) {
+        self.rate.store(rate.map_or(RATE, u64::from), Ordering::Relaxed);
+        self.depth.store(depth.map_or(MAX_DEPTH, u32::from), Ordering::Relaxed);
+    }
+
+    /// Returns the calls that may be captured in a second.
+    pub fn rate(&self) -> u64 {
+        self.rate.load(Ordering::Relaxed)
     }
 }
 
@@ -81,6 +105,9 @@ pub(super) struct Entry {
     pub(super) dereferences: u32,
     /// Values that helpers captured so far.
     pub(super) captured: u32,
+    /// Offset of the record of the exception's message; 0 for none.
+    pub(super) message: u32,
+    pub(super) unused: u32,
 }
 
 /// Bytes of a call's values that each value leaves to every later one.
@@ -135,6 +162,8 @@ pub struct EndedCall {
     pub depth: u32,
     /// How it ended.
     pub end: CallEnd,
+    /// Offset of the record of the exception's message, if there is one.
+    pub message: Option<u32>,
     /// The entry's bytes: offsets of values count from its beginning.
     pub bytes: Vec<u8>,
 }

@@ -106,7 +106,11 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
     let Some(area) = timer.area() else { return };
     // SAFETY: the caller's contract; the area is the thread's own.
     unsafe {
-        area::set_end(entry, timer.latest_ended(frame), thrown.then(|| timer.thrown_class()));
+        let thrown = thrown.then(|| timer.thrown());
+        area::set_end(entry, timer.latest_ended(frame), thrown.map(|(class, _)| class));
+        if let Some((_, number)) = thrown {
+            area.add_message(entry, number);
+        }
         ThreadArea::end(area, entry);
     }
 }

@@ -59,6 +59,7 @@ fn read(area: &ThreadArea, at: u32) -> Option<(u32, Option<EndedCall>)> {
             took: None,
             depth,
             end: CallEnd::InFlight,
+            message: None,
             bytes,
         });
         Some((below, call))

@@ -5,7 +5,8 @@ use super::change::ChangeArguments;
 use super::values::{number, pattern};
 use clap::Args;
 use redial_protocol::level::Level;
-use redial_protocol::order::Order;
+use redial_protocol::limits::MAX_CAPTURE_DEPTH;
+use redial_protocol::order::{Order, TimeOptions};
 
 /// `trace`
 #[derive(Debug, Args)]
@@ -19,6 +20,12 @@ pub struct TraceArguments {
     /// Stop after N calls
     #[arg(short = 'n', long, value_name = "N", value_parser = number(1, u64::MAX))]
     pub count: Option<u64>,
+    /// Capture at most N calls of a method in a second, instead of 1,000, within what the process allows
+    #[arg(long, value_name = "N", value_parser = number(1, u64::from(u32::MAX)))]
+    pub rate: Option<u64>,
+    /// Capture objects within objects down to D levels, instead of 2: 0 only the types, at most 3
+    #[arg(long, value_name = "D", value_parser = number(0, u64::from(MAX_CAPTURE_DEPTH)))]
+    pub depth: Option<u64>,
     /// Only AppDomains whose name starts with PREFIX, including later ones
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub domain: Option<String>,
@@ -45,6 +52,11 @@ impl TraceArguments {
         Order {
             domain: self.domain.clone(),
             all_domains: self.all_domains,
+            options: TimeOptions {
+                rate: self.rate.and_then(|rate| u32::try_from(rate).ok()),
+                depth: self.depth.and_then(|depth| u8::try_from(depth).ok()),
+                ..TimeOptions::default()
+            },
             ..Order::new(&self.pattern, Level::Trace)
         }
     }

@@ -92,6 +92,9 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
                 "level {wanted} is not offered by this agent, which allows at most {highest}{why}"
             );
         }
+        Unsupported::OptionsNeedTime(options) if options.needs_trace() => {
+            return DialProblem::NeedsTrace { text: options.to_string() }.to_string();
+        }
         Unsupported::OptionsNeedTime(options) => {
             return DialProblem::NeedsTime { text: options.to_string() }.to_string();
         }

@@ -77,6 +77,9 @@ fn visits(class: usize) -> impl Iterator<Item = &'static Entry> {
 /// Looks a class up, and adds it if it is not in the table.
 #[inline]
 pub(super) fn look_up(class: usize) -> Known {
+    if class <= FORGOTTEN {
+        return Known::Nothing;
+    }
     for entry in visits(class) {
         match entry.class.load(Ordering::Acquire) {
             found if found == class => return known(entry),
@@ -97,9 +100,6 @@ fn known(entry: &'static Entry) -> Known {
 
 #[cold]
 fn add(class: usize) -> Known {
-    if class <= FORGOTTEN {
-        return Known::Nothing;
-    }
     for entry in visits(class) {
         let found = entry.class.load(Ordering::Acquire);
         if found == class {

@@ -3,12 +3,13 @@
 use super::program::{ARRAY_LENGTH, Action, ClassProgram, Items, Steps, omitted};
 use super::table::{Known, look_up};
 use crate::capture::record::{COLLECTION_HEADER, RecordKind, WORD};
-use crate::capture::shape::{MAX_DEPTH, Step};
+use crate::capture::shape::Step;
 use crate::capture::{NO_ROOM, UNREADABLE};
 use crate::platform::read_memory;
 use crate::probes::trace::entry::{ALIGN, Entry, MAX_DEREFERENCES, PLACES};
 use crate::probes::trace::strings::{self, MAX_UNITS};
 use redial_protocol::trace::OmittedReason;
+use std::sync::atomic::Ordering;
 
 /// Largest value that is read through a reference to it.
 const MAX_VALUE: usize = 256;
@@ -97,7 +98,8 @@ unsafe fn record(at: usize, write: impl FnOnce(&mut Walk)) {
             return place(at).write(NO_ROOM);
         }
         let left = MAX_DEREFERENCES.saturating_sub((*entry).dereferences);
-        let mut walk = Walk { to: entry.cast(), used, limit, reserved: 0, left };
+        let depth = (*(*entry).method).depth.load(Ordering::Relaxed);
+        let mut walk = Walk { to: entry.cast(), used, limit, reserved: 0, left, depth };
         write(&mut walk);
         (*entry).dereferences = MAX_DEREFERENCES - walk.left;
         (*entry).used = walk.used.next_multiple_of(4).min(limit) as u32;
@@ -114,6 +116,8 @@ struct Walk {
     reserved: usize,
     /// Objects that may still be looked into.
     left: u32,
+    /// Objects within objects that are captured.
+    depth: u32,
 }
 
 impl Walk {
@@ -181,7 +185,7 @@ impl Walk {
                 Action::String => self.string(from),
                 Action::Omit(reason) => self.omit(*reason),
                 Action::Value { steps, .. } => self.object(program.number, steps, from, depth),
-                _ if depth >= MAX_DEPTH => self.omit(OmittedReason::Depth),
+                _ if depth >= self.depth => self.omit(OmittedReason::Depth),
                 Action::Fields(steps) => self.object(program.number, steps, from, depth + 1),
                 Action::Array(items) => {
                     let length = from.add(ARRAY_LENGTH).cast::<u32>().read();

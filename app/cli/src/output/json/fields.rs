@@ -52,11 +52,13 @@ pub(super) struct OptionsJson {
     slower_than_ns: Option<u64>,
     failed_only: bool,
     callers: bool,
+    rate: Option<u32>,
+    depth: Option<u8>,
 }
 
 impl From<&TimeOptions> for OptionsJson {
     fn from(options: &TimeOptions) -> Self {
-        let TimeOptions { slower_than_ns, failed_only, callers } = *options;
-        OptionsJson { slower_than_ns, failed_only, callers }
+        let TimeOptions { slower_than_ns, failed_only, callers, rate, depth } = *options;
+        OptionsJson { slower_than_ns, failed_only, callers, rate, depth }
     }
 }
