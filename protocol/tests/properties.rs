@@ -157,7 +157,9 @@ proptest! {
                 copy,
                 all_domains,
                 options: match Level::from_byte(level).unwrap() {
-                    Level::Time | Level::Trace => TimeOptions { slower_than_ns, failed_only, callers },
+                    Level::Time | Level::Trace => {
+                        TimeOptions { slower_than_ns, failed_only, callers, ..TimeOptions::default() }
+                    }
                     Level::Off | Level::Count => TimeOptions::default(),
                 },
                 ..Order::new(pattern, Level::from_byte(level).unwrap())

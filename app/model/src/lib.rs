@@ -62,6 +62,7 @@ mod sort_snapshot;
 pub mod state;
 pub mod subject;
 pub mod suggestions;
+pub mod traced_calls;
 pub mod tree;
 pub mod update;
 pub mod visible_rows;

@@ -239,7 +239,13 @@ pub fn orders() -> Vec<Order> {
 }
 
 fn time_options() -> TimeOptions {
-    TimeOptions { slower_than_ns: Some(10_000_000), failed_only: true, callers: true }
+    TimeOptions {
+        slower_than_ns: Some(10_000_000),
+        failed_only: true,
+        callers: true,
+        rate: Some(5_000),
+        depth: Some(3),
+    }
 }
 
 fn instance(state: CopyState) -> Instance {

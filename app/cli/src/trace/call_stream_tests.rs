@@ -30,6 +30,8 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
     let mut traced = None;
     serve(script, |pid| {
         let arguments = TraceArguments {
+            rate: None,
+            depth: None,
             target: Target::of(pid),
             pattern: "Shop.*".into(),
             count: None,

@@ -50,6 +50,8 @@ pub enum ConnectionRequest {
     Histogram(RowId),
     /// Request the callers of a row's method.
     Callers(RowId),
+    /// Request the traced calls of a row, whose method this pattern matches.
+    TracedCalls(RowId, String),
     /// Look for new modules.
     Reload,
     /// Reconnect now instead of after the delay.
@@ -260,7 +262,8 @@ impl AgentLink {
                 ConnectionRequest::Reload
                 | ConnectionRequest::Cancel(_)
                 | ConnectionRequest::Histogram(_)
-                | ConnectionRequest::Callers(_) => {}
+                | ConnectionRequest::Callers(_)
+                | ConnectionRequest::TracedCalls(..) => {}
                 // The lost session's holder is unknown by now.
                 ConnectionRequest::TakeControl => {}
                 ConnectionRequest::AllOff(ticket) => self.all_off(ticket),
@@ -395,7 +398,10 @@ impl AgentLink {
                 | Event::Il { .. }
                 | Event::Rows { id: Some(_), .. }
                 | Event::Times { id: Some(_), .. }
-                | Event::Calls { .. } => {}
+                | Event::Calls { id: None, .. } => {}
+                Event::Calls { id: Some(id), methods, calls, .. } => {
+                    state.take_calls(id, methods, calls).map_err(|()| session.wrong_reply())?
+                }
                 Event::Progress { id, done, total } => {
                     updates.extend(state.changes.progress(id, done, total))
                 }
@@ -440,6 +446,7 @@ impl AgentLink {
             ConnectionRequest::TakeControl => state.take_control(session)?,
             ConnectionRequest::Histogram(row) => state.histogram(row, session)?,
             ConnectionRequest::Callers(row) => state.callers(row, session)?,
+            ConnectionRequest::TracedCalls(row, pattern) => state.traced_calls(row, &pattern, session)?,
         }
         Ok(())
     }

@@ -80,6 +80,8 @@ pub enum WorkerCommand {
     Histogram(ConnectionId, RowId),
     /// Request the callers of a row's method.
     Callers(ConnectionId, RowId),
+    /// Request the traced calls of a row, whose method this pattern matches.
+    TracedCalls(ConnectionId, RowId, String),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Inspect all processes again now.
@@ -150,6 +152,9 @@ impl Worker {
             }
             WorkerCommand::Callers(connection, row) => {
                 self.request(connection, ConnectionRequest::Callers(row))
+            }
+            WorkerCommand::TracedCalls(connection, row, pattern) => {
+                self.request(connection, ConnectionRequest::TracedCalls(row, pattern))
             }
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),

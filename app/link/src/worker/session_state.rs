@@ -9,17 +9,22 @@ use crate::error::LinkError;
 use crate::session::Session;
 use redial_model::changes::DialChange;
 use redial_model::ids::Ticket;
+use redial_model::traced_calls::RowCalls;
 use redial_model::update::{ConnectionUpdate, UndoneChange};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AuditEntry, Event, Reply, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
+use redial_protocol::trace::{TracedCall, TracedMethod};
 use std::time::{Duration, Instant};
 
 /// Milliseconds between counter snapshots.
 const INTERVAL_MS: u32 = 250;
 /// How often to request the agent's status, which also measures latency. Tests request it only for a reason.
 const STATUS_EVERY: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 2 });
+
+/// Calls of a row that are kept of one answer: an agent keeps 64, and any number may be in flight.
+const MAX_ROW_CALLS: usize = 4096;
 
 /// The state of a session.
 #[derive(Default)]
@@ -45,6 +50,12 @@ enum RowRequest {
     Histogram(RowId),
     SlowestCalls(RowId),
     Callers(RowId),
+    /// Traced calls, with those that came so far.
+    TracedCalls {
+        row: RowId,
+        in_flight: bool,
+        calls: Box<RowCalls>,
+    },
 }
 
 impl RowRequest {
@@ -63,6 +74,12 @@ impl RowRequest {
             (RowRequest::SlowestCalls(row), Reply::Refused(_)) => ConnectionUpdate::SlowestCalls(row, None),
             (RowRequest::Callers(row), Reply::Callers(callers)) if callers.row == row => {
                 ConnectionUpdate::Callers(row, Ok(Box::new(callers)))
+            }
+            (RowRequest::TracedCalls { row, in_flight, calls }, Reply::Calls { .. }) => {
+                ConnectionUpdate::TracedCalls { row, in_flight, answer: Ok(calls) }
+            }
+            (RowRequest::TracedCalls { row, in_flight, .. }, Reply::Refused(refusal)) => {
+                ConnectionUpdate::TracedCalls { row, in_flight, answer: Err(why(refusal)) }
             }
             (RowRequest::Histogram(row), Reply::Refused(refusal)) => {
                 ConnectionUpdate::Histogram(row, Err(why(refusal)))
@@ -228,6 +245,48 @@ impl SessionState {
     pub fn callers(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
         self.row_requests.push((session.send(WireCommand::Callers { row })?, RowRequest::Callers(row)));
         Ok(())
+    }
+
+    /// Requests the latest calls of a row, and those in flight. `pattern` matches its method.
+    pub fn traced_calls(
+        &mut self,
+        row: RowId,
+        pattern: &str,
+        session: &mut Session,
+    ) -> Result<(), LinkError> {
+        for in_flight in [true, false] {
+            let request = RowRequest::TracedCalls { row, in_flight, calls: Box::default() };
+            let command = WireCommand::Calls { pattern: Some(pattern.to_owned()), in_flight };
+            self.row_requests.push((session.send(command)?, request));
+        }
+        Ok(())
+    }
+
+    /// Adds a page of calls to the request that it answers.
+    ///
+    /// # Errors
+    /// If the agent sends more calls than it keeps of a method.
+    pub fn take_calls(
+        &mut self,
+        id: u32,
+        methods: Vec<TracedMethod>,
+        calls: Vec<TracedCall>,
+    ) -> Result<(), ()> {
+        let Some((_, RowRequest::TracedCalls { row, calls: known, .. })) =
+            self.row_requests.iter_mut().find(|(of, _)| *of == id)
+        else {
+            return Ok(());
+        };
+        // Other copies of the method match the pattern, too.
+        known.methods.extend(methods.into_iter().filter(|method| method.row == *row));
+        let is_ours = |call: &TracedCall| known.methods.iter().any(|method| method.plan == call.plan);
+        let ours: Vec<TracedCall> = calls.into_iter().filter(is_ours).collect();
+        known.calls.extend(ours);
+        if known.calls.len() > MAX_ROW_CALLS || known.methods.len() > MAX_ROW_CALLS {
+            Err(())
+        } else {
+            Ok(())
+        }
     }
 
     fn answered(

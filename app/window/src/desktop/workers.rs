@@ -161,6 +161,11 @@ impl Workers {
         self.send(WorkerCommand::Callers(connection, row));
     }
 
+    /// Requests the traced calls of a row, whose method a pattern matches.
+    pub fn traced_calls(&mut self, connection: ConnectionId, row: RowId, pattern: String) {
+        self.send(WorkerCommand::TracedCalls(connection, row, pattern));
+    }
+
     /// Starts a program with the agent.
     pub fn launch(&mut self, ticket: Ticket, plan: LaunchPlan) {
         let spec = LaunchSpec {

@@ -173,6 +173,7 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         if row.options.keeps_calls() {
             worst(ui, subject, (method, row), commands);
         }
+        super::traced_calls::show(ui, subject, row);
         super::latency::spread(ui, subject, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());

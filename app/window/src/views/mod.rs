@@ -35,3 +35,4 @@ pub mod setup_dialog;
 pub mod sharing_dialog;
 pub mod slowest_calls;
 pub mod status_bar;
+pub mod traced_calls;
