@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::Order;
-use redial_protocol::trace::{Outcome, TracedCall, TracedMethod, Value};
+use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, TracedMethod, Value};
 
 use crate::controller::{Controller, Lifetime};
 use crate::host::Host;
@@ -104,4 +104,46 @@ pub fn end(mut live: LiveHost, mut controller: Controller) -> Result<()> {
     let outcome = live.host.finish()?;
     ensure!(outcome.code()? == 0, "{}", outcome.output());
     Ok(())
+}
+
+/// Returns whether a class of any of the values was not known yet.
+fn is_pending(value: &Value) -> bool {
+    match value {
+        Value::Omitted(OmittedReason::Pending) => true,
+        Value::Object { fields, .. } => fields.iter().any(|(_, value)| is_pending(value)),
+        Value::Collection { items, .. } => items.iter().any(is_pending),
+        Value::Dictionary { entries, .. } => {
+            entries.iter().any(|(key, value)| is_pending(key) || is_pending(value))
+        }
+        _ => false,
+    }
+}
+
+/// Executes a command of the program until all classes of its traced calls are known.
+///
+/// # Errors
+/// If some stay unknown.
+pub fn warm_up(host: &mut Host, controller: &mut Controller, command: &str) -> Result<()> {
+    for _ in 0..200 {
+        say(host, command)?;
+        let calls = list(controller, false)?;
+        let latest = calls.calls.iter().map(|call| call.number).max().context("a call")?;
+        let is_latest = |call: &&TracedCall| latest - call.number < 24;
+        let mut of_round = calls.calls.iter().filter(is_latest);
+        // An `out` parameter has no value at first.
+        let pending = |call: &TracedCall| {
+            let is_out =
+                |index: usize| call.arguments_after.iter().any(|(after, _)| usize::from(*after) == index);
+            let arguments = call.arguments.iter().enumerate();
+            let after = call.arguments_after.iter().any(|(_, value)| is_pending(value));
+            arguments.filter(|(index, _)| !is_out(*index)).any(|(_, value)| is_pending(value))
+                || after
+                || matches!(&call.outcome, Outcome::Returned(Some(value)) if is_pending(value))
+        };
+        if !of_round.any(pending) {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    bail!("classes stay unknown")
 }

@@ -6,10 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::Controller;
-use redial_testbed::host::Host;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::traced::{Calls, end, list, say, start, text, trace};
+use redial_testbed::traced::{Calls, end, list, say, start, text, trace, warm_up};
 
 const DEPTH: Value = Value::Omitted(OmittedReason::Depth);
 
@@ -141,45 +140,6 @@ fn result(call: &TracedCall) -> Result<&Value> {
         Outcome::Returned(Some(value)) => Ok(value),
         other => bail!("{other:?}"),
     }
-}
-
-/// Returns whether a class of any of the values was not known yet.
-fn is_pending(value: &Value) -> bool {
-    match value {
-        Value::Omitted(OmittedReason::Pending) => true,
-        Value::Object { fields, .. } => fields.iter().any(|(_, value)| is_pending(value)),
-        Value::Collection { items, .. } => items.iter().any(is_pending),
-        Value::Dictionary { entries, .. } => {
-            entries.iter().any(|(key, value)| is_pending(key) || is_pending(value))
-        }
-        _ => false,
-    }
-}
-
-/// Calls the methods until all classes are known.
-fn warm_up(host: &mut Host, controller: &mut Controller, command: &str) -> Result<()> {
-    for _ in 0..200 {
-        say(host, command)?;
-        let calls = list(controller, false)?;
-        let latest = calls.calls.iter().map(|call| call.number).max().context("a call")?;
-        let is_latest = |call: &&TracedCall| latest - call.number < 24;
-        let mut of_round = calls.calls.iter().filter(is_latest);
-        // An `out` parameter has no value at first.
-        let pending = |call: &TracedCall| {
-            let is_out =
-                |index: usize| call.arguments_after.iter().any(|(after, _)| usize::from(*after) == index);
-            let arguments = call.arguments.iter().enumerate();
-            let after = call.arguments_after.iter().any(|(_, value)| is_pending(value));
-            arguments.filter(|(index, _)| !is_out(*index)).any(|(_, value)| is_pending(value))
-                || after
-                || matches!(&call.outcome, Outcome::Returned(Some(value)) if is_pending(value))
-        };
-        if !of_round.any(pending) {
-            return Ok(());
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    bail!("classes stay unknown")
 }
 
 /// The calls of one round of `Traced.Shapes(i)`, in order.

@@ -1,6 +1,7 @@
 //! Turns captured bytes into values.
 
-use super::plan::{Capture, EnumType, PlannedValue, Primitive};
+use super::plan::{Capture, PlannedValue};
+use super::primitives::{enum_value, primitive_value};
 use super::records::{Classes, Records};
 use redial_protocol::trace::{OmittedReason, Value};
 
@@ -74,36 +75,6 @@ fn object(bytes: &[u8], place: u64, classes: Classes<'_>) -> Value {
     }
 }
 
-pub(super) fn enum_value(bits: u64, of: &EnumType, type_name: &str) -> Value {
-    let value = match primitive_value(bits, of.underlying) {
-        Value::Int(value) => value,
-        Value::UInt(value) => value as i64,
-        Value::Bool(value) => i64::from(value),
-        Value::Char(unit) => i64::from(unit),
-        _ => return Value::Omitted(OmittedReason::Unreadable),
-    };
-    let name = of.names.iter().find(|(_, of)| *of == value).map(|(name, _)| name.clone());
-    Value::Enum { type_name: type_name.to_owned(), name, value }
-}
-
-pub(super) fn primitive_value(bits: u64, primitive: Primitive) -> Value {
-    match primitive {
-        Primitive::Boolean => Value::Bool(bits as u8 != 0),
-        Primitive::Char => Value::Char(bits as u16),
-        Primitive::I1 => Value::Int(i64::from(bits as i8)),
-        Primitive::U1 => Value::UInt(u64::from(bits as u8)),
-        Primitive::I2 => Value::Int(i64::from(bits as i16)),
-        Primitive::U2 => Value::UInt(u64::from(bits as u16)),
-        Primitive::I4 => Value::Int(i64::from(bits as i32)),
-        Primitive::U4 => Value::UInt(u64::from(bits as u32)),
-        Primitive::I8 | Primitive::I => Value::Int(bits as i64),
-        Primitive::U8 | Primitive::U => Value::UInt(bits),
-        Primitive::R4 => Value::Float(bits as u32),
-        Primitive::R8 => Value::Double(bits),
-        Primitive::Pointer => Value::Pointer(bits),
-    }
-}
-
 /// Reads a string: its length in UTF-16 units, then the units that were kept. The place has their offset and, in its
 /// upper half, their number.
 fn string(bytes: &[u8], place: u64) -> Value {
@@ -125,6 +96,7 @@ fn string(bytes: &[u8], place: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::{EnumType, Primitive};
     use std::sync::Arc;
 
     fn planned(capture: Capture) -> PlannedValue {

@@ -7,6 +7,7 @@
 
 mod decode;
 mod plan;
+mod primitives;
 pub mod record;
 mod records;
 mod redaction;

@@ -1,7 +1,7 @@
 //! Turns the records of captured objects into values.
 
-use super::decode::{enum_value, primitive_value};
 use super::plan::Primitive;
+use super::primitives::{enum_value, primitive_value};
 use super::record::{RecordKind, WORD};
 use super::shape::{ClassForm, ClassShape, Shape, StructShape};
 use redial_protocol::trace::{OmittedReason, Value};

@@ -1,23 +1,15 @@
-//! The shapes of classes by number, for those who read captured calls.
+//! The shapes of classes by number.
 
-use super::thread;
-use crate::capture::CaptureRules;
 use crate::capture::shape::ClassShape;
-use crate::catalogue::Modules;
-use crate::clr::ProfilerInfo;
 use crate::probes::trace::objects::{self, ClassProgram, Wanted};
-use crate::sync::lock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Shapes that are kept. Beyond it those of unloaded classes go, and then no more classes are captured: programs are
 /// never freed.
 const MAX_SHAPES: usize = 32 << 10;
 
-/// The classes whose objects were captured.
-#[derive(Default)]
-pub struct Classes(Arc<Mutex<Shapes>>);
-
+/// The shapes of classes by number.
 #[derive(Default)]
 pub(super) struct Shapes {
     /// By number.
@@ -37,45 +29,24 @@ pub(super) struct KnownClass {
     pub(super) modules: Vec<usize>,
 }
 
-impl Classes {
-    /// Starts the thread that makes shapes unless it runs. It ends when no method is traced any more.
-    pub fn follow(
-        &self,
-        info: &'static ProfilerInfo,
-        modules: &'static Modules,
-        rules: &'static CaptureRules,
-    ) {
-        if !objects::prepare() {
-            return;
-        }
-        let mut shapes = lock(&self.0);
-        if !shapes.runs {
-            shapes.runs = thread::start(Arc::clone(&self.0), info, modules, rules);
-        }
-    }
-
+impl Shapes {
     /// Returns the shape of the class with a number.
-    pub fn shape(&self, number: u32) -> Option<Arc<ClassShape>> {
-        lock(&self.0).known.get(&number).map(|class| Arc::clone(&class.shape))
+    pub(super) fn shape(&self, number: u32) -> Option<Arc<ClassShape>> {
+        self.known.get(&number).map(|class| Arc::clone(&class.shape))
     }
 
     /// Forgets the classes of a module that begins to unload; their shapes stay, for calls that were captured before.
-    pub fn unload(&self, module: usize) {
-        let mut shapes = lock(&self.0);
+    pub(super) fn unload(&mut self, module: usize) {
         let is_of_module = |class: &KnownClass| class.modules.contains(&module);
-        objects::forget(|number| shapes.known.get(&number).is_some_and(is_of_module));
-        let numbers: Vec<u32> =
-            shapes.known.iter().filter(|(_, class)| is_of_module(class)).map(|(number, _)| *number).collect();
-        for number in numbers {
-            if let Some(class) = shapes.known.get_mut(&number) {
+        objects::forget(|number| self.known.get(&number).is_some_and(is_of_module));
+        for (number, class) in &mut self.known {
+            if is_of_module(class) {
                 class.modules.clear();
+                self.unloaded.push(*number);
             }
-            shapes.unloaded.push(number);
         }
     }
-}
 
-impl Shapes {
     /// Adds a class that is still loaded, and gives its program to the helpers.
     pub(super) fn add(&mut self, wanted: Wanted, class: KnownClass) {
         if !objects::is_known(wanted) || self.programs >= MAX_SHAPES {

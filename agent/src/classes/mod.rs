@@ -4,8 +4,9 @@
 mod enums;
 mod known_classes;
 mod names;
+mod registry;
 mod shapes;
 mod thread;
 
 pub use enums::enum_type;
-pub use known_classes::Classes;
+pub use registry::Classes;

@@ -110,7 +110,17 @@ fn traces_take_a_pattern_and_events_may() {
 
 #[test]
 fn refuses_planned_options() {
-    for option in ["--when x", "--stack", "--depth 3", "--rate 5", "--perfetto x"] {
+    for option in ["--when x", "--stack", "--perfetto x"] {
+        assert!(parse(&format!("trace 1 A.B {option}")).is_err(), "{option}");
+    }
+}
+
+#[test]
+fn traces_have_limits() {
+    let Ok(CliCommand::Trace(trace)) = parse("trace 1 A.B --rate 5000 --depth 3") else { panic!("trace") };
+    let options = trace.order().options;
+    assert_eq!((options.rate, options.depth), (Some(5_000), Some(3)));
+    for option in ["--depth 4", "--rate 0", "--rate 4294967296", "--rate x"] {
         assert!(parse(&format!("trace 1 A.B {option}")).is_err(), "{option}");
     }
 }

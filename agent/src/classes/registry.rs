@@ -1,0 +1,43 @@
+//! What other parts of the agent do with classes.
+
+use super::known_classes::Shapes;
+use super::thread;
+use crate::capture::CaptureRules;
+use crate::capture::shape::ClassShape;
+use crate::catalogue::Modules;
+use crate::clr::ProfilerInfo;
+use crate::probes::trace::objects;
+use crate::sync::lock;
+use std::sync::{Arc, Mutex};
+
+/// The classes whose objects were captured.
+#[derive(Default)]
+pub struct Classes(Arc<Mutex<Shapes>>);
+
+impl Classes {
+    /// Starts the thread that makes shapes unless it runs. It ends when no method is traced any more.
+    pub fn follow(
+        &self,
+        info: &'static ProfilerInfo,
+        modules: &'static Modules,
+        rules: &'static CaptureRules,
+    ) {
+        if !objects::prepare() {
+            return;
+        }
+        let mut shapes = lock(&self.0);
+        if !shapes.runs {
+            shapes.runs = thread::start(Arc::clone(&self.0), info, modules, rules);
+        }
+    }
+
+    /// Returns the shape of the class with a number.
+    pub fn shape(&self, number: u32) -> Option<Arc<ClassShape>> {
+        lock(&self.0).shape(number)
+    }
+
+    /// Forgets the classes of a module that begins to unload; their shapes stay, for calls that were captured before.
+    pub fn unload(&self, module: usize) {
+        lock(&self.0).unload(module);
+    }
+}
