@@ -36,6 +36,13 @@ impl<'a> TypeDefinitions<'a> {
         }
     }
 
+    /// Whether no other loaded module has the name of this one.
+    pub fn is_unique(&self, module: &Module) -> bool {
+        let mut loaded = self.loaded.borrow_mut();
+        let modules = loaded.get_or_insert_with(|| self.modules.all());
+        modules.iter().filter(|other| other.name == module.name).count() <= 1
+    }
+
     fn referenced(&self, import: &Import, token: u32) -> Option<(Arc<Module>, u32)> {
         // Outermost first.
         let mut names = Vec::new();

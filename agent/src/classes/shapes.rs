@@ -365,59 +365,44 @@ impl<'a> ShapeReader<'a> {
                 if let Some(of) = of_enum.flatten() {
                     return Some(Shape::Enum(Arc::new(of), type_name));
                 }
-                let class = self.class_of(&module, type_def, &[])?;
+                let class = self.class_of(&module, type_def)?;
                 self.value_shape(class, &type_name, levels)
             }
-            Type::Generic { value_type: true, .. } => {
-                let class = self.loaded_class_of(import, field, MAX_NESTING)?;
-                let type_name = self.type_name(import, field.ty, field.arguments);
-                self.value_shape(class, &type_name, levels)
+            Type::Generic { value_type: true, token, arguments } => {
+                // To ask for any other instance might load it, which is not allowed on this thread.
+                let (module, type_def) = self.definitions.find(import, *token)?;
+                let name = self.metadata_name(module.id(), type_def)?;
+                match arguments.as_slice() {
+                    [of] if name == "System.Nullable`1" && module.is_core_library() => {
+                        self.nullable(import, FieldType { ty: of, ..field }, levels)
+                    }
+                    _ => None,
+                }
             }
             _ => None,
         }
     }
 
-    fn class_of(&self, module: &Module, type_def: u32, arguments: &[usize]) -> Option<usize> {
-        let class = module.while_loaded(|loaded| match arguments {
-            [] => self.info.loaded_class(loaded, type_def),
-            arguments => self.info.loaded_instance(loaded, type_def, arguments),
-        });
-        class?.ok()
+    /// Returns the shape of a field of type `Nullable<T>`: a flag, and a value at its alignment.
+    fn nullable(&self, import: &Import, of: FieldType<'_>, levels: usize) -> Option<Shape> {
+        let shape = self.type_shape(import, of, levels)?;
+        let alignment = match &shape {
+            Shape::Primitive(primitive) => primitive.size(),
+            Shape::Enum(of, _) => of.underlying.size(),
+            Shape::Text(TextForm::DateTime | TextForm::TimeSpan | TextForm::TimeOnly, _) => 8,
+            Shape::Text(TextForm::DateOnly | TextForm::Guid, _) => 4,
+            _ => return None,
+        };
+        Some(Shape::Nullable(0, alignment as u32, Box::new(shape)))
     }
 
-    /// Returns the ClassID of a field's type, with one stand-in for all references among its type arguments: the layout
-    /// of the field's own class was made from that type, so it is loaded.
-    fn loaded_class_of(&self, import: &Import, field: FieldType<'_>, levels: usize) -> Option<usize> {
-        let levels = levels.checked_sub(1)?;
-        let stand_in = || self.core_class("System.__Canon");
-        match field.ty {
-            Type::Modified { inner, .. } => {
-                self.loaded_class_of(import, FieldType { ty: inner, ..field }, levels)
-            }
-            Type::Generic { value_type: true, token, arguments } => {
-                let (module, type_def) = self.definitions.find(import, *token)?;
-                let of = |ty| self.loaded_class_of(import, FieldType { ty, ..field }, levels);
-                let arguments: Option<Vec<usize>> = arguments.iter().map(of).collect();
-                self.class_of(&module, type_def, &arguments?)
-            }
-            Type::ValueType(token) => {
-                let (module, type_def) = self.definitions.find(import, *token)?;
-                self.class_of(&module, type_def, &[])
-            }
-            Type::Var(number) => {
-                let class = *field.info.arguments.get(*number as usize)?;
-                let is_value = self.array(class).is_none() && self.info.is_value_class(class);
-                if is_value { Some(class) } else { stand_in() }
-            }
-            Type::MVar(_) | Type::Ptr(_) | Type::FnPtr(_) => None,
-            ty => match Primitive::of(ty) {
-                Some(primitive) => {
-                    let (name, _) = PRIMITIVES.iter().find(|(_, of)| *of == primitive)?;
-                    self.core_class(name)
-                }
-                None => stand_in(),
-            },
+    /// Returns the ClassID of a value type that a field of a loaded class has, so that it is loaded. None if there are
+    /// several modules with that name: it may be loaded in another one.
+    fn class_of(&self, module: &Module, type_def: u32) -> Option<usize> {
+        if !self.definitions.is_unique(module) {
+            return None;
         }
+        module.while_loaded(|loaded| self.info.loaded_class(loaded, type_def))?.ok()
     }
 }
 

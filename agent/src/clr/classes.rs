@@ -113,19 +113,4 @@ impl ProfilerInfo {
         unsafe { self.rejit.GetClassFromToken(module.id(), type_def) }
             .map_err(|error| ClrError { call: "GetClassFromToken", hresult: error.code() })
     }
-
-    /// `GetClassFromTokenAndTypeArgs`, as [`ProfilerInfo::loaded_class`].
-    ///
-    /// # Errors
-    /// If the runtime refuses.
-    pub fn loaded_instance(
-        &self,
-        module: &LoadedModule,
-        type_def: u32,
-        arguments: &[usize],
-    ) -> Result<usize, ClrError> {
-        // SAFETY: the module is loaded, and the classes stay loaded (module's contract).
-        unsafe { self.rejit.GetClassFromTokenAndTypeArgs(module.id(), type_def, arguments) }
-            .map_err(|error| ClrError { call: "GetClassFromTokenAndTypeArgs", hresult: error.code() })
-    }
 }
