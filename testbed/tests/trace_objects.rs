@@ -243,10 +243,12 @@ fn check_round(i: i64, calls: &Calls, round: &[&TracedCall]) -> Result<()> {
             "Traced.ByRefs" => {
                 let out = Value::Omitted(OmittedReason::Pending);
                 check(&arguments[..4], &[Value::Int(i), out.clone(), point(i, 0.5), guid(i)])?;
-                ensure!(is_cut(&arguments[4], &order_with_next(i)) && arguments[5] == out, "{arguments:?}");
+                // A by-reference parameter may refer to anything: no reference in it is followed.
+                let unreadable = Value::Omitted(OmittedReason::Unreadable);
+                check(&arguments[4..], &[unreadable.clone(), out])?;
                 let after: Vec<(u16, Value)> = vec![
                     (0, Value::Int(i + 1)),
-                    (1, text(&format!("out {}", i + 1))),
+                    (1, unreadable),
                     (2, point(-1, 0.5)),
                     (3, guid(i)),
                     (4, Value::Null),

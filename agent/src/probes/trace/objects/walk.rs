@@ -30,7 +30,7 @@ pub struct TypedReference {
 /// As `capture_string`.
 pub unsafe extern "C" fn capture_object(at: usize, object: *const *const u8) {
     // SAFETY: the caller's contract.
-    unsafe { record(at, |walk| walk.reference(object.read(), 0)) }
+    unsafe { record(at, true, |walk| walk.reference(object.read(), 0)) }
 }
 
 /// As [`capture_object`], for a value that lies in the frame of the body. Clears the typed reference, which would keep
@@ -43,11 +43,12 @@ pub unsafe extern "C" fn capture_typed(at: usize, value: *mut TypedReference) {
     unsafe {
         let TypedReference { address, class } =
             value.replace(TypedReference { address: std::ptr::null(), class: 0 });
-        record(at, |walk| walk.value(address, class));
+        record(at, true, |walk| walk.value(address, class));
     }
 }
 
-/// As [`capture_typed`], for a value anywhere.
+/// As [`capture_typed`], for a value anywhere. Follows no reference in it: a by-reference parameter may point behind the
+/// last item of an array, where the bytes are no object's address (`Unsafe.Add` in the core library).
 ///
 /// # Safety
 /// As [`capture_object`]; if the value is readable, it is of its class.
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn capture_by_ref(at: usize, value: *mut TypedReference) {
         let is_read =
             bytes.get_mut(..size).is_some_and(|bytes| size == 0 || read_memory(address.addr(), bytes));
         match is_read {
-            true => record(at, |walk| walk.value(copy.as_ptr().cast(), class)),
+            true => record(at, false, |walk| walk.value(copy.as_ptr().cast(), class)),
             false => place(at).write(UNREADABLE),
         }
     }
@@ -84,11 +85,11 @@ unsafe fn place(at: usize) -> *mut u64 {
     unsafe { entry.byte_add(PLACES + (at & (ALIGN - 1)) * size_of::<u64>()).cast() }
 }
 
-/// Writes a record and its offset.
+/// Writes a record and its offset. `follows`: whether references in the value are known to refer to objects.
 ///
 /// # Safety
 /// As [`capture_object`].
-unsafe fn record(at: usize, write: impl FnOnce(&mut Walk)) {
+unsafe fn record(at: usize, follows: bool, write: impl FnOnce(&mut Walk)) {
     let entry = std::ptr::with_exposed_provenance_mut::<Entry>(at & !(ALIGN - 1));
     // SAFETY: the caller's contract: the entry has `capacity` bytes, and only this thread writes it.
     unsafe {
@@ -99,7 +100,7 @@ unsafe fn record(at: usize, write: impl FnOnce(&mut Walk)) {
         }
         let left = MAX_DEREFERENCES.saturating_sub((*entry).dereferences);
         let depth = (*(*entry).method).depth.load(Ordering::Relaxed);
-        let mut walk = Walk { to: entry.cast(), used, limit, reserved: 0, left, depth };
+        let mut walk = Walk { to: entry.cast(), used, limit, reserved: 0, left, depth, follows };
         write(&mut walk);
         (*entry).dereferences = MAX_DEREFERENCES - walk.left;
         (*entry).used = walk.used.next_multiple_of(4).min(limit) as u32;
@@ -118,6 +119,8 @@ struct Walk {
     left: u32,
     /// Objects within objects that are captured.
     depth: u32,
+    /// Whether references are known to refer to objects.
+    follows: bool,
 }
 
 impl Walk {
@@ -161,6 +164,9 @@ impl Walk {
         unsafe {
             if object.is_null() {
                 return self.word(RecordKind::Null.word(0));
+            }
+            if !self.follows {
+                return self.omit(OmittedReason::Unreadable);
             }
             if self.left == 0 {
                 return self.omit(OmittedReason::Bytes);
@@ -243,7 +249,11 @@ impl Walk {
                     Step::Copy { offset, size } => self.copy(from.add(offset as usize), size as usize),
                     Step::String { offset } => {
                         let text = from.add(offset as usize).cast::<*const u8>().read_unaligned();
-                        if text.is_null() { self.word(RecordKind::Null.word(0)) } else { self.string(text) }
+                        match (text.is_null(), self.follows) {
+                            (true, _) => self.word(RecordKind::Null.word(0)),
+                            (false, true) => self.string(text),
+                            (false, false) => self.omit(OmittedReason::Unreadable),
+                        }
                     }
                     Step::Reference { offset } => {
                         self.reference(from.add(offset as usize).cast::<*const u8>().read_unaligned(), depth);
