@@ -26,9 +26,13 @@ pub(super) fn start(
 }
 
 fn run(shapes: &Mutex<Shapes>, info: &ProfilerInfo, modules: &Modules, rules: &CaptureRules) {
-    let reader = ShapeReader::new(info, modules, rules);
-    reader.expect_common_classes();
-    if let Some(offset) = reader.message_offset() {
+    let begin = || {
+        let reader = ShapeReader::new(info, modules, rules);
+        reader.expect_common_classes();
+        reader.message_offset()
+    };
+    let offset = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin);
+    if let Some(offset) = offset.flatten() {
         trace::capture_messages(offset);
     }
     let mut done = None;
