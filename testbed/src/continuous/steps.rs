@@ -118,7 +118,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Starts the program and times everything a few times, so that the agent has rows, counters, times and earlier
+    /// Starts the program and traces everything a few times, so that the agent has rows, counters, times, plans and earlier
     /// bodies of every method.
     pub fn start(settings: &Settings) -> Result<Self> {
         let mut subject = settings.program.start(true, &settings.variables)?;
@@ -130,7 +130,7 @@ impl Steps {
         };
         let mut methods = Vec::new();
         for _ in 0..toggles {
-            controller.dial("*", Level::Time, Lifetime::Kept)?;
+            controller.dial("*", Level::Trace, Lifetime::Kept)?;
             // A server answers on whichever thread is free, and each takes memory for the methods that it calls.
             (0..rounds).try_for_each(|_| subject.work())?;
             let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);
