@@ -83,12 +83,13 @@ pub fn exception(event: impl FnOnce() -> ExceptionEvent) {
     }
 }
 
-/// Keeps the message of an exception that has just been thrown, if calls are traced. In the callback that passes it.
-pub fn keep_message(exception: usize) {
+/// Keeps an exception that has just been thrown, if calls are traced. `class` returns the class of an inner exception. In
+/// the callback that passes the exception.
+pub fn keep_exception(exception: usize, class: impl Fn(usize) -> ExceptionClass) {
     if trace::any()
         && let Some(timer) = thread_timer::timer()
     {
-        timer.keep_message(exception);
+        timer.keep_exception(exception, class);
     }
 }
 

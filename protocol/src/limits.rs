@@ -154,6 +154,9 @@ pub const CALLS_PER_REPLY: usize = 256;
 /// Captured parameters of a method, `this` included. Few methods have more than ten.
 pub const MAX_TRACED_PARAMETERS: usize = 64;
 
+/// Maximum number of inner exceptions of an exception that ended a traced call.
+pub const MAX_INNER_EXCEPTIONS: usize = 3;
+
 /// Maximum number of objects within objects that a dial may have captured.
 pub const MAX_CAPTURE_DEPTH: u8 = 3;
 

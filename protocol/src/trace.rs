@@ -3,8 +3,8 @@
 use crate::codec::capped;
 use crate::ids::RowId;
 use crate::limits::{
-    MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING, MAX_VALUE_UNITS, TRACED_CALLS_PER_PAGE,
-    VALUES_PER_PAGE,
+    MAX_INNER_EXCEPTIONS, MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING, MAX_VALUE_UNITS,
+    TRACED_CALLS_PER_PAGE, VALUES_PER_PAGE,
 };
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -69,11 +69,12 @@ pub struct TracedCall {
 impl TracedCall {
     /// Returns the number of values, nested ones included. A page has at most [`VALUES_PER_PAGE`] in all its calls.
     pub fn values(&self) -> usize {
-        let outcome = match &self.outcome {
-            Outcome::Returned(value) => value.as_ref(),
-            Outcome::Thrown { message, .. } => message.as_ref(),
-            Outcome::InFlight => None,
+        let (outcome, inner) = match &self.outcome {
+            Outcome::Returned(value) => (value.as_ref(), &[][..]),
+            Outcome::Thrown { message, inner, .. } => (message.as_ref(), &inner[..]),
+            Outcome::InFlight => (None, &[][..]),
         };
+        let outcome = outcome.into_iter().chain(inner.iter().filter_map(|one| one.message.as_ref()));
         let after = self.arguments_after.iter().map(|(_, value)| value);
         self.arguments.iter().chain(after).chain(outcome).map(Value::count).sum()
     }
@@ -92,7 +93,19 @@ pub enum Outcome {
         type_name: Option<String>,
         /// Its message; absent if unknown.
         message: Option<Value>,
+        /// Its inner exception, then that one's, and so on.
+        #[serde(deserialize_with = "capped::<_, _, MAX_INNER_EXCEPTIONS>")]
+        inner: Vec<InnerException>,
     },
+}
+
+/// The inner exception of another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InnerException {
+    /// Its type, for generic types the definition; absent if unknown.
+    pub type_name: Option<String>,
+    /// Its message; absent if unknown.
+    pub message: Option<Value>,
 }
 
 /// A captured value.

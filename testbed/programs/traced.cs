@@ -320,6 +320,18 @@ public static class Traced
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Outer(int depth) { return depth == 0 ? 0 : 1 + Outer(depth - 1); }
 
+    /// Throws an exception around this many others. The innermost has no message.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    public static void Chains(int inner)
+    {
+        Exception cause = null;
+        for (int i = inner; i > 0; i--)
+            cause = i == inner ? new Cause() : (Exception)new ArgumentException("inner " + i, cause);
+        throw new InvalidOperationException("outer", cause);
+    }
+
+    public sealed class Cause : Exception { }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static int Fails(int number, string how)
     {
@@ -422,6 +434,10 @@ public static class Traced
                 case "fails":
                     for (int i = 0; i < count; i++)
                         try { Fails(i, i % 2 == 0 ? "throw" : "return"); } catch (InvalidOperationException) { }
+                    break;
+                case "chains":
+                    for (int i = 0; i < count; i++)
+                        try { Chains(i); } catch (InvalidOperationException) { }
                     break;
                 case "instance":
                     new Instance().Join(7, "seven");

@@ -125,7 +125,7 @@ pub fn jumps_library() -> Result<PathBuf> {
     Ok(folder.join("Jumps.dll"))
 }
 
-/// Number of modules of [`random_methods`].
+/// Usual number of modules of [`random_methods`].
 pub const RANDOM_MODULES: usize = 20;
 
 /// Number of methods with random bodies in each module of [`random_methods`]. [`RANDOM_NUMBERS`] includes their
@@ -136,15 +136,14 @@ pub const RANDOM_METHODS: usize = 1000;
 /// `0x06000001 + n` in module `m` has the number `m * RANDOM_NUMBERS + n`.
 pub const RANDOM_NUMBERS: usize = 1020;
 
-/// Returns a folder of `Rand0.dll`…, random valid IL written by `randomil make`. A seed always gives the same
-/// result.
+/// Returns a folder with this number of modules of random valid IL, `Rand0.dll`…, written by `randomil make`. A seed always
+/// gives the same result.
 ///
 /// # Errors
 /// Messages of the compiler or of `randomil`.
-pub fn random_methods(seed: u64) -> Result<PathBuf> {
-    generate_with("randomil", &format!("random-{seed}"), |folder| {
-        let modules = RANDOM_MODULES.to_string();
-        vec!["make".into(), seed.to_string(), modules, folder.display().to_string()]
+pub fn random_methods(seed: u64, modules: usize) -> Result<PathBuf> {
+    generate_with("randomil", &format!("random-{seed}-{modules}"), |folder| {
+        vec!["make".into(), seed.to_string(), modules.to_string(), folder.display().to_string()]
     })
 }
 

@@ -11,7 +11,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::{Refusal, Reply, WireCommand};
 use redial_protocol::reason::Reason;
 use redial_testbed::controller::{Controller, Lifetime};
-use redial_testbed::generate::random_methods;
+use redial_testbed::generate::{RANDOM_MODULES, random_methods};
 use redial_testbed::pe::Assembly;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::shop::LiveShop;
@@ -191,7 +191,7 @@ fn marks_variables_and_clauses_of_the_probe(runtime: Runtime) -> Result<()> {
 
 /// More than 64 KiB of code, and a `switch`, in random IL.
 fn shows_large_bodies_whole(runtime: Runtime) -> Result<()> {
-    let folder = random_methods(1)?;
+    let folder = random_methods(1, RANDOM_MODULES)?;
     let mut command = programs::named("randomil")?.command(runtime)?;
     command.arg("run").arg(&folder);
     let live = under_agent::start(command)?;

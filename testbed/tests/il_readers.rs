@@ -72,7 +72,7 @@ fn assemblies(folder: &Path) -> Result<Vec<PathBuf>> {
 
 #[test]
 fn every_random_body_reads_the_same() -> Result<()> {
-    let folder = random_methods(1)?;
+    let folder = random_methods(1, RANDOM_MODULES)?;
     let files: Vec<_> = (0..RANDOM_MODULES).map(|module| folder.join(format!("Rand{module}.dll"))).collect();
     let read = compare("random", &files)?;
     ensure!(read.bodies > 20_000 && read.clauses > 10_000, "{read:?}");

@@ -66,7 +66,7 @@ fn turns_ten_thousand_methods_under_reflection(runtime: Runtime) -> Result<()> {
     let mut controller = live.controller()?;
     let expected = live.host.ask("call 1", "called 1")?;
     live.host.ask("start", "started")?;
-    for round in 0..8 {
+    for round in 0..soak::scaled(4, 10) {
         let accepted = ensure_all_accepted(&controller.dial(BIG, Level::Count, Lifetime::Held)?)?;
         ensure!(accepted > 10_000, "only {accepted} methods");
         if round % 2 == 0 {
@@ -87,7 +87,7 @@ fn turns_ten_thousand_methods_under_reflection(runtime: Runtime) -> Result<()> {
 
 /// The first dial of a module, which opens its metadata for writing, in one fresh process after another.
 fn survives_many_first_dials_under_reflection(runtime: Runtime) -> Result<()> {
-    for _ in 0..soak::scaled(8, 20) {
+    for _ in 0..soak::scaled(3, 50) {
         let mut live = reflect(runtime, &big()?)?;
         let mut controller = live.controller()?;
         live.host.ask("start", "started")?;

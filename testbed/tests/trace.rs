@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::message::{Event, WireCommand};
-use redial_protocol::trace::{OmittedReason, Outcome, Value};
+use redial_protocol::trace::{InnerException, OmittedReason, Outcome, Value};
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::traced::{Calls, end, list, returned, say, start, text, trace};
@@ -143,10 +143,36 @@ fn captures_how_calls_end(runtime: Runtime) -> Result<()> {
         let thrown = Outcome::Thrown {
             type_name: Some("System.InvalidOperationException".into()),
             message: Some(text(&format!("number {i}"))),
+            inner: vec![],
         };
         let expected = if i % 2 == 0 { thrown } else { returned(Value::Int(i as i64)) };
         ensure!(call.outcome == expected, "{i}: {call:?}");
     }
+    end(live, controller)
+}
+
+/// An exception has its inner ones, up to three, with their types and messages.
+fn captures_inner_exceptions(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    trace(&mut controller, "traced!Traced.Chains")?;
+    say(&mut live.host, "chains 6")?;
+    let calls = list(&mut controller, false)?;
+    for (links, call) in calls.of(".Chains").iter().enumerate() {
+        let inner = (1..=links).take(3).map(|link| {
+            let innermost = link == links;
+            InnerException {
+                type_name: Some(if innermost { "Traced+Cause" } else { "System.ArgumentException" }.into()),
+                message: Some(if innermost { Value::Null } else { text(&format!("inner {link}")) }),
+            }
+        });
+        let thrown = Outcome::Thrown {
+            type_name: Some("System.InvalidOperationException".into()),
+            message: Some(text("outer")),
+            inner: inner.collect(),
+        };
+        ensure!(call.outcome == thrown, "{links}: {call:?}");
+    }
+    ensure!(calls.of(".Chains").len() == 6, "{calls:?}");
     end(live, controller)
 }
 
@@ -228,6 +254,7 @@ on_each_runtime!(
     captures_enums,
     captures_strings,
     captures_how_calls_end,
+    captures_inner_exceptions,
     lists_calls_in_flight,
     captures_beside_the_collector,
     arguments_live_no_longer,

@@ -56,10 +56,9 @@ pub fn value_after(
     }
 }
 
-/// Returns the message of the exception that ended a call, from its record.
-pub fn message(call: CapturedCall<'_>, record: u32) -> Option<Value> {
-    let records = Records { bytes: call.bytes, classes: &|_| None };
-    records.read(&mut (record as usize), 0)
+/// Returns the message of an exception from its record at an offset, and moves the offset behind it.
+pub fn message(call: CapturedCall<'_>, at: &mut usize) -> Option<Value> {
+    Records { bytes: call.bytes, classes: &|_| None }.read(at, 0)
 }
 
 /// Reads the record of a value that a helper captured; its place has the record's offset.

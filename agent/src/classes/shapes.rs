@@ -10,7 +10,7 @@ use crate::catalogue::{Module, Modules};
 use crate::clr::ProfilerInfo;
 use crate::clr::classes::{ArrayClass, ClassInfo};
 use crate::clr::metadata::Import;
-use crate::probes::trace::objects;
+use crate::probes::trace::{ExceptionFields, objects};
 use crate::signature::{Type, parse_field};
 use redial_protocol::trace::OmittedReason;
 use std::sync::Arc;
@@ -67,14 +67,18 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Returns the offset of the message in exceptions; None if the host allows no strings.
-    pub(super) fn message_offset(&self) -> Option<u32> {
+    /// Returns the offsets of an exception's fields; None if the host allows no strings.
+    pub(super) fn exception_fields(&self) -> Option<ExceptionFields> {
         if self.rules.highest < CaptureLevel::Strings {
             return None;
         }
         let class = self.core_class("System.Exception")?;
         let offsets = self.own_offsets(class, &self.info.class_info(class).ok()?)?;
-        offsets.iter().find(|(name, _)| name == "_message").map(|(_, offset)| *offset)
+        let offset = |field: &str| offsets.iter().find(|(name, _)| name == field).map(|(_, offset)| *offset);
+        Some(ExceptionFields {
+            message: offset("_message")?,
+            inner: offset("_innerException").unwrap_or_default(),
+        })
     }
 
     /// Returns a class of the core library that is loaded from the beginning.

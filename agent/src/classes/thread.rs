@@ -29,11 +29,11 @@ fn run(shapes: &Mutex<Shapes>, info: &ProfilerInfo, modules: &Modules, rules: &C
     let begin = || {
         let reader = ShapeReader::new(info, modules, rules);
         reader.expect_common_classes();
-        reader.message_offset()
+        reader.exception_fields()
     };
-    let offset = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin);
-    if let Some(offset) = offset.flatten() {
-        trace::capture_messages(offset);
+    let fields = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin);
+    if let Some(fields) = fields.flatten() {
+        trace::capture_exceptions(fields);
     }
     let mut done = None;
     loop {

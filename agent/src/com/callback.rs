@@ -9,7 +9,7 @@ use crate::attach;
 use crate::clr::LoadedModule;
 use crate::clr::bindings::*;
 use crate::clr::hresult::{CORPROF_E_PROFILER_CANCEL_ACTIVATION, E_FAIL, S_FALSE};
-use crate::events::{exception, keep_message};
+use crate::events::{exception, keep_exception};
 use crate::guard::planted::plant;
 use crate::guard::{guard, guard_always, silence_panics};
 use crate::probes::exception_stack::ExceptionEvent;
@@ -142,7 +142,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
     fn ExceptionThrown(&self, object: usize) -> Result<()> {
         with("ExceptionThrown", |agent| {
             exception(|| ExceptionEvent::Thrown(agent.exception_class(object)));
-            keep_message(object);
+            keep_exception(object, |inner| agent.exception_class(inner));
         })
     }
 

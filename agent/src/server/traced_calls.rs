@@ -6,12 +6,14 @@ use super::session::Session;
 use crate::capture::{CapturedCall, message, value, value_after};
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
-use crate::probes::trace::{CallEnd, PLACES};
+use crate::probes::trace::{CallEnd, PLACES, inner_class};
 use crate::traces::{Call, TracedRow};
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{Event, Reply};
 use redial_protocol::pattern::Pattern;
-use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
+use redial_protocol::trace::{
+    DroppedCalls, InnerException, Outcome, TracedCall, TracedMethod, TracedParameter,
+};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -119,12 +121,7 @@ impl CallPages {
                 let place = plan.result_place();
                 Outcome::Returned(plan.result.as_ref().map(|planned| value(place, planned)))
             }
-            CallEnd::Thrown(class) => Outcome::Thrown {
-                type_name: Some(class)
-                    .filter(|class| *class != ExceptionClass::default())
-                    .and_then(|class| self.types.name(class)),
-                message: call.call.message.and_then(|record| message(captured, record)),
-            },
+            CallEnd::Thrown(class) => self.thrown(call, captured, class),
         };
         TracedCall {
             plan: call.call.plan,
@@ -137,5 +134,20 @@ impl CallPages {
             arguments_after,
             outcome,
         }
+    }
+
+    fn thrown(&mut self, call: &Call, captured: CapturedCall<'_>, class: ExceptionClass) -> Outcome {
+        let mut type_name = |class| {
+            let known = Some(class).filter(|class| *class != ExceptionClass::default());
+            known.and_then(|class| self.types.name(class))
+        };
+        let mut at = call.call.message.unwrap_or_default() as usize;
+        let outermost = call.call.message.and_then(|_| message(captured, &mut at));
+        let inner = (0..call.call.inner).map_while(|_| {
+            let class = inner_class(captured.bytes, &mut at)?;
+            Some(InnerException { type_name: type_name(class), message: message(captured, &mut at) })
+        });
+        let inner = inner.collect();
+        Outcome::Thrown { type_name: type_name(class), message: outermost, inner }
     }
 }

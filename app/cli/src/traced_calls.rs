@@ -226,7 +226,7 @@ fn memory(method: &TracedMethod) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_protocol::trace::Value;
+    use redial_protocol::trace::{InnerException, Value};
     use redial_text::fixtures::{traced_call, traced_method};
     use redial_text::width::width;
 
@@ -282,7 +282,14 @@ mod tests {
     #[test]
     fn no_line_contains_what_acts() {
         let hostile = Value::String { units: (0..=u16::MAX).collect(), length: 1 << 16 };
-        let thrown = Outcome::Thrown { type_name: Some("\u{202e}E".into()), message: Some(hostile.clone()) };
+        let thrown = Outcome::Thrown {
+            type_name: Some("\u{202e}E".into()),
+            message: Some(hostile.clone()),
+            inner: vec![InnerException {
+                type_name: Some("\u{1b}[2JF".into()),
+                message: Some(hostile.clone()),
+            }],
+        };
         let call = TracedCall { arguments: vec![hostile], outcome: thrown, ..traced_call() };
         for format in [CallFormat::Json, CallFormat::Text(None), CallFormat::Text(Some(100))] {
             let line = lines(format).line(&call).expect("a line");

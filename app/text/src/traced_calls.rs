@@ -46,18 +46,27 @@ fn argument(value: &Value, after: Option<&Value>) -> String {
     }
 }
 
-/// Formats the end of a call, to follow it: ` = result`, ` threw Type: message`, or nothing.
+/// Formats the end of a call, to follow it: ` = result`, ` threw Type: message ---> InnerType: message`, or nothing.
 pub fn outcome(call: &TracedCall) -> String {
     match &call.outcome {
         Outcome::InFlight | Outcome::Returned(None) => String::new(),
         Outcome::Returned(Some(value)) => format!(" = {}", values::text(value)),
-        Outcome::Thrown { type_name, message } => {
-            let name = type_name.as_deref().map_or("an exception of unknown type", values::short_type);
-            match message {
-                None | Some(Value::Null) => format!(" threw {name}"),
-                Some(message) => format!(" threw {name}: {}", values::unquoted(message)),
+        Outcome::Thrown { type_name, message, inner } => {
+            let mut text = format!(" threw {}", exception(type_name.as_deref(), message.as_ref()));
+            for one in inner {
+                text.push_str(" ---> ");
+                text.push_str(&exception(one.type_name.as_deref(), one.message.as_ref()));
             }
+            text
         }
+    }
+}
+
+fn exception(type_name: Option<&str>, message: Option<&Value>) -> String {
+    let name = type_name.map_or("an exception of unknown type", values::short_type);
+    match message {
+        None | Some(Value::Null) => name.to_owned(),
+        Some(message) => format!("{name}: {}", values::unquoted(message)),
     }
 }
 
@@ -102,6 +111,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{traced_call, traced_method};
     use redial_protocol::ids::RowId;
+    use redial_protocol::trace::InnerException;
 
     fn message(text: &str) -> Option<Value> {
         let units: Vec<u16> = text.encode_utf16().collect();
@@ -140,12 +150,22 @@ mod tests {
         assert_eq!(end(Outcome::InFlight), "");
         assert_eq!(end(Outcome::Returned(None)), "");
         assert_eq!(end(Outcome::Returned(Some(Value::Null))), " = null");
-        let thrown =
-            |name: Option<&str>, message| Outcome::Thrown { type_name: name.map(str::to_owned), message };
+        let thrown = |name: Option<&str>, message| Outcome::Thrown {
+            type_name: name.map(str::to_owned),
+            message,
+            inner: vec![],
+        };
         let timeout = Some("System.TimeoutException");
         assert_eq!(end(thrown(timeout, message("too\nslow"))), " threw TimeoutException: too\\nslow");
         assert_eq!(end(thrown(timeout, Some(Value::Null))), " threw TimeoutException");
         assert_eq!(end(thrown(None, None)), " threw an exception of unknown type");
+        let inner = |name: &str, message| InnerException { type_name: Some(name.to_owned()), message };
+        let chain = Outcome::Thrown {
+            type_name: Some("Shop.Failed".into()),
+            message: message("no"),
+            inner: vec![inner("System.TimeoutException", message("slow")), inner("Shop.Cause", None)],
+        };
+        assert_eq!(end(chain), " threw Failed: no ---> TimeoutException: slow ---> Cause");
     }
 
     #[test]

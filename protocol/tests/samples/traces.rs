@@ -2,7 +2,7 @@
 
 use redial_protocol::ids::RowId;
 use redial_protocol::trace::{
-    DroppedCalls, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
+    DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
 };
 
 variants!(OUTCOMES, outcome_name, Outcome { InFlight, Returned, Thrown });
@@ -97,6 +97,10 @@ pub fn traced_calls() -> Vec<TracedCall> {
     let thrown = Outcome::Thrown {
         type_name: Some("System.TimeoutException".into()),
         message: Some(Value::String { units: vec![0x6e, 0x6f], length: 2 }),
+        inner: vec![
+            InnerException { type_name: Some("A.B".into()), message: Some(Value::Null) },
+            InnerException { type_name: None, message: None },
+        ],
     };
     let other = |outcome| TracedCall {
         number: 0,
@@ -108,7 +112,7 @@ pub fn traced_calls() -> Vec<TracedCall> {
     };
     vec![
         other(thrown),
-        other(Outcome::Thrown { type_name: None, message: None }),
+        other(Outcome::Thrown { type_name: None, message: None, inner: vec![] }),
         other(Outcome::Returned(None)),
         other(Outcome::InFlight),
         returned.clone(),

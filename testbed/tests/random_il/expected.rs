@@ -8,10 +8,12 @@ use std::process;
 
 use anyhow::{Context, Error, Result, ensure};
 use redial_protocol::level::Level;
-use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES};
+use redial_testbed::generate::RANDOM_METHODS;
 use redial_testbed::host::{self, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{cache, programs};
+
+use super::modules;
 
 /// Returns the program's command. It has loaded every module when it is ready. `left_out` are methods in its
 /// notation.
@@ -105,11 +107,11 @@ impl Expected {
             println!("{} crashes without the agent over {}", runtime.name(), left_out.join(", "));
         }
         // Bodies that are never entered, or that all throw at once, would prove nothing.
-        ensure!(lines.len() + left_out.len() == RANDOM_MODULES * RANDOM_METHODS, "{} methods", lines.len());
+        ensure!(lines.len() + left_out.len() == modules() * RANDOM_METHODS, "{} methods", lines.len());
         let entered = truth.iter().filter(|&&calls| calls > 0).count();
         let normal = lines.iter().filter(|line| !line.contains('!')).count();
         let different = lines.iter().map(|line| line.rsplit(' ').next()).collect::<BTreeSet<_>>().len();
-        ensure!(entered + RANDOM_MODULES >= truth.len(), "only {entered} methods are entered");
+        ensure!(entered + modules() >= truth.len(), "only {entered} methods are entered");
         ensure!(normal * 5 > lines.len() * 2, "only {normal} methods end without an exception");
         ensure!(different * 2 > lines.len(), "only {different} different results");
         Ok(Some(Self { runtime, folder: folder.to_owned(), lines, left_out, unoptimised: OnceCell::new() }))
@@ -198,7 +200,7 @@ fn end_pass(host: &mut Host, path: &Path) -> Result<Vec<String>> {
     let last = || fs::read_to_string(path).ok().and_then(|text| text.lines().last().map(str::to_owned));
     let mut wait =
         |line: &str| host.wait_for(line).with_context(|| format!("the last method begun: {:?}", last()));
-    for module in 0..RANDOM_MODULES {
+    for module in 0..modules() {
         wait(&format!("module {module}"))?;
     }
     wait("passed")?;

@@ -1,4 +1,4 @@
-//! Random valid IL (20,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
+//! Random valid IL (5,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
 //! without dials, in every phase, and its count equals its own count of entries.
 
 use redial_text::diagnostics::{Reader, row_notes};
@@ -19,13 +19,22 @@ use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::generate::{RANDOM_METHODS, RANDOM_MODULES, RANDOM_NUMBERS, random_methods};
 use redial_testbed::pe::{Assembly, MethodDef};
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::{on_each_runtime, soak, under_agent};
+use redial_testbed::{on_each_runtime, soak, traced, under_agent};
 
 mod expected;
 
 use expected::{Expected, OutputFiles, program};
 
-on_each_runtime!(dials_change_nothing_and_count_exactly, times_change_nothing_and_count_exactly);
+on_each_runtime!(
+    dials_change_nothing_and_count_exactly,
+    times_change_nothing_and_count_exactly,
+    traces_change_nothing_and_count_exactly,
+);
+
+/// Returns the number of modules, each with a thousand methods.
+fn modules() -> usize {
+    soak::scaled(5, (RANDOM_MODULES / 5) as u64) as usize
+}
 
 fn dials_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {
     rounds(runtime, Level::Count)
@@ -35,10 +44,14 @@ fn times_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {
     rounds(runtime, Level::Time)
 }
 
+fn traces_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {
+    rounds(runtime, Level::Trace)
+}
+
 fn rounds(runtime: Runtime, level: Level) -> Result<()> {
     let (mut seen, mut unfit) = (0, 0);
     for seed in seeds()? {
-        let folder = random_methods(seed)?;
+        let folder = random_methods(seed, modules())?;
         let files = OutputFiles::new(runtime, seed, level)?;
         let is_fit = test_seed(runtime, &folder, &files, level).with_context(|| format!("seed {seed}"))?;
         files.remove()?;
@@ -85,13 +98,14 @@ fn round(
     let mut live = under_agent::start(program(runtime, folder, &expected.left_out)?)?;
     let mut controller = live.controller()?;
     let every_other = |first: usize| -> Vec<String> {
-        (first..RANDOM_MODULES).step_by(2).map(|module| format!("Rand{module}!*")).collect()
+        (first..modules()).step_by(2).map(|module| format!("Rand{module}!*")).collect()
     };
     let (before, later) = (every_other(0), every_other(1));
 
     // Half of them before their first call, the others during the pass, half of those after their first call.
     dial(&mut controller, &before, level)?;
-    controller.subscribe(Some("Rand10!*"))?;
+    let middle = modules() / 4 * 2;
+    controller.subscribe(Some(&format!("Rand{middle}!*")))?;
     let running = files.begin_pass(&mut live.host)?;
     controller.wait_until("half of the modules to be passed", |dials| {
         dials.values().any(|row| row.state == CopyState::Live)
@@ -111,6 +125,10 @@ fn round(
         expected.pass(&mut live.host, files, "all timed again")?;
         ensure_timed(&ended, &calls, &mut controller)?;
     }
+    if level == Level::Trace {
+        let captured = traced::list(&mut controller, false)?.methods.len();
+        ensure!(captured * 2 > modules() * RANDOM_METHODS, "calls of only {captured} methods were captured");
+    }
     expected.pass(&mut live.host, files, "all counted")?;
     let (second, counted) = (files.truth(&mut live.host)?, counts(&mut controller, true)?);
     let known = |index: usize| (index / RANDOM_NUMBERS).is_multiple_of(2);
@@ -120,7 +138,7 @@ fn round(
         |then: &[u64], now: &[u64]| now.iter().zip(then).map(|(now, then)| now - then).collect::<Vec<_>>();
     ensure_exact("in one pass", &since(&first, &second), &since(&counted_first, &counted), |_| true)?;
 
-    let all = (RANDOM_MODULES * RANDOM_NUMBERS) as u64;
+    let all = (modules() * RANDOM_NUMBERS) as u64;
     ensure!(controller.all_off()? == (all, 0), "not all of {all} are off");
     expected.pass(&mut live.host, files, "all off again")?;
     ensure!(counts(&mut controller, false)? == counted, "counted while off");
@@ -169,7 +187,7 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
         }
     }
     println!("{timed} methods are timed; {only_counted:#?}");
-    let nearly_all = timed * 20 > RANDOM_MODULES * RANDOM_METHODS * 19;
+    let nearly_all = timed * 20 > modules() * RANDOM_METHODS * 19;
     // These modules have exceptionally many signatures, yet each has room for a thousand more.
     let room = !only_counted.keys().any(|why| why.contains("room"));
     ensure!(nearly_all && room, "{timed} methods are timed, {only_counted:#?}");
@@ -178,7 +196,7 @@ fn ensure_timed(before: &BTreeMap<RowId, u64>, counted: &[u64], controller: &mut
 
 /// Returns calls by the method's number.
 fn counts(controller: &mut Controller, on: bool) -> Result<Vec<u64>> {
-    let mut counts = vec![None; RANDOM_MODULES * RANDOM_NUMBERS];
+    let mut counts = vec![None; modules() * RANDOM_NUMBERS];
     for row in controller.status(None)? {
         let module: usize = row.module.strip_prefix("Rand").context("a module of another name")?.parse()?;
         let number = (row.copy.token.0 & 0x00FF_FFFF) as usize - 1;
@@ -217,7 +235,7 @@ fn ensure_exact(when: &str, truth: &[u64], counted: &[u64], of: impl Fn(usize) -
 /// Checks the content of the generated bodies, so that the generator loses no kind unnoticed.
 #[test]
 fn bodies_are_of_every_kind() -> Result<()> {
-    let folder = random_methods(1)?;
+    let folder = random_methods(1, RANDOM_MODULES)?;
     let mut found = BodyKinds::default();
     for module in 0..RANDOM_MODULES {
         let assembly = Assembly::read(&folder.join(format!("Rand{module}.dll")))?.context("no metadata")?;

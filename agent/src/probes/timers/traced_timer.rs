@@ -62,11 +62,11 @@ impl Timer {
         self.thrown.handled().unwrap_or_default()
     }
 
-    /// Keeps the message of the exception that was thrown last, for a traced call that it ends. On the owner's thread,
-    /// in the callback that passes the exception.
-    pub(crate) fn keep_message(&self, exception: usize) {
+    /// Keeps the exception that was thrown last, for a traced call that it ends. `class` returns the class of an inner
+    /// exception. On the owner's thread, in the callback that passes the exception.
+    pub(crate) fn keep_exception(&self, exception: usize, class: impl Fn(usize) -> ExceptionClass) {
         if let Some(area) = self.area() {
-            area.keep_message(self.thrown.latest(), exception);
+            area.keep_exception(self.thrown.latest(), exception, class);
         }
     }
 

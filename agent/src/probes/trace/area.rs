@@ -1,8 +1,8 @@
 //! A thread's area for traced calls.
 
 use super::entry::{ALIGN, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED};
+use super::exceptions::KeptExceptions;
 use super::grant::{GRANTS, Grant};
-use super::messages::Messages;
 use crate::probes::address_space;
 use crate::probes::exception_stack::ExceptionClass;
 use std::cell::Cell;
@@ -42,7 +42,7 @@ pub struct ThreadArea {
     /// Bytes ever taken from it.
     tail: AtomicU64,
     grants: [Grant; GRANTS],
-    messages: Messages,
+    exceptions: KeptExceptions,
     /// The ring follows the area in memory.
     ring: *mut u64,
     ring_bytes: usize,
@@ -225,6 +225,7 @@ impl ThreadArea {
             (*entry).dereferences = 0;
             (*entry).captured = 0;
             (*entry).message = 0;
+            (*entry).inner = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)
@@ -307,23 +308,29 @@ impl ThreadArea {
             depth: entry.depth,
             end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
             message: Some(entry.message).filter(|message| *message != 0),
+            inner: entry.inner,
             bytes,
         }
     }
 
-    /// Keeps the message of an exception; see [`Messages::keep`].
-    pub(crate) fn keep_message(&self, number: u32, exception: usize) {
+    /// Keeps an exception; see [`KeptExceptions::keep`].
+    pub(crate) fn keep_exception(
+        &self,
+        number: u32,
+        exception: usize,
+        class: impl Fn(usize) -> ExceptionClass,
+    ) {
         // SAFETY: on the owner's thread, in the callback that passes the exception.
-        unsafe { self.messages.keep(number, std::ptr::with_exposed_provenance(exception)) }
+        unsafe { self.exceptions.keep(number, std::ptr::with_exposed_provenance(exception), class) }
     }
 
-    /// Adds the message of the exception that ended a call; see [`Messages::add`].
+    /// Adds the exception that ended a call; see [`KeptExceptions::add`].
     ///
     /// # Safety
     /// On the thread that owns the area; the entry came from [`ThreadArea::begin`] and was not ended.
-    pub(super) unsafe fn add_message(&self, entry: *mut Entry, number: u32) {
+    pub(super) unsafe fn add_exception(&self, entry: *mut Entry, number: u32) {
         // SAFETY: the caller's contract.
-        unsafe { self.messages.add(entry, number) }
+        unsafe { self.exceptions.add(entry, number) }
     }
 }
 

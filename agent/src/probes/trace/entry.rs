@@ -107,7 +107,8 @@ pub(super) struct Entry {
     pub(super) captured: u32,
     /// Offset of the record of the exception's message; 0 for none.
     pub(super) message: u32,
-    pub(super) unused: u32,
+    /// Inner exceptions whose classes and messages follow it.
+    pub(super) inner: u32,
 }
 
 /// Bytes of a call's values that each value leaves to every later one.
@@ -164,6 +165,8 @@ pub struct EndedCall {
     pub end: CallEnd,
     /// Offset of the record of the exception's message, if there is one.
     pub message: Option<u32>,
+    /// Inner exceptions whose classes and messages follow it.
+    pub inner: u32,
     /// The entry's bytes: offsets of values count from its beginning.
     pub bytes: Vec<u8>,
 }

@@ -109,7 +109,7 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
         let thrown = thrown.then(|| timer.thrown());
         area::set_end(entry, timer.latest_ended(frame), thrown.map(|(class, _)| class));
         if let Some((_, number)) = thrown {
-            area.add_message(entry, number);
+            area.add_exception(entry, number);
         }
         ThreadArea::end(area, entry);
     }

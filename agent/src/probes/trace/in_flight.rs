@@ -60,6 +60,7 @@ fn read(area: &ThreadArea, at: u32) -> Option<(u32, Option<EndedCall>)> {
             depth,
             end: CallEnd::InFlight,
             message: None,
+            inner: 0,
             bytes,
         });
         Some((below, call))

@@ -7,10 +7,10 @@
 
 mod area;
 mod entry;
+mod exceptions;
 mod grant;
 pub mod helpers;
 mod in_flight;
-mod messages;
 pub mod objects;
 mod rate;
 mod strings;
@@ -19,8 +19,8 @@ mod tests;
 
 pub use area::{ThreadArea, areas, used_bytes};
 pub use entry::{CallEnd, EndedCall, PLACES, TracedMethod};
+pub use exceptions::{ExceptionFields, capture_exceptions, inner_class};
 pub use in_flight::calls_in_flight;
-pub use messages::capture_messages;
 pub use rate::{Dropped, dropped, refill_process};
 pub use strings::set_string_layout;
 

@@ -1,7 +1,7 @@
 //! A traced call as JSON.
 
 use super::values::ValueJson;
-use redial_protocol::trace::{Outcome, TracedCall, TracedMethod};
+use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod};
 use serde::Serialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -63,6 +63,24 @@ struct ThrownJson<'a> {
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
     message: Option<ValueJson<'a>>,
+    /// Its inner exception, then that one's, and so on.
+    inner: Vec<InnerJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct InnerJson<'a> {
+    #[serde(rename = "type")]
+    type_name: Option<&'a str>,
+    message: Option<ValueJson<'a>>,
+}
+
+impl<'a> InnerJson<'a> {
+    fn of(exception: &'a InnerException) -> InnerJson<'a> {
+        InnerJson {
+            type_name: exception.type_name.as_deref(),
+            message: exception.message.as_ref().map(ValueJson),
+        }
+    }
 }
 
 impl<'a> TracedCallJson<'a> {
@@ -95,9 +113,10 @@ impl<'a> TracedCallJson<'a> {
                 _ => None,
             },
             thrown: match &call.outcome {
-                Outcome::Thrown { type_name, message } => Some(ThrownJson {
+                Outcome::Thrown { type_name, message, inner } => Some(ThrownJson {
                     type_name: type_name.as_deref(),
                     message: message.as_ref().map(ValueJson),
+                    inner: inner.iter().map(InnerJson::of).collect(),
                 }),
                 _ => None,
             },
@@ -179,10 +198,18 @@ mod tests {
             json!({"type": "decimal", "value": null})
         );
         let message = Some(Value::String { units: vec![0x6e, 0x6f], length: 9 });
-        let thrown = ended(Outcome::Thrown { type_name: Some("E".into()), message });
-        assert_eq!(thrown["thrown"], json!({"type": "E", "message": {"$string": "no", "$length": 9}}));
-        let unknown = ended(Outcome::Thrown { type_name: None, message: None });
-        assert_eq!(unknown["thrown"], json!({"type": null, "message": null}));
+        let inner = vec![InnerException { type_name: Some("F".into()), message: Some(Value::Null) }];
+        let thrown = ended(Outcome::Thrown { type_name: Some("E".into()), message, inner });
+        assert_eq!(
+            thrown["thrown"],
+            json!({
+                "type": "E",
+                "message": {"$string": "no", "$length": 9},
+                "inner": [{"type": "F", "message": null}],
+            })
+        );
+        let unknown = ended(Outcome::Thrown { type_name: None, message: None, inner: vec![] });
+        assert_eq!(unknown["thrown"], json!({"type": null, "message": null, "inner": []}));
     }
 
     #[test]
