@@ -27,6 +27,8 @@ mod throughput;
 mod thrown;
 mod time;
 mod timed;
+mod trace;
+mod trace_peers;
 mod window;
 mod window_benchmark;
 
@@ -56,6 +58,8 @@ struct Subject {
 const SUBJECTS: &[Subject] = &[
     Subject { name: "count", measure: Measure::Pairs(count::measure) },
     Subject { name: "time", measure: Measure::Pairs(time::measure) },
+    Subject { name: "trace", measure: Measure::Pairs(trace::measure) },
+    Subject { name: "trace-each", measure: Measure::Figures(trace::measure_each) },
     Subject { name: "startup", measure: Measure::Pairs(startup::measure) },
     Subject { name: "collector", measure: Measure::Pairs(collector::measure) },
     Subject { name: "idle", measure: Measure::Pairs(idle::measure) },

@@ -1,6 +1,6 @@
 //! `cargo xtask setup`: everything the other tasks need. A second run is instant.
 
-mod apt;
+pub mod apt;
 mod tools;
 pub mod wine;
 

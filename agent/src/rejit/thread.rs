@@ -181,7 +181,10 @@ impl Worker {
                 batch.matched.extend(found.matched());
                 batch.affected.extend(found.rows);
             }
-            Job::Unloaded(lost) => self.context.ledger.finish_unload(lost),
+            Job::Unloaded(lost) => {
+                self.context.ledger.finish_unload(lost.clone());
+                self.context.traces.retire(lost);
+            }
             Job::SessionEnded(session) => {
                 self.refuse_queued(Some(session), &Refusal::Cancelled);
                 batch.affected.extend(self.end_held(session, OrderEnd::SessionEnded));

@@ -45,7 +45,8 @@ impl Traces {
             return known.body;
         }
         plan.share(&mut state.values);
-        let number = state.plans.len() as u32 + 1;
+        state.latest_plan = state.latest_plan.wrapping_add(1);
+        let number = state.latest_plan;
         let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan)));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
         state.of_row.insert(row, number);
@@ -92,6 +93,14 @@ impl Traces {
         let rows = plans.iter().filter_map(|plan| state.plans.get(plan)).map(|row| row.row);
         state.kept.remove(rows.filter(|row| !traced.contains(row)).collect::<Vec<_>>());
         trace::set_traced(state.active.len() as u32);
+    }
+
+    /// Forgets rows of an unloaded module once enough others have unloaded since. Their names stay with calls that are
+    /// already on their way.
+    pub fn retire(&self, rows: Vec<RowId>) {
+        let mut guard = lock(&self.0);
+        collector::collect(&mut guard);
+        guard.retire(rows);
     }
 
     /// Takes the calls that ended so far from the threads' areas.

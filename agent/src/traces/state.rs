@@ -5,17 +5,24 @@ use super::kept_calls::KeptCalls;
 use super::stream::CallStream;
 use crate::capture::PlannedValue;
 use redial_protocol::ids::RowId;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
+
+/// Unloaded modules whose traced rows are kept.
+const UNLOADED_KEPT: usize = 16;
 
 /// The state that the ReJIT thread, the collector and the sessions share.
 pub(super) struct State {
-    /// Every plan so far by its number. Bodies may still run, and kept calls refer to them.
+    /// Plans by number. Bodies may still run, and kept calls refer to them.
     pub(super) plans: HashMap<u32, Arc<TracedRow>>,
+    /// Number of the latest plan.
+    pub(super) latest_plan: u32,
     /// The values of all plans.
     pub(super) values: HashSet<Arc<PlannedValue>>,
     /// The latest plan of each row.
     pub(super) of_row: BTreeMap<RowId, u32>,
+    /// Traced rows of each of the latest unloaded modules.
+    pub(super) unloaded: VecDeque<Vec<RowId>>,
     /// Plans of the rows that are traced now.
     pub(super) active: HashSet<u32>,
     pub(super) kept: KeptCalls,
@@ -32,8 +39,10 @@ impl State {
     pub(super) fn new(rate: u64) -> State {
         State {
             plans: HashMap::new(),
+            latest_plan: 0,
             values: HashSet::new(),
             of_row: BTreeMap::new(),
+            unloaded: VecDeque::new(),
             active: HashSet::new(),
             kept: KeptCalls::default(),
             streams: Vec::new(),
@@ -46,6 +55,25 @@ impl State {
     /// Returns the traced method with this plan.
     pub(super) fn plan(&self, plan: u32) -> Option<&Arc<TracedRow>> {
         self.plans.get(&plan)
+    }
+
+    /// Keeps the plans of an unloaded module's rows, and forgets those of the oldest unloaded modules. A plan's body is
+    /// not freed: threads may still hold its address.
+    pub(super) fn retire(&mut self, mut rows: Vec<RowId>) {
+        rows.retain(|row| self.of_row.contains_key(row));
+        if rows.is_empty() {
+            return;
+        }
+        self.unloaded.push_back(rows);
+        let surplus = self.unloaded.len().saturating_sub(UNLOADED_KEPT);
+        let forgotten: HashSet<RowId> = self.unloaded.drain(..surplus).flatten().collect();
+        if forgotten.is_empty() {
+            return;
+        }
+        self.of_row.retain(|row, _| !forgotten.contains(row));
+        self.plans.retain(|_, traced| !forgotten.contains(&traced.row));
+        self.active.retain(|plan| self.plans.contains_key(plan));
+        self.kept.remove(forgotten);
     }
 
     /// Returns the methods that are traced now.

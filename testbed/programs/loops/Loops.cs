@@ -4,6 +4,9 @@
 //   bench KIND THREADS CHUNKS -> bench KIND THREADS BEST MEDIAN   nanoseconds per call of Loops.KIND(int), from CHUNKS
 //       chunks of a million calls (fewer where a call takes long) on each thread, after a warm-up long enough for every
 //       tier. It is processor time where the system tells a thread's own (Linux), so that other programs do not count
+//   burst KIND THREADS BURSTS -> burst KIND THREADS BEST MEDIAN   the same in bursts of 500 calls with pauses between them
+//   each KIND CALLS -> each KIND NANOSECONDS...   every single call, with two readings of the clock, while another thread
+//       collects garbage
 //   gc COUNT -> gc MEDIAN MAX   microseconds of GC.Collect(0), COUNT times with 1 ms between, while two threads hammer
 //       Loops.Plain(int) from two loops in turn, one of calls alone and one that also divides. In the first some processors
 //       take every interrupt in the stub that the runtime calls through, where .NET Core 2.1 and 3.1 cannot stop a thread,
@@ -12,7 +15,8 @@
 // KIND: Plain (about 1 ns), Interlocked (a shared counter), ThreadStatic (a counter per thread), Stopwatched
 // (its own times, in shared sums), Inlined (left for the
 // JIT to inline), Empty (no call at all: the loop itself), Throws (an exception that the loop catches), ThrowsDeep
-// (the same from below 20 frames), AtOnce and Suspends (async methods: one that never waits, one that always does).
+// (the same from below 20 frames), AtOnce and Suspends (async methods: one that never waits, one that always does). For bursts
+// and single calls: Numbers, Texts, Objects (arguments to capture), Written (events of an EventSource).
 // It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
 using System.Collections.Generic;
@@ -84,6 +88,12 @@ static partial class Loops
             {
                 case "bench":
                     Bench(words[1], int.Parse(words[2]), int.Parse(words[3]));
+                    break;
+                case "burst":
+                    Bursts(words[1], int.Parse(words[2]), int.Parse(words[3]));
+                    break;
+                case "each":
+                    Each(words[1], int.Parse(words[2]));
                     break;
                 case "gc":
                     Collect(int.Parse(words[1]));

@@ -67,7 +67,12 @@ impl Program {
                 Ok(Subject::Contexts(host))
             }
             Self::Server => {
-                let mut server = Server::start(prepared(single_file::command()?)?)?;
+                let mut command = single_file::command()?;
+                // The agent has memory for each thread. Always the same ones, or their number would look like a leak.
+                for limit in ["Min", "Max"] {
+                    command.env(format!("DOTNET_ThreadPool_Force{limit}WorkerThreads"), "6");
+                }
+                let mut server = Server::start(prepared(command)?)?;
                 server.initialize()?;
                 let expected = conversation(&mut server)?;
                 ensure!(expected.iter().any(|answer| answer.contains("Success")), "{expected:?}");

@@ -16,7 +16,7 @@ const COLLECTIONS: u32 = 300;
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let meter = RefCell::new(Meter::start(bench, runtime)?);
     let mut rows = Vec::new();
-    for level in ["count", "time"] {
+    for level in ["count", "time", "trace"] {
         let pairs = bench.pairs(
             || {
                 meter.borrow().off()?;
