@@ -114,6 +114,16 @@ public static class Traced
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
+    public static bool Finds(int number, ref string[] texts, out List<int> list, out Dictionary<string, int> map, ref object boxed)
+    {
+        list = new List<int> { number, 2 };
+        map = new Dictionary<string, int> { ["a"] = number };
+        boxed = "was " + boxed;
+        texts[0] = null;
+        return true;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
     public static T Generic<T>(T value) { return value; }
 
     [MethodImpl(MethodImplOptions.NoInlining)]
@@ -263,6 +273,9 @@ public static class Traced
         int number = i;
         var changed = order;
         ByRefs(ref number, out _, ref point, key, ref changed, out _);
+        var found = new[] { "x", "y" };
+        object inBox = i;
+        Finds(i, ref found, out _, out _, ref inBox);
         Generic(i);
         Generic("text " + i);
         Generic(order);

@@ -10,6 +10,9 @@ use anyhow::{Result, bail};
 /// The target triple of the Windows builds.
 pub const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
+/// The target triple of Linux on 64-bit ARM, where nothing runs yet.
+pub const ARM_TARGET: &str = "aarch64-unknown-linux-gnu";
+
 /// Returns the path of the agent library: `$REDIAL_AGENT`, else the one beside the running test's build.
 ///
 /// # Errors

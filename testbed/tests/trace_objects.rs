@@ -243,17 +243,29 @@ fn check_round(i: i64, calls: &Calls, round: &[&TracedCall]) -> Result<()> {
             "Traced.ByRefs" => {
                 let out = Value::Omitted(OmittedReason::Pending);
                 check(&arguments[..4], &[Value::Int(i), out.clone(), point(i, 0.5), guid(i)])?;
-                // A by-reference parameter may refer to anything: no reference in it is followed.
-                let unreadable = Value::Omitted(OmittedReason::Unreadable);
-                check(&arguments[4..], &[unreadable.clone(), out])?;
+                check(&arguments[4..], &[order_with_next(i), out])?;
                 let after: Vec<(u16, Value)> = vec![
                     (0, Value::Int(i + 1)),
-                    (1, unreadable),
+                    (1, text(&format!("out {}", i + 1))),
                     (2, point(-1, 0.5)),
                     (3, guid(i)),
                     (4, Value::Null),
                     (5, Value::Int(5)),
                 ];
+                ensure!(call.arguments_after == after, "{:?} is not {after:?}", call.arguments_after);
+            }
+            "Traced.Finds" => {
+                let out = Value::Omitted(OmittedReason::Pending);
+                let texts = |first| collection("string[]", 2, vec![first, text("y")]);
+                let expected = [Value::Int(i), texts(text("x")), out.clone(), out, Value::Int(i)];
+                check(arguments, &expected)?;
+                let list = collection("System.Collections.Generic.List<int>", 2, ints(&[i, 2]));
+                let map = dictionary(
+                    "System.Collections.Generic.Dictionary<string, int>",
+                    vec![(text("a"), Value::Int(i))],
+                );
+                let boxed = text(&format!("was {i}"));
+                let after = vec![(1, texts(Value::Null)), (2, list), (3, map), (4, boxed)];
                 ensure!(call.arguments_after == after, "{:?} is not {after:?}", call.arguments_after);
             }
             "Traced.Generic<T>" => {

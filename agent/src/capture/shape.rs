@@ -148,6 +148,14 @@ pub enum Step {
 }
 
 impl Step {
+    /// Returns the offset behind what the step reads.
+    pub fn end(self) -> usize {
+        match self {
+            Step::Copy { offset, size } => offset as usize + size as usize,
+            Step::String { offset } | Step::Reference { offset } => offset as usize + size_of::<usize>(),
+        }
+    }
+
     /// Returns the bytes that the step writes at least.
     pub fn minimum(self) -> usize {
         match self {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use redial_testbed::artefacts::WINDOWS_TARGET;
+use redial_testbed::artefacts::{ARM_TARGET, WINDOWS_TARGET};
 use redial_testbed::cache;
 
 use crate::process::{cargo, command, run_quietly, works};
@@ -13,16 +13,18 @@ const DENY: &str = "cargo-deny@0.20.2";
 /// The pinned version of cargo-machete, which finds unused dependencies.
 const MACHETE: &str = "cargo-machete@0.9.2";
 
-/// Installs components of the pinned toolchain, the Windows target, cargo-nextest, cargo-deny and cargo-machete.
+/// Installs components of the pinned toolchain, the targets, cargo-nextest, cargo-deny and cargo-machete.
 ///
 /// # Errors
 /// The output of rustup or cargo when it fails.
 pub fn ensure() -> Result<()> {
     if works("rustup", &["--version"]) {
         run_quietly(&mut command("rustup", &["component", "add", "rustfmt", "clippy"]))?;
-        run_quietly(&mut command("rustup", &["target", "add", WINDOWS_TARGET]))?;
+        run_quietly(&mut command("rustup", &["target", "add", WINDOWS_TARGET, ARM_TARGET]))?;
     } else {
-        println!("    no rustup; the target {WINDOWS_TARGET}, rustfmt and clippy are taken to be there");
+        println!(
+            "    no rustup; the targets {WINDOWS_TARGET} and {ARM_TARGET}, rustfmt and clippy are taken to be there"
+        );
     }
     if !works("cargo-nextest", &["nextest", "--version"]) {
         println!("    building cargo-nextest (a few minutes, once)");

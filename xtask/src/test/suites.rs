@@ -1,7 +1,7 @@
 //! The suites of the gate and the commands they run.
 
 use anyhow::Result;
-use redial_testbed::artefacts::WINDOWS_TARGET;
+use redial_testbed::artefacts::{ARM_TARGET, WINDOWS_TARGET};
 
 use super::nextest::WORKSPACE;
 use super::plan::{Plan, Tally};
@@ -28,6 +28,8 @@ pub enum Suite {
     E2e,
     /// Type check for Windows
     Windows,
+    /// Type check of agent and command line for Linux on 64-bit ARM
+    Arm,
     /// Windows builds on Windows runtimes under Wine
     Wine,
     /// A share of the end-to-end tests as Windows programs under Wine, or all with --only; not in the gate yet
@@ -40,7 +42,7 @@ impl Suite {
     /// Every suite of the gate, cheap ones first.
     pub fn all() -> Vec<Self> {
         use Suite::*;
-        vec![Fmt, Tidy, Deny, Clippy, Bindings, Unit, E2e, Windows, Wine, Fuzz]
+        vec![Fmt, Tidy, Deny, Clippy, Bindings, Unit, E2e, Windows, Arm, Wine, Fuzz]
     }
 
     /// Its name on the command line.
@@ -54,6 +56,7 @@ impl Suite {
             Self::Unit => "unit",
             Self::E2e => "e2e",
             Self::Windows => "windows",
+            Self::Arm => "arm",
             Self::Wine => "wine",
             Self::WineE2e => "wine-e2e",
             Self::Fuzz => "fuzz",
@@ -71,6 +74,7 @@ impl Suite {
             Self::Unit => "unit and property tests of every crate",
             Self::E2e => "real runtimes, the real agent, the real pipe",
             Self::Windows => "everything type-checks for Windows",
+            Self::Arm => "agent and command line type-check for 64-bit ARM",
             Self::Wine => "Windows builds on Windows runtimes, under Wine",
             Self::WineE2e => "end-to-end tests as Windows programs, under Wine",
             Self::Fuzz => "no input makes decoders panic or over-allocate",
@@ -110,6 +114,16 @@ impl Suite {
                 "--all-targets",
                 "--target",
                 WINDOWS_TARGET,
+            ]))),
+            Self::Arm => one(run(&mut cargo(&[
+                "check",
+                "--quiet",
+                "--package",
+                "redial-agent",
+                "--package",
+                "redial-cli",
+                "--target",
+                ARM_TARGET,
             ]))),
             Self::Wine => wine::from_linux(plan),
             Self::WineE2e => wine::end_to_end(plan),

@@ -50,6 +50,11 @@ pub(super) unsafe extern "C" fn capture_string(at: usize, object: *const usize) 
     }
 }
 
+/// Returns the offsets of a string's first unit and of its length.
+pub(super) fn layout() -> (usize, usize) {
+    (UNITS.load(Ordering::Relaxed) as usize, LENGTH.load(Ordering::Relaxed) as usize)
+}
+
 /// Returns the address of a string's first unit, and the number of its units.
 ///
 /// # Safety

@@ -5,6 +5,7 @@
 //! read objects of the garbage collector's heap directly. Everything else they read through the system, which fails
 //! where a direct read would end the process.
 
+mod checked;
 mod program;
 mod table;
 mod walk;

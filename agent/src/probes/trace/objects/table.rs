@@ -90,6 +90,20 @@ pub(super) fn look_up(class: usize) -> Known {
     add(class)
 }
 
+/// Returns the program of a class that is in the table and has one. Takes any word.
+pub(super) fn find(class: usize) -> Option<&'static ClassProgram> {
+    if class <= FORGOTTEN {
+        return None;
+    }
+    let mut used = visits(class)
+        .map(|entry| (entry, entry.class.load(Ordering::Acquire)))
+        .take_while(|(_, found)| *found != 0);
+    match used.find(|(_, found)| *found == class).map(|(entry, _)| known(entry)) {
+        Some(Known::Program(program)) => Some(program),
+        _ => None,
+    }
+}
+
 fn known(entry: &'static Entry) -> Known {
     // SAFETY: null or a program, which is never freed.
     match unsafe { entry.program.load(Ordering::Acquire).as_ref() } {

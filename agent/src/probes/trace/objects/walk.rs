@@ -12,9 +12,9 @@ use redial_protocol::trace::OmittedReason;
 use std::sync::atomic::Ordering;
 
 /// Largest value that is read through a reference to it.
-const MAX_VALUE: usize = 256;
+pub(super) const MAX_VALUE: usize = 256;
 /// Bytes of items that are read from a span.
-const MAX_SPAN: usize = 512;
+pub(super) const MAX_SPAN: usize = 512;
 
 /// An address with the type of the value there, as `mkrefany` makes it (ECMA-335 III.4.19).
 #[repr(C)]
@@ -47,8 +47,7 @@ pub unsafe extern "C" fn capture_typed(at: usize, value: *mut TypedReference) {
     }
 }
 
-/// As [`capture_typed`], for a value anywhere. Follows no reference in it: a by-reference parameter may point behind the
-/// last item of an array, where the bytes are no object's address (`Unsafe.Add` in the core library).
+/// As [`capture_typed`], for a value anywhere. References in it are followed with care; see [`super::checked`].
 ///
 /// # Safety
 /// As [`capture_object`]; if the value is readable, it is of its class.
@@ -109,16 +108,16 @@ unsafe fn record(at: usize, follows: bool, write: impl FnOnce(&mut Walk)) {
 }
 
 /// Writes records. Before each there is room for a word, since `used + reserved + WORD <= limit`.
-struct Walk {
+pub(super) struct Walk {
     to: *mut u8,
     used: usize,
     limit: usize,
     /// Bytes that are still to be written around the present record.
     reserved: usize,
     /// Objects that may still be looked into.
-    left: u32,
+    pub(super) left: u32,
     /// Objects within objects that are captured.
-    depth: u32,
+    pub(super) depth: u32,
     /// Whether references are known to refer to objects.
     follows: bool,
 }
@@ -140,7 +139,7 @@ impl Walk {
         self.used += size;
     }
 
-    unsafe fn omit(&mut self, reason: OmittedReason) {
+    pub(super) unsafe fn omit(&mut self, reason: OmittedReason) {
         // SAFETY: there is room for a word.
         unsafe { self.word(omitted(reason)) }
     }
@@ -166,7 +165,7 @@ impl Walk {
                 return self.word(RecordKind::Null.word(0));
             }
             if !self.follows {
-                return self.omit(OmittedReason::Unreadable);
+                return self.checked_reference(object.addr(), depth);
             }
             if self.left == 0 {
                 return self.omit(OmittedReason::Bytes);
@@ -226,7 +225,7 @@ impl Walk {
         }
     }
 
-    unsafe fn object(&mut self, number: u32, steps: &Steps, from: *const u8, depth: u32) {
+    pub(super) unsafe fn object(&mut self, number: u32, steps: &Steps, from: *const u8, depth: u32) {
         // SAFETY: the caller's contract.
         unsafe {
             if self.room() < WORD + steps.minimum {
@@ -252,7 +251,7 @@ impl Walk {
                         match (text.is_null(), self.follows) {
                             (true, _) => self.word(RecordKind::Null.word(0)),
                             (false, true) => self.string(text),
-                            (false, false) => self.omit(OmittedReason::Unreadable),
+                            (false, false) => self.checked_reference(text.addr(), depth),
                         }
                     }
                     Step::Reference { offset } => {
@@ -267,8 +266,23 @@ impl Walk {
         // SAFETY: a string object; its units are read within its length.
         unsafe {
             let (units, length) = strings::units(text);
-            let room = self.room().saturating_sub(2 * WORD) / size_of::<u16>();
-            let kept = (length as usize).min(MAX_UNITS).min(room);
+            self.string_of(units, length);
+        }
+    }
+
+    /// Returns the number of units of a string for which there is room.
+    pub(super) fn room_of_string(&self) -> usize {
+        self.room().saturating_sub(2 * WORD) / size_of::<u16>()
+    }
+
+    /// Writes the record of a string with this length.
+    ///
+    /// # Safety
+    /// There is room for a word, and there are as many units, or as many as are kept.
+    pub(super) unsafe fn string_of(&mut self, units: *const u16, length: u32) {
+        let kept = (length as usize).min(MAX_UNITS).min(self.room_of_string());
+        // SAFETY: the caller's contract; there is room.
+        unsafe {
             if self.room() < 2 * WORD || kept == 0 && length > 0 {
                 return self.omit(OmittedReason::Bytes);
             }
@@ -310,7 +324,7 @@ impl Walk {
         }
     }
 
-    unsafe fn no_items(&mut self, (_, number): (RecordKind, u32), length: u32) {
+    pub(super) unsafe fn no_items(&mut self, (_, number): (RecordKind, u32), length: u32) {
         // SAFETY: there is room for a word.
         unsafe {
             if self.room() < WORD + COLLECTION_HEADER {
@@ -324,7 +338,7 @@ impl Walk {
     }
 
     /// Writes the first of `there` items that lie one after another; `length` is the number that the record shows.
-    unsafe fn items_of(
+    pub(super) unsafe fn items_of(
         &mut self,
         ((kind, number), length): ((RecordKind, u32), u32),
         there: u32,
