@@ -20,7 +20,7 @@ use crate::rng::Rng;
 /// Toggles of everything before the first step of a long run: the agent lists the latest five bodies of a method.
 const WARM_TOGGLES: u32 = 6;
 /// Rounds of work after each of them.
-const WARM_ROUNDS: u32 = 10;
+const WARM_ROUNDS: u32 = 40;
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
 const METHODS_PER_STEP: usize = 400;
 

@@ -70,7 +70,7 @@ impl Program {
                 let mut command = single_file::command()?;
                 // The agent has memory for each thread. Always the same ones, or their number would look like a leak.
                 for limit in ["Min", "Max"] {
-                    command.env(format!("DOTNET_ThreadPool_Force{limit}WorkerThreads"), "6");
+                    command.env(format!("DOTNET_ThreadPool_Force{limit}WorkerThreads"), "3");
                 }
                 let mut server = Server::start(prepared(command)?)?;
                 server.initialize()?;

@@ -99,5 +99,7 @@ pub const SHARE: &[(&str, &[&str])] = &[
     ("pools", &["*"]),
     ("states", &["*"]),
     ("times", &["*"]),
+    ("trace", &["*"]),
+    ("trace_objects", &["*"]),
     ("unknown_callers", &["*"]),
 ];
