@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::Controller;
-use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::traced::{Calls, end, list, say, start, text, trace, warm_up};
+use redial_testbed::{on_each_runtime, soak};
 
 const DEPTH: Value = Value::Omitted(OmittedReason::Depth);
 
@@ -381,25 +381,27 @@ fn captures_every_shape_beside_the_collector(runtime: Runtime) -> Result<()> {
     PATTERNS.iter().try_for_each(|pattern| trace(&mut controller, pattern))?;
     warm_up(&mut live.host, &mut controller, "shapes 1")?;
     controller.execute(WireCommand::StreamCalls { pattern: None })?;
-    say(&mut live.host, "shape-threads 30")?;
-    let calls = take_all(&mut controller, (8 * 30 * ROUND + 1) as u64)?;
-    let mut threads: HashMap<u32, Vec<&TracedCall>> = Default::default();
-    for call in &calls.calls {
-        threads.entry(call.thread).or_default().push(call);
-    }
-    let mut whole = 0;
-    for of_thread in threads.values() {
-        // Rounds of which no call was dropped.
-        let ends = |call: &&TracedCall| calls.methods[&call.plan].method == "Traced.Shapes";
-        for round in of_thread.split_inclusive(ends).filter(|round| round.len() == ROUND) {
-            let Some(Value::Int(i)) = round.last().and_then(|call| call.arguments.first()) else {
-                bail!("{round:?}")
-            };
-            check_round(*i, &calls, round).with_context(|| format!("round {i}"))?;
-            whole += 1;
+    for _ in 0..soak::scaled(1, 100) {
+        say(&mut live.host, "shape-threads 30")?;
+        let calls = take_all(&mut controller, (8 * 30 * ROUND + 1) as u64)?;
+        let mut threads: HashMap<u32, Vec<&TracedCall>> = Default::default();
+        for call in &calls.calls {
+            threads.entry(call.thread).or_default().push(call);
         }
+        let mut whole = 0;
+        for of_thread in threads.values() {
+            // Rounds of which no call was dropped.
+            let ends = |call: &&TracedCall| calls.methods[&call.plan].method == "Traced.Shapes";
+            for round in of_thread.split_inclusive(ends).filter(|round| round.len() == ROUND) {
+                let Some(Value::Int(i)) = round.last().and_then(|call| call.arguments.first()) else {
+                    bail!("{round:?}")
+                };
+                check_round(*i, &calls, round).with_context(|| format!("round {i}"))?;
+                whole += 1;
+            }
+        }
+        ensure!(whole >= 20, "{whole} rounds are whole");
     }
-    ensure!(whole >= 20, "{whole} rounds are whole");
     end(live, controller)
 }
 
@@ -409,8 +411,9 @@ fn captures_what_other_threads_change(runtime: Runtime) -> Result<()> {
     trace(&mut controller, "traced!Traced.Shared")?;
     warm_up(&mut live.host, &mut controller, "shared 1")?;
     controller.execute(WireCommand::StreamCalls { pattern: None })?;
-    say(&mut live.host, "shared 100")?;
-    let calls = take_all(&mut controller, 800)?;
+    let calls_of_each = soak::scaled(100, 20);
+    say(&mut live.host, &format!("shared {calls_of_each}"))?;
+    let calls = take_all(&mut controller, 8 * calls_of_each)?;
     let is_ours = |value: &Value| matches!(value, Value::Int(value) if *value == 0 || value % 10 == 7);
     let is_text = |value: &Value, prefix: &str| match value {
         Value::Null => true,
