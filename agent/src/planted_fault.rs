@@ -1,4 +1,4 @@
-//! Faults that tests plant, to prove that the continuous soak notices them (`REDIAL_TEST_FAULT`). Test builds only.
+//! Faults that tests plant, to prove that soaks and comparisons notice them (`REDIAL_TEST_FAULT`). Test builds only.
 #![forbid(unsafe_code)]
 
 use std::sync::OnceLock;
@@ -13,6 +13,8 @@ pub enum PlantedFault {
     Leak,
     /// Bodies count each call twice.
     WrongIl,
+    /// Plans of captures exchange values of the same kind.
+    WrongPlan,
 }
 
 /// Requests that succeed before one crashes: more than a change of everything takes in a small program.
@@ -31,6 +33,7 @@ fn read() -> Option<PlantedFault> {
         "crash" => Some(PlantedFault::Crash),
         "leak" => Some(PlantedFault::Leak),
         "wrong-il" => Some(PlantedFault::WrongIl),
+        "wrong-plan" => Some(PlantedFault::WrongPlan),
         _ => None,
     }
 }
@@ -44,5 +47,19 @@ pub fn at_request() {
     }
     if PlantedFault::Crash.is_wanted() && REQUESTS.fetch_add(1, Ordering::Relaxed) >= REQUESTS_BEFORE_CRASH {
         std::process::abort();
+    }
+}
+
+/// Exchanges each item of a plan with the next one of the same kind if a test wants that.
+pub fn exchange<T>(items: &mut [T], is_same: impl Fn(&T, &T) -> bool, swap: impl Fn(&mut T, &mut T)) {
+    if !PlantedFault::WrongPlan.is_wanted() {
+        return;
+    }
+    let mut rest = items;
+    while let Some((first, others)) = rest.split_first_mut() {
+        if let Some(other) = others.iter_mut().find(|other| is_same(first, other)) {
+            swap(first, other);
+        }
+        rest = others;
     }
 }

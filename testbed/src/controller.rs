@@ -28,7 +28,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -53,7 +52,7 @@ mod times;
 mod wire;
 
 pub use wire::raw;
-use wire::{PING_ID, lock, ping, read_packets};
+use wire::{PING_ID, Received, lock, ping, read_packets};
 
 /// The program name that this controller reports by default.
 pub const PROGRAM: &str = "redial testbed";
@@ -91,7 +90,7 @@ pub struct Controller {
     closer: Closer,
     incoming: Receiver<Result<AgentPacket, String>>,
     facts: AgentFacts,
-    received: Arc<AtomicU64>,
+    received: Arc<Received>,
     last_id: u32,
     queued: VecDeque<Event>,
     taken: VecDeque<Event>,
@@ -128,7 +127,7 @@ impl Controller {
     fn open(pid: u32, program: &str, ping_every: Option<Duration>) -> Result<Self> {
         let (read, write, closer) = raw(pid)?.split();
         let (sender, incoming) = channel();
-        let received = Arc::new(AtomicU64::new(0));
+        let received = Arc::new(Received::default());
         let counter = Arc::clone(&received);
         std::thread::spawn(move || read_packets(read, &sender, &counter));
         let writer = Arc::new(Mutex::new(write));
@@ -173,7 +172,17 @@ impl Controller {
 
     /// Returns the number of bytes read from the connection so far.
     pub fn received_bytes(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+        self.received.length()
+    }
+
+    /// Keeps the bytes that arrive from now on, for [`Controller::recorded_bytes`].
+    pub fn record(&self) {
+        self.received.record();
+    }
+
+    /// Returns the bytes that arrived since [`Controller::record`].
+    pub fn recorded_bytes(&self) -> Vec<u8> {
+        self.received.recorded()
     }
 
     /// Writes raw bytes, such as half a frame or garbage.

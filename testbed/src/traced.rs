@@ -22,6 +22,16 @@ pub fn start(runtime: Runtime) -> Result<(LiveHost, Controller)> {
     under_agent::start_controlled(programs::named("traced")?.command(runtime)?)
 }
 
+/// Like [`start`], with an agent whose plans of captures are wrong.
+///
+/// # Errors
+/// If it does not start.
+pub fn start_with_wrong_plans(runtime: Runtime) -> Result<(LiveHost, Controller)> {
+    let mut command = programs::named("traced")?.command(runtime)?;
+    command.env("REDIAL_TEST_FAULT", "wrong-plan");
+    under_agent::start_controlled(command)
+}
+
 /// Keeps methods at level *trace*.
 ///
 /// # Errors

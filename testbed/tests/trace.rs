@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{InnerException, OmittedReason, Outcome, Value};
+use redial_testbed::controller::Controller;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::traced::{Calls, end, list, returned, say, start, text, trace};
+use redial_testbed::traced::{Calls, end, list, returned, say, start, start_with_wrong_plans, text, trace};
+use redial_testbed::under_agent::LiveHost;
 
 /// The arguments and result of call number `i` of `Traced.Primitives`.
 fn primitives(i: i64) -> (Vec<Value>, Outcome) {
@@ -90,22 +92,40 @@ fn captures_enums(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// Compares the strings of fifty calls.
+fn compare_strings(live: &mut LiveHost, controller: &mut Controller) -> Result<()> {
+    trace(controller, "traced!Traced.Strings")?;
+    say(&mut live.host, "strings 50")?;
+    let hidden = Value::Omitted(OmittedReason::RedactedName);
+    let calls = list(controller, false)?;
+    let of = calls.of(".Strings");
+    ensure!(of.len() == 50, "{of:?}");
+    for (i, call) in of.iter().enumerate() {
+        let (first, last) = (format!("first {i}"), char::from(b'a' + (i % 26) as u8).to_string().repeat(i));
+        let expected = [text(&first), hidden.clone(), text(&last)];
+        ensure!(call.arguments == expected, "call {i} is not {expected:?}: {call:?}");
+        ensure!(call.outcome == returned(text(&format!("{first}{last}"))), "{call:?}");
+    }
+    Ok(())
+}
+
+/// The comparison finds a plan that is wrong, so that the other tests can fail.
+fn notices_wrong_plans(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start_with_wrong_plans(runtime)?;
+    let Err(error) = compare_strings(&mut live, &mut controller) else { bail!("nothing was noticed") };
+    ensure!(error.to_string().starts_with("call 0 is not "), "{error:#}");
+    end(live, controller)
+}
+
 /// Strings as they were when the call began, cut, empty, null and with lone surrogates; a hidden one is not captured.
 fn captures_strings(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
-    trace(&mut controller, "traced!Traced.Strings")?;
+    compare_strings(&mut live, &mut controller)?;
     trace(&mut controller, "traced!Traced+Instance.*")?;
-    say(&mut live.host, "strings 50")?;
-    let hidden = Value::Omitted(OmittedReason::RedactedName);
-    for (i, call) in list(&mut controller, false)?.of(".Strings").iter().enumerate() {
-        let (first, last) = (format!("first {i}"), char::from(b'a' + (i % 26) as u8).to_string().repeat(i));
-        ensure!(call.arguments == [text(&first), hidden.clone(), text(&last)], "{call:?}");
-        ensure!(call.outcome == returned(text(&format!("{first}{last}"))), "{call:?}");
-    }
     say(&mut live.host, "odd-strings")?;
     let calls = list(&mut controller, false)?;
     let of = calls.of(".Strings");
-    let [null, empty, odd] = &of[of.len() - 3..] else { anyhow::bail!("{of:?}") };
+    let [null, empty, odd] = &of[of.len() - 3..] else { bail!("{of:?}") };
     ensure!((&null.arguments[0], &null.outcome) == (&Value::Null, &returned(Value::Null)), "{null:?}");
     ensure!((&empty.arguments[0], &empty.outcome) == (&text(""), &returned(text(""))), "{empty:?}");
     let mut units = vec![0, 0x1b];
@@ -113,7 +133,7 @@ fn captures_strings(runtime: Runtime) -> Result<()> {
     units.push(0xd800);
     units.extend("é名".encode_utf16());
     ensure!(odd.arguments[0] == Value::String { length: units.len() as u32, units }, "{odd:?}");
-    let Value::String { units, length: 5_000 } = &odd.arguments[2] else { anyhow::bail!("{odd:?}") };
+    let Value::String { units, length: 5_000 } = &odd.arguments[2] else { bail!("{odd:?}") };
     ensure!(units.len() == 255 && units.iter().all(|unit| *unit == u16::from(b'z')), "{odd:?}");
 
     say(&mut live.host, "instance")?;
@@ -183,7 +203,7 @@ fn lists_calls_in_flight(runtime: Runtime) -> Result<()> {
     controller.execute(WireCommand::StreamCalls { pattern: Some("traced!Traced.Waits".into()) })?;
     say(&mut live.host, "wait")?;
     let calls = list(&mut controller, true)?;
-    let [call] = &calls.of(".Waits")[..] else { anyhow::bail!("{calls:?}") };
+    let [call] = &calls.of(".Waits")[..] else { bail!("{calls:?}") };
     ensure!(call.arguments == [Value::Int(60_000), text("in flight")], "{call:?}");
     ensure!((&call.outcome, call.duration_ns) == (&Outcome::InFlight, None), "{call:?}");
     ensure!(list(&mut controller, false)?.calls.is_empty());
@@ -218,10 +238,10 @@ fn captures_beside_the_collector(runtime: Runtime) -> Result<()> {
     }
     let mut seen: HashMap<(u64, u64), u32> = HashMap::new();
     for call in calls.of(".Strings") {
-        let Value::String { units, .. } = &call.arguments[0] else { anyhow::bail!("{call:?}") };
+        let Value::String { units, .. } = &call.arguments[0] else { bail!("{call:?}") };
         let first = String::from_utf16(units)?;
         let words: Vec<&str> = first.split(' ').collect();
-        let ["thread", thread, "call", i] = words[..] else { anyhow::bail!("{call:?}") };
+        let ["thread", thread, "call", i] = words[..] else { bail!("{call:?}") };
         let (thread, i): (u64, u64) = (thread.parse()?, i.parse()?);
         let last = "x".repeat(i as usize % 40);
         ensure!(call.arguments[2] == text(&last), "{call:?}");
@@ -244,7 +264,7 @@ fn arguments_live_no_longer(runtime: Runtime) -> Result<()> {
     ensure!(traced == alive, "alive while traced: {traced}, without a dial: {alive}");
     let calls = list(&mut controller, false)?;
     let call = calls.of(".Outlives").first().copied().context("the call")?;
-    let Value::String { units, length: 1_000 } = &call.arguments[0] else { anyhow::bail!("{call:?}") };
+    let Value::String { units, length: 1_000 } = &call.arguments[0] else { bail!("{call:?}") };
     ensure!(units.len() == 255, "{call:?}");
     end(live, controller)
 }
@@ -253,6 +273,7 @@ on_each_runtime!(
     captures_primitives,
     captures_enums,
     captures_strings,
+    notices_wrong_plans,
     captures_how_calls_end,
     captures_inner_exceptions,
     lists_calls_in_flight,

@@ -7,7 +7,8 @@ use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::Controller;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::traced::{Calls, end, list, say, start, text, trace, warm_up};
+use redial_testbed::traced::{Calls, end, list, say, start, start_with_wrong_plans, text, trace, warm_up};
+use redial_testbed::under_agent::LiveHost;
 use redial_testbed::{on_each_runtime, soak};
 
 const DEPTH: Value = Value::Omitted(OmittedReason::Depth);
@@ -325,7 +326,6 @@ const ROUND: usize = 19;
 /// Every shape, each field of it, in forty rounds.
 fn captures_every_shape(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
-    let mut methods = HashMap::new();
     PATTERNS.iter().try_for_each(|pattern| trace(&mut controller, pattern))?;
     say(&mut live.host, "shapes 1")?;
     let unknown = object("Order", vec![("", Value::Omitted(OmittedReason::Pending))]);
@@ -340,19 +340,41 @@ fn captures_every_shape(runtime: Runtime) -> Result<()> {
             }
         }
     }
-    warm_up(&mut live.host, &mut controller, "shapes 1")?;
+    compare_rounds(&mut live, &mut controller, 40)?;
+    end(live, controller)
+}
+
+/// Compares every call of rounds with what the program knows.
+fn compare_rounds(live: &mut LiveHost, controller: &mut Controller, rounds: i64) -> Result<()> {
+    let mut methods = HashMap::new();
+    warm_up(&mut live.host, controller, "shapes 1")?;
     controller.execute(WireCommand::StreamCalls { pattern: None })?;
-    for i in 0..40 {
+    for i in 0..rounds {
         say(&mut live.host, &format!("shape {i}"))?;
         let mut calls = Calls::default();
         while calls.calls.len() < ROUND {
-            calls.take(&next_page(&mut controller)?)?;
+            calls.take(&next_page(controller)?)?;
         }
         methods.extend(calls.methods);
         calls.methods = methods.clone();
         let round: Vec<&TracedCall> = calls.calls.iter().collect();
         check_round(i, &calls, &round).with_context(|| format!("round {i}"))?;
     }
+    Ok(())
+}
+
+/// The comparison finds parameters and fields at wrong places, so that the other tests can fail.
+fn notices_wrong_plans(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start_with_wrong_plans(runtime)?;
+    PATTERNS.iter().try_for_each(|pattern| trace(&mut controller, pattern))?;
+    let Err(error) = compare_rounds(&mut live, &mut controller, 1) else { bail!("nothing was noticed") };
+    ensure!(error.to_string() == "round 0", "{error:#}");
+    // The only parameter of this method is at its place, but the fields are not.
+    let calls = list(&mut controller, false)?;
+    let mut of_generic = calls.of(".Generic<T>").into_iter().map(|call| &call.arguments[0]);
+    let is_order = |value: &&Value| matches!(value, Value::Object { type_name, .. } if type_name == "Order");
+    let wrong = of_generic.rfind(is_order).context("an order")?;
+    ensure!(!is_cut(wrong, &order_with_next(0)), "{wrong:?}");
     end(live, controller)
 }
 
@@ -461,7 +483,7 @@ fn captures_what_other_threads_change(runtime: Runtime) -> Result<()> {
 /// Captured objects die as early as without the dial.
 fn objects_live_no_longer(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
-    let ask = |live: &mut redial_testbed::under_agent::LiveHost| -> Result<Vec<String>> {
+    let ask = |live: &mut LiveHost| -> Result<Vec<String>> {
         live.host.say("weak-objects")?;
         let alive = (0..4).map(|_| live.host.wait_for("alive")).collect::<Result<_>>()?;
         live.host.wait_for("done")?;
@@ -480,6 +502,7 @@ fn objects_live_no_longer(runtime: Runtime) -> Result<()> {
 
 on_each_runtime!(
     captures_every_shape,
+    notices_wrong_plans,
     captures_every_shape_beside_the_collector,
     captures_what_other_threads_change,
     objects_live_no_longer,

@@ -1,6 +1,7 @@
 //! Which values of a method a traced body captures.
 
 use super::redaction::Redaction;
+use crate::planted_fault;
 use crate::signature::{Method, Type};
 use redial_protocol::limits::MAX_TRACED_PARAMETERS;
 use redial_protocol::trace::OmittedReason;
@@ -219,7 +220,13 @@ impl CapturePlan {
             let name = if name == "this" { "@this" } else { name };
             planned(name, ty, (number as u16 - 1).saturating_add(first), of.out.contains(&number))
         });
-        let parameters = this.into_iter().chain(parameters).take(MAX_PLACES - 1).map(Arc::new).collect();
+        let mut parameters: Vec<_> = this.into_iter().chain(parameters).take(MAX_PLACES - 1).collect();
+        planted_fault::exchange(
+            &mut parameters,
+            |one, other| one.capture == other.capture,
+            |one, other| std::mem::swap(&mut one.argument, &mut other.argument),
+        );
+        let parameters = parameters.into_iter().map(Arc::new).collect();
         let has_result = !matches!(plain(&method.result), Type::Void);
         let result = has_result.then(|| Arc::new(planned("", &method.result, 0, false)));
         CapturePlan { parameters, has_this: of.this.is_some(), result }

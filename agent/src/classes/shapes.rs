@@ -10,6 +10,7 @@ use crate::catalogue::{Module, Modules};
 use crate::clr::ProfilerInfo;
 use crate::clr::classes::{ArrayClass, ClassInfo};
 use crate::clr::metadata::Import;
+use crate::planted_fault;
 use crate::probes::trace::{ExceptionFields, objects};
 use crate::signature::{Type, parse_field};
 use redial_protocol::trace::OmittedReason;
@@ -303,6 +304,7 @@ impl<'a> ShapeReader<'a> {
     ) -> Option<()> {
         let layout = self.info.class_layout(class).ok()?;
         let is_core = self.is_core_library(info.module);
+        let first = shape.fields.len();
         self.with_metadata(info.module, |import| {
             let own_name = ModuleNames::default().type_name(import, info.token);
             for (token, offset) in layout.fields {
@@ -331,7 +333,13 @@ impl<'a> ShapeReader<'a> {
                 };
                 shape.fields.push(FieldShape { name: name.to_owned(), offset, shape: field_shape });
             }
-        })
+        })?;
+        planted_fault::exchange(
+            shape.fields.get_mut(first..).unwrap_or_default(),
+            |one, other| one.shape == other.shape,
+            |one, other| std::mem::swap(&mut one.offset, &mut other.offset),
+        );
+        Some(())
     }
 
     fn field_shape(&self, import: &Import, field: FieldType<'_>, levels: usize) -> Shape {

@@ -9,6 +9,7 @@ use crate::probes::exception_stack::ExceptionClass;
 use crate::probes::trace::{CallEnd, PLACES, inner_class};
 use crate::traces::{Call, TracedRow};
 use redial_protocol::ids::RowId;
+use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Event, Reply};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::trace::{
@@ -36,11 +37,12 @@ impl Session {
                 return Reply::Calls { calls: sent };
             }
         }
-        let dropped = pages.dropped_of(traces.plans(matches));
-        if !dropped.is_empty() {
-            let page =
-                Event::Calls { id: Some(id), methods: Vec::new(), calls: Vec::new(), dropped, unread: 0 };
-            self.send_page(page);
+        let dropped: Vec<DroppedCalls> = pages.dropped_of(traces.plans(matches)).collect();
+        for part in dropped.chunks(TRACED_CALLS_PER_PAGE) {
+            let (methods, calls, dropped) = (Vec::new(), Vec::new(), part.to_vec());
+            if !self.send_page(Event::Calls { id: Some(id), methods, calls, dropped, unread: 0 }) {
+                break;
+            }
         }
         Reply::Calls { calls: sent }
     }
@@ -71,17 +73,17 @@ impl CallPages {
         (methods, calls.iter().map(|call| self.call(call)).collect())
     }
 
-    /// Returns the dropped calls of the methods described so far, where their number changed since the last time.
+    /// Returns the dropped calls of the methods described so far, where their number changed since the last time. Those that
+    /// do not fit a page come the next time.
     pub(super) fn dropped(&mut self) -> Vec<DroppedCalls> {
         let plans: Vec<u32> = self.described.iter().copied().collect();
-        self.dropped_of(plans)
+        self.dropped_of(plans).take(TRACED_CALLS_PER_PAGE).collect()
     }
 
-    fn dropped_of(&mut self, plans: Vec<u32>) -> Vec<DroppedCalls> {
+    fn dropped_of(&mut self, plans: Vec<u32>) -> impl Iterator<Item = DroppedCalls> {
         let sums = self.context.traces.dropped(plans).into_iter();
         let all = sums.map(|(row, sum)| DroppedCalls { row, over_rate: sum.over_rate, no_room: sum.no_room });
-        let changed = all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one));
-        changed.take(redial_protocol::limits::TRACED_CALLS_PER_PAGE).collect()
+        all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one))
     }
 
     fn method(&self, row: &TracedRow) -> TracedMethod {

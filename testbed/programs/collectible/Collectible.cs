@@ -8,6 +8,8 @@
 //                  (Collectible.Over<T>(int), which is not collectible, over a type of the collectible context, which is
 //                  to be loaded before), over-int (the same over int)
 //   call KIND N -> called KIND N     calls its Twice N times and checks the results
+//   load-plugin NAME -> loaded NAME  loads Parcels or Letters in a collectible context
+//   pass NAME N      -> passed NAME N  calls Passing.Pass and Passing.Fail with objects of that plug-in; N is in each value
 //   unload      -> unloaded          the collectible context, once it is really gone (3.1 and later)
 // It prints "ready PID" first and ends on "exit" or at the end of its input.
 using System;
@@ -41,6 +43,15 @@ static class Collectible
             {
                 case "load":
                     Say((Load(words[1]) ? "loaded " : "unsupported ") + words[1]);
+                    break;
+                case "load-plugin":
+                    Plugin(words[1]);
+                    Say("loaded " + words[1]);
+                    break;
+                case "pass":
+                    Pass(words[1], int.Parse(words[2]));
+                    Passing.Forget();
+                    Say("passed " + words[1] + " " + words[2]);
                     break;
                 case "call":
                     Call(words[1], int.Parse(words[2]));
@@ -85,13 +96,9 @@ static class Collectible
                 Methods[kind] = Bind(new Staying().LoadFromAssemblyPath(Gathered).GetType("Gathered.Work", true));
                 return true;
             case "collectible":
-                // The constructor with (name, isCollectible) came with .NET Core 3.0.
-                ConstructorInfo make =
-                    typeof(AssemblyLoadContext).GetConstructor(new[] { typeof(string), typeof(bool) });
-                if (make == null)
+                AssemblyLoadContext made = MakeContext();
+                if (made == null)
                     return false;
-                var made = (AssemblyLoadContext)make.Invoke(new object[] { "gathered", true });
-                context = new WeakReference(made);
                 Methods[kind] = Bind(made.LoadFromAssemblyPath(Gathered).GetType("Gathered.Work", true));
                 return true;
             case "over":
@@ -117,7 +124,25 @@ static class Collectible
         }
     }
 
-    static string Gathered => Path.Combine(AppContext.BaseDirectory, "plugins", "Gathered.dll");
+    static string Gathered => FileOf("Gathered");
+
+    static string FileOf(string plugin) => Path.Combine(AppContext.BaseDirectory, "plugins", plugin + ".dll");
+
+    // Null on .NET Core 2.1: the constructor with (name, isCollectible) came with .NET Core 3.0.
+    static AssemblyLoadContext MakeContext()
+    {
+        ConstructorInfo make = typeof(AssemblyLoadContext).GetConstructor(new[] { typeof(string), typeof(bool) });
+        var made = (AssemblyLoadContext)make?.Invoke(new object[] { "gathered", true });
+        context = made == null ? null : new WeakReference(made);
+        return made;
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Plugin(string name) => MakeContext().LoadFromAssemblyPath(FileOf(name));
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Pass(string name, int number) =>
+        Passing.Call(((AssemblyLoadContext)context.Target).LoadFromAssemblyPath(FileOf(name)), name, number);
 
     static Type Emit(string kind, AssemblyBuilderAccess access)
     {

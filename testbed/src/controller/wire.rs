@@ -18,6 +18,38 @@ use crate::host::DEADLINE;
 /// Request id of the pinging thread. Its replies are dropped.
 pub(super) const PING_ID: u32 = 0;
 
+/// The bytes that arrived on a connection.
+#[derive(Default)]
+pub(super) struct Received {
+    length: AtomicU64,
+    /// The bytes themselves since a test wants them.
+    recorded: Mutex<Option<Vec<u8>>>,
+}
+
+impl Received {
+    fn add(&self, bytes: &[u8]) {
+        self.length.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if let Some(recorded) = lock(&self.recorded).as_mut() {
+            recorded.extend_from_slice(bytes);
+        }
+    }
+
+    /// Returns the number of bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the bytes from now on.
+    pub(super) fn record(&self) {
+        *lock(&self.recorded) = Some(Vec::new());
+    }
+
+    /// Returns the bytes kept so far.
+    pub(super) fn recorded(&self) -> Vec<u8> {
+        lock(&self.recorded).clone().unwrap_or_default()
+    }
+}
+
 /// Waits for the endpoint of `pid`'s agent and connects to it, without sending anything.
 ///
 /// # Errors
@@ -39,7 +71,7 @@ pub fn raw(pid: u32) -> Result<Connection> {
 pub(super) fn read_packets(
     mut read: ReadHalf,
     to: &Sender<Result<AgentPacket, String>>,
-    received: &AtomicU64,
+    received: &Received,
 ) {
     let mut frames = FrameReader::new();
     let mut buffer = vec![0u8; 64 << 10];
@@ -47,7 +79,7 @@ pub(super) fn read_packets(
         match read.read(&mut buffer) {
             Ok(0) => break "it closed the connection".to_owned(),
             Ok(length) => {
-                received.fetch_add(length as u64, Ordering::Relaxed);
+                received.add(&buffer[..length]);
                 frames.push(&buffer[..length]);
             }
             Err(error) => break error.to_string(),
@@ -86,7 +118,7 @@ pub(super) fn ping(writer: &Arc<Mutex<WriteHalf>>, every: Duration) -> Result<Se
     Ok(stop)
 }
 
-/// Locks the writer. A poisoned lock only means that a test failed elsewhere.
-pub(super) fn lock(writer: &Mutex<WriteHalf>) -> MutexGuard<'_, WriteHalf> {
-    writer.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a part of the connection. A poisoned lock only means that a test failed elsewhere.
+pub(super) fn lock<T>(part: &Mutex<T>) -> MutexGuard<'_, T> {
+    part.lock().unwrap_or_else(PoisonError::into_inner)
 }

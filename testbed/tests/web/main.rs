@@ -4,6 +4,7 @@
 
 mod server;
 mod timed;
+mod traced;
 
 use std::time::Instant;
 
@@ -44,6 +45,12 @@ fn everything_timed_under_load_on_3_1() -> Result<()> {
 #[test]
 fn everything_timed_under_load_on_8_0() -> Result<()> {
     everything_dialled_under_load(Runtime::V8_0, Level::Time)
+}
+
+/// On one runtime only: bodies and helpers are the same on all.
+#[test]
+fn everything_traced_under_load_on_8_0() -> Result<()> {
+    everything_dialled_under_load(Runtime::V8_0, Level::Trace)
 }
 
 fn attached_under_load(runtime: Runtime) -> Result<()> {
@@ -147,6 +154,8 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     };
     server.load.go_on(2_000)?;
     let before = pace(server)?;
+    let mut controller = Controller::connect(server.pid)?;
+    let memory = controller.agent_status()?.memory_bytes;
     let dialled = server.redial(&["dial", "*", level.word(), "--json"])?;
     ensure!(matches!(dialled.code()?, 0 | 7), "{}", dialled.output());
     let dialled = dialled.json()?;
@@ -154,14 +163,18 @@ fn turn_everything(runtime: Runtime, level: Level, server: &mut Server) -> Resul
     // They are recompiled as they are called.
     server.load.go_on(2_000)?;
     let with = pace(server)?;
-    let mut controller = Controller::connect(server.pid)?;
+    if level == Level::Trace {
+        traced::ensure_captured(server, &mut controller)?;
+        let grown = controller.agent_status()?.memory_bytes.saturating_sub(memory);
+        println!("memory {memory} grown {grown}");
+    }
     let rows = controller.status(None)?;
     let live = rows.iter().filter(|row| row.state == state::CopyState::Live).count();
     let failed: Vec<_> = rows.iter().filter(|row| row.state == state::CopyState::Failed).collect();
     ensure!(live > 800 && failed.is_empty(), "{live} live, {failed:?}");
     let off = server.redial(&["off", "--json"])?.ok()?.json()?;
     // Threads that wait for work are still in timed bodies.
-    let waiting = if level == Level::Time { 500 } else { 0 };
+    let waiting = if level == Level::Count { 0 } else { 500 };
     ensure!(
         off["reverted"].as_u64() > Some(30_000)
             && off["remaining"].as_u64().is_some_and(|left| left <= waiting),
