@@ -56,7 +56,7 @@ public class Order : Base
         return new Order
         {
             Id = i, Name = "order " + i, Kind = (Kind)(i % 2), At = new Point(i, i * 0.5), Count = i % 2 == 0 ? i : (int?)null,
-            Price = i * 0.25m, When = new DateTime(2020, 2, 29, 12, 0, i % 60, DateTimeKind.Utc), Took = TimeSpan.FromSeconds(-i),
+            Price = new decimal(25 * i, 0, 0, false, 2), When = new DateTime(2020, 2, 29, 12, 0, i % 60, DateTimeKind.Utc), Took = TimeSpan.FromSeconds(-i),
             Key = new Guid(i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), Next = next, Boxed = i, Numbers = new[] { i, -i },
             Tags = new List<string> { "tag " + i, null }, Stock = new Dictionary<string, int> { ["a"] = i, ["b"] = -i },
         };

@@ -44,7 +44,7 @@ fn kind(i: i64) -> Value {
     Value::Enum { type_name: "Kind".into(), name: Some(name.into()), value: i % 2 }
 }
 
-/// `i / 4` with as many decimals as C# shows for `i * 0.25m`.
+/// `i / 4` with two decimals. (A product would have other ones under Wine on .NET Core 2.1, which lets the system multiply.)
 fn price(i: i64) -> Value {
     shown("decimal", format!("{}.{:02}", i / 4, i % 4 * 25))
 }
