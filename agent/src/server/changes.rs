@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// A plan counts as this many bytes of orders, which limits a session to four pending plans: they take the ReJIT
 /// thread's time.
 const PLAN_WEIGHT: usize = MAX_FRAME / 4;
-/// Longest wait for the CLR to accept a change before the session gets a refusal.
+/// Longest wait for the CLR to accept a change, or the next part of it, before the session gets a refusal.
 const CHANGE_WAIT: Duration = Duration::from_secs(30);
 
 impl Session {
@@ -46,8 +46,9 @@ impl Session {
         };
         // Set before the change: without an answer in time, it may still take effect.
         self.holds |= held;
-        let outbox = self.outbox.clone();
+        let (outbox, changes, number) = (self.outbox.clone(), self.changes.clone(), begun.number);
         let tell = move |done, total| {
+            changes.progressed(number);
             let frame = AgentPacket::Event(Event::Progress { id, done, total }).to_frame();
             outbox.put_at_once(frame.unwrap_or_default());
         };

@@ -22,6 +22,7 @@ struct ChangeTable {
 #[derive(Debug)]
 struct PendingChange {
     request: u32,
+    /// When it began, or progressed last.
     since: Instant,
     /// Bytes of its patterns.
     bytes: usize,
@@ -80,7 +81,14 @@ impl PendingChanges {
         lock(&self.0).changes.remove(&number).is_some_and(|change| !change.reported)
     }
 
-    /// Returns the requests that have been pending for `longest`, each once. They stay pending until they end.
+    /// Records progress of a change, so that it is not overdue however much it has to do.
+    pub(super) fn progressed(&self, number: u64) {
+        if let Some(change) = lock(&self.0).changes.get_mut(&number) {
+            change.since = Instant::now();
+        }
+    }
+
+    /// Returns the requests that have been pending for `longest` without progress, each once. They stay pending until they end.
     pub(super) fn overdue(&self, longest: Duration) -> Vec<u32> {
         let mut table = lock(&self.0);
         let late =
@@ -90,5 +98,27 @@ impl PendingChanges {
             change.request
         })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_delays_the_refusal() {
+        const LONGEST: Duration = Duration::from_secs(30);
+        let pending = PendingChanges::default();
+        let (number, _) = pending.begin(7, 100, false).expect("there is room");
+        let wait = || {
+            let long_ago = Instant::now().checked_sub(2 * LONGEST).expect("the machine started earlier");
+            lock(&pending.0).changes.get_mut(&number).expect("it is pending").since = long_ago;
+        };
+        wait();
+        pending.progressed(number);
+        assert_eq!(pending.overdue(LONGEST), [0; 0]);
+        wait();
+        assert_eq!(pending.overdue(LONGEST), [7]);
+        assert!(!pending.end(number), "its answer was given");
     }
 }

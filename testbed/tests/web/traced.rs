@@ -16,6 +16,11 @@ use crate::server::Server;
 
 const TOTAL: &str = "web!Web.Cart.Total(int)";
 
+/// Most memory of all threads' areas and kept calls together (`docs/design/trace.md`).
+pub const MAX_BYTES: u64 = (48 + 16) << 20;
+/// Most memory for a row and its plan.
+pub const MAX_BYTES_OF_METHOD: u64 = 1536;
+
 /// Checks captured values of calls that the load makes, and that calls beyond the rates are reported.
 pub fn ensure_captured(server: &mut Server, controller: &mut Controller) -> Result<()> {
     let deadline = Instant::now() + DEADLINE;
