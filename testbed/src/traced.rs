@@ -1,8 +1,9 @@
 //! The program `traced`, whose calls have known arguments and results, and what an agent captured of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::Order;
@@ -91,6 +92,47 @@ pub fn list(controller: &mut Controller, in_flight: bool) -> Result<Calls> {
     ensure!(calls.calls.len() as u64 == sent, "{sent}: {calls:?}");
     ensure!(calls.calls.iter().all(|call| calls.methods.contains_key(&call.plan)), "{calls:?}");
     Ok(calls)
+}
+
+/// Returns the numbers of calls that were not captured, by row.
+///
+/// # Errors
+/// If the agent does not answer.
+pub fn dropped(controller: &mut Controller, pattern: Option<&str>) -> Result<BTreeMap<RowId, u64>> {
+    let pattern = pattern.map(str::to_owned);
+    let answer = controller.ask(WireCommand::Calls { pattern, in_flight: false })?;
+    let of_page = |page: &Event| match page {
+        Event::Calls { dropped, .. } => dropped.clone(),
+        _ => Vec::new(),
+    };
+    let all = answer.calls.iter().flat_map(of_page);
+    Ok(all.map(|one| (one.row, one.over_rate + one.no_room)).collect())
+}
+
+/// Checks the agent's memory while every method is traced, and that calls beyond the rates are reported.
+///
+/// # Errors
+/// If it takes more than it may, or hardly any call is kept or reported as dropped.
+pub fn ensure_bounded(controller: &mut Controller) -> Result<()> {
+    /// Areas of all threads, kept calls (`docs/design/trace.md`), and the rest of the agent.
+    const MAX_BYTES: u64 = (48 + 16 + 16) << 20;
+    /// A row with its plan.
+    const MAX_BYTES_OF_METHOD: u64 = 1536;
+    let kept = list(controller, false)?;
+    let dropped = dropped(controller, None)?;
+    let sum: u64 = dropped.values().sum();
+    let status = controller.agent_status()?;
+    println!(
+        "{} methods traced: {} calls of {} methods are kept; {sum} calls of {} methods were dropped; the agent takes {} bytes",
+        status.kept,
+        kept.calls.len(),
+        kept.methods.len(),
+        dropped.len(),
+        status.memory_bytes
+    );
+    ensure!(kept.methods.len() > 100 && sum > 1_000, "hardly anything was called");
+    ensure!(status.memory_bytes <= MAX_BYTES + MAX_BYTES_OF_METHOD * status.kept, "{status:?}");
+    Ok(())
 }
 
 /// Returns a whole string.

@@ -80,6 +80,9 @@ fn everything_changes_no_answer(level: Level) -> Result<()> {
          first answers, {then:.1?} beside {then_alone:.1?} for {CONVERSATIONS} times as many"
     );
     dialled.ensure_sound()?;
+    if level == Level::Trace {
+        traced::ensure_bounded(&mut controller)?;
+    }
     let status = controller.agent_status()?;
     assert!(status.kept > 50_000 && status.guard_trips == 0, "{status:?}");
     let (reverted, remaining) = controller.all_off()?;

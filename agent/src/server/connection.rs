@@ -208,13 +208,19 @@ impl Session {
         if is_protected {
             self.server.restricted.remove(self.id);
         }
+        let copies_on = || {
+            let Totals { kept, held, awaiting_revert, .. } = self.context.ledger.lock().totals();
+            kept + held + awaiting_revert
+        };
+        let before = copies_on();
         let done = self.context.inbox.all_off(record, ALL_OFF_WAIT);
         if is_protected && self.place.is_none() {
             self.server.restricted.add(self.id, self.closer.clone(), self.hello.is_some());
         }
+        // The runtime may take longer for the requests of copies that are off already.
         let done = done.unwrap_or_else(|| {
-            let Totals { kept, held, awaiting_revert, .. } = self.context.ledger.lock().totals();
-            AllOffResult { remaining: kept + held + awaiting_revert, ..AllOffResult::default() }
+            let remaining = copies_on();
+            AllOffResult { reverted: before.saturating_sub(remaining), remaining, change: 0 }
         });
         let AllOffResult { reverted, remaining, change } = done;
         self.send_packet(&AgentPacket::AllOffDone { reverted, remaining, change })
