@@ -66,7 +66,7 @@ pub fn measure_each(bench: &Bench) -> Result<Vec<Figure>> {
             };
             add(&format!("a call with {captured}, undialled,"), &meter.each(kind, CALLS)?);
             meter.trace(kind)?;
-            add(&format!("the same traced,"), &meter.each(kind, CALLS)?);
+            add("the same traced,", &meter.each(kind, CALLS)?);
             meter.ensure_captured(kind)?;
         }
     }
