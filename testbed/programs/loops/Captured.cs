@@ -143,8 +143,10 @@ static partial class Loops
         Say("burst " + kind + " " + threadCount + " " + Number(samples[0]) + " " + Number(samples[samples.Count / 2]));
     }
 
-    /// <summary>Longer than the collector's pause between two looks at a ring that is not nearly empty.</summary>
-    static void Pause() { Thread.Sleep(5); }
+    /// <summary>Longer than the pause of a collector of events between two looks.</summary>
+    const int PauseMilliseconds = 25;
+
+    static void Pause() { Thread.Sleep(PauseMilliseconds); }
 
     /// <summary>Times single calls while another thread collects garbage.</summary>
     static void Each(string kind, int calls)
@@ -161,7 +163,7 @@ static partial class Loops
         });
         collector.Start();
         var samples = new List<double>(calls);
-        for (int warm = 0; warm < WarmUpMilliseconds / 5; warm++)
+        for (int warm = 0; warm < WarmUpMilliseconds / PauseMilliseconds; warm++)
         {
             sink += hammer(Burst);
             Pause();

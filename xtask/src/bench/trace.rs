@@ -15,7 +15,7 @@ use super::trace_peers;
 
 const THREADS: [u32; 2] = [1, 2];
 /// Bursts of 500 calls per measurement.
-const BURSTS: u32 = 300;
+const BURSTS: u32 = 100;
 /// Single calls per measurement.
 const CALLS: u32 = 50_000;
 

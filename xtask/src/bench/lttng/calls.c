@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BURST = 500, WARM_BURSTS = 100, PAUSE_MICROSECONDS = 5000, MOST_THREADS = 8 };
+enum { BURST = 500, WARM_BURSTS = 20, PAUSE_MICROSECONDS = 25000, MOST_THREADS = 8 };
 
 __attribute__((noinline)) static int numbers(int a, long b, double c)
 {
