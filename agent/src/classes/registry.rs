@@ -8,14 +8,20 @@ use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
 use crate::probes::trace::objects;
 use crate::sync::lock;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Longest wait for the thread to begin.
+const BEGIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The classes whose objects were captured.
 #[derive(Default)]
 pub struct Classes(Arc<Mutex<Shapes>>);
 
 impl Classes {
-    /// Starts the thread that makes shapes unless it runs. It ends when no method is traced any more.
+    /// Starts the thread that makes shapes unless it runs, and waits until messages of exceptions can be captured: the first
+    /// traced call may end with one. The thread ends when no method is traced any more.
     pub fn follow(
         &self,
         info: &'static ProfilerInfo,
@@ -25,10 +31,17 @@ impl Classes {
         if !objects::prepare() {
             return;
         }
-        let mut shapes = lock(&self.0);
-        if !shapes.runs {
-            shapes.runs = thread::start(Arc::clone(&self.0), info, modules, rules);
-        }
+        let begun = {
+            let mut shapes = lock(&self.0);
+            if shapes.runs {
+                return;
+            }
+            let (begins, begun) = sync_channel(1);
+            shapes.runs = thread::start(Arc::clone(&self.0), (info, modules, rules), begins);
+            begun
+        };
+        // Without an answer in time, or a thread, the first messages are missing.
+        let _ = begun.recv_timeout(BEGIN_WAIT);
     }
 
     /// Returns the shape of the class with a number.

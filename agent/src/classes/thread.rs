@@ -7,6 +7,7 @@ use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
 use crate::probes::trace::{self, objects};
 use crate::sync::lock;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,28 +16,32 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long a class waits while a module unloads; then it waits for the next look.
 const UNLOAD_WAIT: Duration = Duration::from_millis(150);
 
-/// Starts the thread; false if the system refuses.
-pub(super) fn start(
-    shapes: Arc<Mutex<Shapes>>,
-    info: &'static ProfilerInfo,
-    modules: &'static Modules,
-    rules: &'static CaptureRules,
-) -> bool {
-    crate::platform::spawn(c"redial-classes", move || run(&shapes, info, modules, rules))
+/// What the thread asks, and the host's rules.
+type Sources = (&'static ProfilerInfo, &'static Modules, &'static CaptureRules);
+
+/// Starts the thread; false if the system refuses. The thread tells `begins` once it knows the classes that every program has.
+pub(super) fn start(shapes: Arc<Mutex<Shapes>>, of: Sources, begins: SyncSender<()>) -> bool {
+    crate::platform::spawn(c"redial-classes", move || run(&shapes, of, &begins))
 }
 
-fn run(shapes: &Mutex<Shapes>, info: &ProfilerInfo, modules: &Modules, rules: &CaptureRules) {
+fn run(shapes: &Mutex<Shapes>, (info, modules, rules): Sources, begins: &SyncSender<()>) {
     let begin = || {
         let reader = ShapeReader::new(info, modules, rules);
         reader.expect_common_classes();
         reader.exception_fields()
     };
-    let fields = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin);
-    if let Some(fields) = fields.flatten() {
-        trace::capture_exceptions(fields);
-    }
+    let mut has_begun = false;
     let mut done = None;
     loop {
+        if !has_begun
+            && let Some(fields) = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin)
+        {
+            if let Some(fields) = fields {
+                trace::capture_exceptions(fields);
+            }
+            let _ = begins.try_send(());
+            has_begun = true;
+        }
         let added = objects::added();
         let mut is_complete = true;
         if done != Some(added) {
