@@ -1,4 +1,4 @@
-//! What a name hides is never read: its bytes are neither in the memory of the host nor on the wire.
+//! Hidden values are never read: their bytes are neither in the memory of the host nor on the wire.
 //!
 //! The program overwrites its own strings after the call (`Traced.CallLogin` in `programs/traced.cs`), so the search covers
 //! the whole readable memory of the process, the managed heap and the stacks included. A value of the same call that is not
@@ -91,7 +91,7 @@ fn in_memory(pid: u32) -> Result<Found> {
     Ok(found)
 }
 
-/// What was found of the calls of `Traced.Login`, and the latest one.
+/// The results of both searches, and the latest call of `Traced.Login`.
 struct Searched {
     memory: Found,
     wire: Found,

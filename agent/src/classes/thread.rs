@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How long a class waits while a module unloads; then it waits for the next look.
 const UNLOAD_WAIT: Duration = Duration::from_millis(150);
 
-/// What the thread asks, and the host's rules.
+/// The runtime and the modules that the thread reads, and the host's rules.
 type Sources = (&'static ProfilerInfo, &'static Modules, &'static CaptureRules);
 
 /// Starts the thread; false if the system refuses. The thread tells `begins` once it knows the classes that every program has.

@@ -1,4 +1,4 @@
-//! Captures what a by-reference parameter's references refer to. Such a parameter may point behind the last item of an array
+//! Captures the objects behind by-reference parameters. Such a parameter may point behind the last item of an array
 //! (`Unsafe.Add` in the core library), where the bytes are no object's address. So all memory is read through the system,
 //! which fails where a direct read would end the process, and only classes that are known already are believed.
 
@@ -40,7 +40,7 @@ fn word(address: usize) -> Option<usize> {
 }
 
 impl Walk {
-    /// Writes the record of what may be an object; `depth` objects are around it.
+    /// Writes the record of a possible object; `depth` objects are around it.
     ///
     /// # Safety
     /// There is room for a word.
