@@ -2,15 +2,17 @@
 //! `--dial` takes on a command line.
 //!
 //! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
-//! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`.
-//! Lines that begin with `#` are comments. A domain with spaces or quotes is in double quotes, with the escapes
+//! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`, and at level
+//! trace `[rate=N] [depth=D] [when=CONDITION]`. A set with a condition begins with `# redial dials 2`.
+//! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
+use crate::condition::{Condition, ConditionError};
 use crate::duration;
 use crate::level::Level;
 use crate::limits::MAX_CAPTURE_DEPTH;
 use crate::limits::MAX_ORDERS;
-use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN};
+use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN, WHEN};
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
@@ -20,6 +22,8 @@ const HEADER: &str = "# redial dials ";
 const ALL_DOMAINS: &str = "all-domains";
 /// Version of the format.
 const VERSION: &str = "1";
+/// Version of a dial set in which conditions may stand.
+const VERSION_WITH_CONDITIONS: &str = "2";
 
 /// Problem in a dial set, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +42,9 @@ pub enum DialProblem {
     #[error("a dial set begins with the line '{HEADER}{VERSION}'")]
     NoHeader,
     /// The dial set has another version.
-    #[error("this dial set has version '{found}'; this program reads version {VERSION}")]
+    #[error(
+        "this dial set has version '{found}'; this program reads versions {VERSION} and {VERSION_WITH_CONDITIONS}"
+    )]
     OtherVersion {
         /// Version of the dial set.
         found: String,
@@ -57,7 +63,7 @@ pub enum DialProblem {
     },
     /// The word is not an option, or an option occurs twice.
     #[error(
-        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers"
+        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION"
     )]
     BadOption {
         /// The text from the option on.
@@ -89,6 +95,9 @@ pub enum DialProblem {
         /// The options.
         text: String,
     },
+    /// The condition is wrong.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
     /// A quoted text without closing quote or with an unknown escape.
     #[error("the quoted text {text} has no closing quote, or an unknown escape")]
     BadQuote {
@@ -113,7 +122,7 @@ pub fn parse(text: &str) -> Result<Vec<Order>, DialSetError> {
     let header = lines.next().map(|(_, line)| line.trim_end()).unwrap_or_default();
     let at_header = |problem| DialSetError { line: 1, problem };
     match header.strip_prefix(HEADER) {
-        Some(VERSION) => {}
+        Some(VERSION | VERSION_WITH_CONDITIONS) => {}
         Some(found) => return Err(at_header(DialProblem::OtherVersion { found: found.to_owned() })),
         None => return Err(at_header(DialProblem::NoHeader)),
     }
@@ -134,12 +143,18 @@ pub fn parse(text: &str) -> Result<Vec<Order>, DialSetError> {
 
 /// Prints a dial set; `parse` returns the same orders. Their patterns must be valid for `Pattern`.
 pub fn print(orders: &[Order]) -> String {
-    let mut out = format!("{HEADER}{VERSION}\n");
+    let mut out = header(orders);
     for order in orders {
         out.push_str(&print_order(order));
         out.push('\n');
     }
     out
+}
+
+/// Prints the first line of a dial set with these orders.
+pub fn header<'a>(orders: impl IntoIterator<Item = &'a Order>) -> String {
+    let has_condition = orders.into_iter().any(|order| order.when.is_some());
+    format!("{HEADER}{}\n", if has_condition { VERSION_WITH_CONDITIONS } else { VERSION })
 }
 
 /// Prints one order as its line in a dial set.
@@ -159,6 +174,9 @@ pub fn print_order(order: &Order) -> String {
     }
     if !order.options.is_none() {
         let _ = write!(out, " {}", order.options);
+    }
+    if let Some(when) = &order.when {
+        let _ = write!(out, " {WHEN}{}", quoted(when));
     }
     out
 }
@@ -209,6 +227,12 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
             rest = after;
             continue;
         }
+        if let Some(value) = rest.strip_prefix(WHEN).filter(|_| order.when.is_none()) {
+            let (text, after) = value_of(value)?;
+            order.when = Some(Condition::parse(&text)?.text().to_owned());
+            rest = after;
+            continue;
+        }
         let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         match word.strip_prefix("copy=") {
             Some(value) if order.copy.is_none() => order.copy = Some(module_id(value)?),
@@ -238,6 +262,11 @@ pub fn check_options(order: &Order) -> Result<(), DialProblem> {
     if order.level < Level::Trace && order.options.needs_trace() {
         return Err(DialProblem::NeedsTrace { text: order.options.to_string() });
     }
+    if order.level < Level::Trace
+        && let Some(when) = &order.when
+    {
+        return Err(DialProblem::NeedsTrace { text: format!("{WHEN}{}", quoted(when)) });
+    }
     if order.level < Level::Time && !order.options.is_none() {
         return Err(DialProblem::NeedsTime { text: order.options.to_string() });
     }
@@ -266,7 +295,7 @@ fn value_of(text: &str) -> Result<(String, &str), DialProblem> {
     let Some(inner) = text.strip_prefix('"') else {
         let (value, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if value.is_empty() {
-            return Err(DialProblem::BadOption { text: "domain=".to_owned() });
+            return Err(DialProblem::BadOption { text: "an option without a value".to_owned() });
         }
         return Ok((value.to_owned(), rest));
     };
@@ -394,19 +423,19 @@ mod tests {
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
+                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off all-domains all-domains",
-                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
+                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
+                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time failed-only failed-only",
-                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers",
+                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time slower-than=10",

@@ -8,6 +8,7 @@ pub mod attach;
 pub mod callers;
 pub mod catalogue;
 pub mod codec;
+pub mod condition;
 pub mod cost;
 pub mod counters;
 pub mod diagnostics;

@@ -178,3 +178,15 @@ pub const VALUES_PER_PAGE: usize = 128 << 10;
 
 /// Calls listed in one answer: the latest ones of many methods, at 64 each.
 pub const MAX_TRACED_CALLS: usize = 256 << 10;
+
+/// Characters of a condition.
+pub const MAX_CONDITION_CHARS: usize = 1024;
+
+/// Operators, names and literals of a condition.
+pub const MAX_CONDITION_NODES: usize = 64;
+
+/// Operators within operators of a condition.
+pub const MAX_CONDITION_DEPTH: usize = 32;
+
+/// Names in a message about a condition that does not fit a method.
+pub const MAX_CONDITION_OFFERS: usize = 64;

@@ -21,6 +21,8 @@ pub struct Order {
     pub all_domains: bool,
     /// Options for levels that time calls.
     pub options: TimeOptions,
+    /// At level *trace*: the condition that captured calls meet, as typed (`condition::Condition` parses it).
+    pub when: Option<String>,
 }
 
 /// Options for timed calls beyond their times. The agent evaluates all of them.
@@ -89,6 +91,8 @@ pub(crate) const FAILED_ONLY: &str = "failed-only";
 pub(crate) const RATE: &str = "rate=";
 /// Prefix of the word for [`TimeOptions::depth`].
 pub(crate) const DEPTH: &str = "depth=";
+/// Prefix of the word for [`Order::when`].
+pub(crate) const WHEN: &str = "when=";
 /// The word for [`TimeOptions::callers`].
 pub(crate) const CALLERS: &str = "callers";
 
@@ -102,6 +106,7 @@ impl Order {
             copy: None,
             all_domains: false,
             options: TimeOptions::default(),
+            when: None,
         }
     }
 }

@@ -42,11 +42,13 @@ pub enum Reason {
     BeingCompiled,
     /// Hot Reload (Edit and Continue) may change the assembly. There the runtime ignores or refuses requests.
     HotReload,
+    /// The order's condition does not fit the method's signature.
+    Condition,
 }
 
 impl Reason {
     /// Every reason, for tables and tests.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 18] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -64,6 +66,7 @@ impl Reason {
         Reason::Shared,
         Reason::BeingCompiled,
         Reason::HotReload,
+        Reason::Condition,
     ];
 
     /// Returns whether the method has no IL for a probe. The metadata alone decides that, for the lifetime of

@@ -1,6 +1,7 @@
 //! Results of a change, and of a plan.
 
 use crate::codec::capped;
+use crate::condition::ConditionError;
 use crate::diagnostics::ChangeWarning;
 use crate::limits::{MAX_DOMAINS_NAMED, MAX_NOTES, MAX_ORDERS, MAX_REFUSALS, MAX_SHARED};
 use crate::reason::Reason;
@@ -46,6 +47,8 @@ pub struct RefusedMethod {
     pub reason: Reason,
     /// The HRESULT for `Reason::Hresult`, else 0.
     pub hresult: u32,
+    /// Why the order's condition does not fit, for `Reason::Condition`.
+    pub condition: Option<ConditionError>,
 }
 
 /// A module with one copy for several AppDomains: a dial in one of them is a dial in all.

@@ -262,6 +262,8 @@ pub struct DroppedCalls {
     pub over_rate: u64,
     /// Calls for which a thread had no memory left, or that were nested too deeply.
     pub no_room: u64,
+    /// Calls for which the dial's condition could not be decided.
+    pub undecided: u64,
 }
 
 /// The layout of [`Value`], decoded level by level.

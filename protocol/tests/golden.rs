@@ -203,6 +203,7 @@ fn samples_contain_every_code() {
             NoInstrumentedBody,
             Level,
             OptionsNeedTime,
+            Condition,
         }
     );
     has_all!(

@@ -5,6 +5,7 @@
 //! primitive values in their places; for other values a probe helper stores where it put their bytes ([`record`]).
 #![forbid(unsafe_code)]
 
+mod condition;
 mod decode;
 mod plan;
 mod primitives;
@@ -14,6 +15,7 @@ mod redaction;
 pub mod shape;
 mod text_form;
 
+pub use condition::{CallCondition, CallOutcome, KnownClasses, scope};
 pub use decode::{CapturedCall, NO_ROOM, UNREADABLE, message, value, value_after};
 pub use plan::{
     Capture, CaptureLevel, CapturePlan, CaptureRules, EnumType, Parameters, PlannedValue, Primitive,

@@ -146,7 +146,7 @@ impl Records<'_> {
 
 impl ClassForm {
     /// Returns the shape of its items.
-    fn item(&self) -> Option<&Shape> {
+    pub(super) fn item(&self) -> Option<&Shape> {
         match self {
             ClassForm::Array { item, .. } | ClassForm::Span { item, .. } => Some(item),
             _ => None,

@@ -55,6 +55,28 @@ impl TextForm {
         }
     }
 
+    /// Returns the bytes of its captured parts.
+    pub fn size(self) -> usize {
+        match self {
+            TextForm::Guid | TextForm::Decimal => 16,
+            TextForm::DateTime | TextForm::TimeSpan | TextForm::TimeOnly => 8,
+            TextForm::DateOnly => 4,
+            TextForm::DateTimeOffset(..) => 10,
+        }
+    }
+
+    /// Returns the number nearest to a decimal with these bytes; None if there is no such decimal.
+    pub fn decimal_as_double(bytes: &[u8]) -> Option<f64> {
+        let (flags, high, low) = (bytes.get(..4)?, bytes.get(4..8)?, bytes.get(8..16)?);
+        let flags = u32::from_le_bytes(flags.try_into().ok()?);
+        let high = u32::from_le_bytes(high.try_into().ok()?);
+        let low = u64::from_le_bytes(low.try_into().ok()?);
+        let (value, scale) = (u128::from(high) << 64 | u128::from(low), flags >> 16 & 0xFF);
+        let ten_to_scale = 10_u128.checked_pow(scale).filter(|_| scale <= 28 && flags & 0x7F00_FFFF == 0)?;
+        let number = value as f64 / ten_to_scale as f64;
+        Some(if flags >> 31 == 1 { -number } else { number })
+    }
+
     /// Returns the text of a value from the bytes of its parts; None if they are too few, or no such value.
     pub fn text(self, bytes: &[u8]) -> Option<String> {
         let number = |at: usize, size: usize| {

@@ -56,7 +56,7 @@ impl Shapes {
             let oldest = self.unloaded.remove(0);
             self.known.remove(&oldest);
         }
-        let program = Box::leak(Box::new(ClassProgram::new(wanted.number, &class.shape)));
+        let program = Box::leak(Box::new(ClassProgram::new(wanted.number, Arc::clone(&class.shape))));
         self.programs += 1;
         self.known.insert(wanted.number, class);
         objects::set_program(wanted, program);

@@ -172,6 +172,19 @@ pub(super) fn local_address(local: u16) -> Insn {
     }
 }
 
+/// Returns the instruction that loads an argument.
+pub(super) fn argument(number: u16) -> Insn {
+    numbered(number, Opcode::LDARG_S, Opcode::LDARG)
+}
+
+/// Returns an instruction with the number of an argument or variable, in its short form if possible.
+pub(super) fn numbered(number: u16, short: Opcode, long: Opcode) -> Insn {
+    match u8::try_from(number) {
+        Ok(number) => Insn::Any(short, Operand::U8(number)),
+        Err(_) => Insn::Any(long, Operand::U16(number)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

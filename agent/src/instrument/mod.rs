@@ -4,6 +4,7 @@
 
 pub mod async_completion;
 pub mod call_form;
+mod condition_code;
 pub mod instrumentation;
 pub mod instrumented_body;
 pub mod timed_body;

@@ -7,15 +7,18 @@
 //! typed reference (ECMA-335 III.4.19), since only the runtime knows it.
 #![forbid(unsafe_code)]
 
-use super::call_form::{CallSites, call, local_address};
+use super::call_form::{CallSites, argument, call, local_address, numbered};
+use super::condition_code;
 use super::timed_body::{Timing, local};
 use super::traced_method::TracedBody;
 use super::traced_variables::TracedVariables;
-use crate::capture::{Capture, PlannedValue, Primitive, UNREADABLE};
+use crate::capture::{CallCondition, Capture, CapturePlan, PlannedValue, Primitive, UNREADABLE, scope};
 use crate::il::{BodyWrapper, Insn, Opcode, Operand};
 use crate::probes::trace::PLACES;
 use crate::probes::trace::helpers::{TraceHelpers, helpers};
 use crate::signature::Type;
+use redial_protocol::condition::{Condition, ConditionError, Node};
+use std::sync::Arc;
 
 /// Adds the code that captures a call to the code around a timed body. `token` returns a type's token in the module.
 pub fn add(
@@ -36,6 +39,10 @@ pub fn add(
         vec![Insn::LdcI8(std::ptr::from_ref(&traced.method).expose_provenance() as i64), Insn::ConvI];
     before.extend([local_address(entry), Insn::ConvU]);
     before.extend(call(body.helpers.begin, body.site));
+    let condition = traced.method.condition();
+    if let Some(condition) = condition {
+        before = body.if_inline_parts_hold(condition, plan, before, &mut wrapper.stack);
+    }
     let mut arguments = Vec::new();
     for (index, _) in plan.after_places() {
         if let (Some(value), Some(kept)) = (plan.parameters.get(index), body.variables.reference(index)) {
@@ -47,6 +54,10 @@ pub fn add(
     }
     if plan.parameters.iter().any(|value| matches!(value.capture, Capture::String | Capture::Object)) {
         arguments.extend(body.clear_object());
+    }
+    if condition.is_some_and(|condition| !condition.entry.is_empty()) {
+        arguments.extend([local(entry), local_address(entry), Insn::ConvU]);
+        arguments.extend(call(body.helpers.decide, body.site));
     }
     before.extend(body.if_captured(arguments));
     before.append(&mut wrapper.before);
@@ -71,6 +82,17 @@ pub fn add(
     wrapper.after.extend(body.if_captured(after));
 }
 
+/// Fits a condition to a method with these captured values.
+///
+/// # Errors
+/// If it uses what the method does not have.
+pub fn condition(written: &Arc<Condition>, plan: &CapturePlan) -> Result<CallCondition, ConditionError> {
+    let checked = written.check(&scope(plan));
+    let misfit = |problem| ConditionError { text: written.text().to_owned(), problem };
+    let is_inline = |part: &Node| condition_code::code(part, plan).is_some();
+    Ok(CallCondition::new(Arc::clone(written), checked.map_err(misfit)?, plan.clone(), is_inline))
+}
+
 /// Makes the parts of a body's code.
 struct Tracer<'a> {
     helpers: TraceHelpers,
@@ -85,6 +107,29 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
+    /// Returns code that runs only if the parts of a condition that the body decides itself are true; otherwise the call is
+    /// not captured. `stack` becomes large enough for it.
+    fn if_inline_parts_hold(
+        &self,
+        condition: &CallCondition,
+        plan: &CapturePlan,
+        code: Vec<Insn>,
+        stack: &mut u16,
+    ) -> Vec<Insn> {
+        let mut guarded = code;
+        for part in condition.inline.iter().rev() {
+            // Every inline part has code.
+            let Some((mut part, needed)) = condition_code::code(part, plan) else { continue };
+            *stack = (*stack).max(needed);
+            part.push(Insn::Brfalse(guarded.len()));
+            part.extend(guarded);
+            guarded = part;
+        }
+        let mut all = vec![Insn::LdcI4(0), Insn::ConvU, self.store_variable(0)];
+        all.extend(guarded);
+        all
+    }
+
     /// Returns code that runs only if the call is captured.
     fn if_captured(&self, code: Vec<Insn>) -> Vec<Insn> {
         let mut guarded = vec![local(self.entry), Insn::Brfalse(code.len())];
@@ -193,17 +238,6 @@ fn store_opcode(primitive: Primitive) -> Opcode {
         Primitive::R4 => Opcode::STIND_R4,
         Primitive::R8 => Opcode::STIND_R8,
         Primitive::I | Primitive::U | Primitive::Pointer => Opcode::STIND_I,
-    }
-}
-
-fn argument(number: u16) -> Insn {
-    numbered(number, Opcode::LDARG_S, Opcode::LDARG)
-}
-
-fn numbered(number: u16, short: Opcode, long: Opcode) -> Insn {
-    match u8::try_from(number) {
-        Ok(number) => Insn::Any(short, Operand::U8(number)),
-        Err(_) => Insn::Any(long, Operand::U16(number)),
     }
 }
 

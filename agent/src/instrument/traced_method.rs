@@ -1,8 +1,9 @@
 //! A method as its traced bodies need it.
 #![forbid(unsafe_code)]
 
-use crate::capture::CapturePlan;
+use crate::capture::{CallCondition, CapturePlan};
 use crate::probes::trace::TracedMethod;
+use redial_protocol::condition::Condition;
 
 /// A method with the values that its traced bodies capture. They hold its address, so it is never freed.
 #[derive(Debug)]
@@ -14,9 +15,15 @@ pub struct TracedBody {
 }
 
 impl TracedBody {
-    /// Returns a method with its plan; `number` is the plan's.
-    pub fn new(number: u32, plan: CapturePlan) -> TracedBody {
-        TracedBody { method: TracedMethod::new(number, plan.places(), plan.captures()), plan }
+    /// Returns the condition on its calls, as written.
+    pub fn condition(&self) -> Option<&Condition> {
+        self.method.condition().map(|condition| &*condition.written)
+    }
+
+    /// Returns a method with its plan and the condition on its calls; `number` is the plan's.
+    pub fn new(number: u32, plan: CapturePlan, condition: Option<CallCondition>) -> TracedBody {
+        let method = TracedMethod::new(number, plan.places(), plan.captures()).with_condition(condition);
+        TracedBody { method, plan }
     }
 }
 

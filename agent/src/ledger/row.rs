@@ -14,6 +14,7 @@ use crate::inlining::{Inlined, Method};
 use crate::instrument::instrumented_body::Probe;
 use crate::probes::callers;
 use crate::probes::completions::Account;
+use redial_protocol::condition::ConditionError;
 use redial_protocol::diagnostics::SteppedDown;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -41,6 +42,8 @@ pub struct Row {
     pub ignored_request: Option<IgnoredRequest>,
     /// Why refused or failed, with the HRESULT or 0.
     pub reason: Option<(Reason, u32)>,
+    /// Why the wanted condition does not fit it, for [`Reason::Condition`].
+    pub misfit: Option<Box<ConditionError>>,
     /// When its dial last changed.
     pub changed_at: Option<Instant>,
     /// The bodies passed to the CLR, and the instances compiled from them.
@@ -65,6 +68,7 @@ impl Row {
             progress: RequestProgress::Idle,
             ignored_request: None,
             reason: None,
+            misfit: None,
             changed_at: None,
             bodies: Bodies::default(),
             timing: RowTiming::default(),
@@ -124,6 +128,13 @@ impl Row {
     pub fn fits(&self) -> bool {
         self.timing.body.untimed().is_some()
             || self.requested_callers() == (self.wanted.options.callers && callers::KNOWN)
+                && self.has_wanted_condition()
+    }
+
+    /// Whether the body of its active request has the wanted condition, if it is traced.
+    fn has_wanted_condition(&self) -> bool {
+        let traced = self.state.active().and_then(|request| request.body.trace());
+        traced.is_none_or(|body| body.condition() == self.wanted.condition.as_deref())
     }
 
     /// Whether the body of its active request counts callers.

@@ -2,8 +2,10 @@
 #![forbid(unsafe_code)]
 
 use crate::planner::{BudgetStepOrigin, OrderLifetime, OrderSeq};
+use redial_protocol::condition::Condition;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
+use std::sync::Arc;
 
 /// The dial that the standing orders give a row.
 #[derive(Default)]
@@ -15,6 +17,8 @@ pub struct WantedDial {
     pub level: Level,
     /// The time options that the user asked for.
     pub options: TimeOptions,
+    /// The condition on traced calls that the user asked for.
+    pub condition: Option<Arc<Condition>>,
     /// The lifetime of the deciding order.
     pub owner: Option<OrderLifetime>,
     /// Why the budget set the deciding order, if it did.

@@ -1,6 +1,7 @@
 //! The list of standing orders.
 #![forbid(unsafe_code)]
 
+use redial_protocol::condition::Condition;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::level::Level;
@@ -114,6 +115,8 @@ pub struct Standing {
     pub pattern: Arc<Pattern>,
     /// As given.
     pub order: Order,
+    /// Its condition, parsed.
+    pub condition: Option<Arc<Condition>>,
     /// The module copy that `Order::copy` names; a later module with the same ModuleID does not match.
     pub copy: Option<ModuleKey>,
     /// How long it stands.
@@ -215,7 +218,8 @@ impl Orders {
         }
         self.last += 1;
         let seq = OrderSeq(self.last);
-        self.list.push(Arc::new(Standing { seq, pattern, order, copy, owner, by, stepped }));
+        let condition = order.when.as_deref().and_then(|text| Condition::parse(text).ok()).map(Arc::new);
+        self.list.push(Arc::new(Standing { seq, pattern, order, condition, copy, owner, by, stepped }));
         Ok(AddedOrder { seq, replaced })
     }
 
@@ -336,6 +340,11 @@ impl Orders {
         decides
             .and_then(|seq| self.get(seq))
             .map_or_else(TimeOptions::default, |standing| standing.order.options)
+    }
+
+    /// Returns the condition on traced calls of a copy that this order decides.
+    pub fn condition(&self, decides: Option<OrderSeq>) -> Option<Arc<Condition>> {
+        decides.and_then(|seq| self.get(seq)).and_then(|standing| standing.condition.clone())
     }
 
     /// Returns an order, if it still stands.

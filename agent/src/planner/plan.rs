@@ -117,7 +117,7 @@ impl Tally {
     fn refuse(&mut self, reason: Reason, name: impl FnOnce() -> String) {
         *self.reasons.entry(reason).or_default() += 1;
         if self.report.refused.len() < MAX_REFUSALS {
-            self.report.refused.push(RefusedMethod { method: name(), reason, hresult: 0 });
+            self.report.refused.push(RefusedMethod { method: name(), reason, hresult: 0, condition: None });
         }
     }
 

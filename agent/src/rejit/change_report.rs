@@ -54,7 +54,9 @@ pub fn report(
         let (reason, hresult) = refusal(row);
         *reasons.entry(reason).or_default() += 1;
         if report.refused.len() < MAX_REFUSALS {
-            report.refused.push(RefusedMethod { method: row.identity.full_name(), reason, hresult });
+            let condition = row.misfit.as_deref().filter(|_| reason == Reason::Condition).cloned();
+            let method = row.identity.full_name();
+            report.refused.push(RefusedMethod { method, reason, hresult, condition });
         }
     }
     if found.no_room > 0 {

@@ -15,6 +15,7 @@ use crate::planner::history::{Change, ChangeId};
 use crate::planner::{
     AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
 };
+use redial_protocol::condition::Condition;
 use redial_protocol::cost::{CLR_BYTES_PER_COMPILATION, CLR_BYTES_PER_REQUEST, CLR_BYTES_PER_REVERT};
 use redial_protocol::diagnostics::{AuditedOrder, ChangeWarning, Limit, Unsupported};
 use redial_protocol::dialset::{check_options, print_order};
@@ -207,6 +208,9 @@ impl Worker {
             }
             check_options(&order)
                 .map_err(|_| Refusal::Unsupported(Unsupported::OptionsNeedTime(order.options)))?;
+            if let Some(Err(error)) = order.when.as_deref().map(Condition::parse) {
+                return Err(Refusal::Unsupported(Unsupported::Condition(error)));
+            }
             let pattern = Pattern::parse(&order.pattern).map_err(|e| Refusal::BadPattern(e.into()))?;
             let copy = order.copy.map(|id| self.module_key(id));
             let (pattern, by) = (Arc::new(pattern), Arc::clone(by));

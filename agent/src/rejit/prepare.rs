@@ -70,6 +70,12 @@ pub(super) fn prepare(
         request.tokens = instrumentation.tokens(request.module.key);
     }
     add_local_sigs(context, &mut copies);
+    let (copies, misfits): (Vec<RowRequest>, Vec<RowRequest>) =
+        copies.into_iter().partition(|request| !matches!(request.trace, TraceRequest::Misfit(_)));
+    for request in misfits {
+        left_out.insert(request.method());
+        misfit(context, request);
+    }
     let holders = context.inlining.veto(copies.iter().map(RowRequest::method));
     let inliners = inlined_callers::find(context, &copies, holders, requested);
     let has_room = make_room(context, &copies);
@@ -142,6 +148,16 @@ pub(super) fn prepare(
     take_back_gone(context, &lost);
     no_room.into_iter().for_each(|id| refused(context, id, Reason::Budget, 0));
     ready
+}
+
+/// Refuses a row whose wanted condition does not fit its method.
+fn misfit(context: &Context, request: RowRequest) {
+    if let TraceRequest::Misfit(why) = request.trace
+        && let Some(row) = context.ledger.lock().row_mut(request.id)
+    {
+        row.misfit = Some(why);
+    }
+    refused(context, request.id, Reason::Condition, 0);
 }
 
 /// Makes room for the counters of these rows, whatever slots they get; false if the system refuses memory.

@@ -63,12 +63,16 @@ pub fn apply(
             let stays_spared = stepped.is_none() || wanted == Level::Off || wanted >= row.wanted.level;
             let options = orders.options(deciding_order);
             let options_changed = row.wanted.options != options;
-            let changed = row.wanted.level != wanted || options_changed;
+            let condition = orders.condition(deciding_order);
+            let condition_changed = row.wanted.condition != condition;
+            let changed = row.wanted.level != wanted || options_changed || condition_changed;
             let spared = row.wanted.spared && stays_spared;
-            row.wanted = WantedDial { deciding_order, level: wanted, options, owner, stepped, spared };
+            row.wanted =
+                WantedDial { deciding_order, level: wanted, options, condition, owner, stepped, spared };
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
+            let was_misfit = row.reason.is_some_and(|(reason, _)| reason == Reason::Condition);
             if matches!(row.state, RequestState::Refused | RequestState::Failed)
-                && wanted == Level::Off
+                && (wanted == Level::Off || was_misfit && changed)
                 && !quarantined
             {
                 // That was the answer to an order that no longer stands; a new order may succeed.

@@ -14,6 +14,7 @@ use crate::ledger::row_timing::BodyTiming;
 use crate::probes::callers;
 use crate::signature::Type;
 use crate::sync::lock;
+use redial_protocol::condition::{Condition, ConditionError};
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -32,6 +33,7 @@ pub(super) struct RowRequest {
     pub(super) timing: TimingRequest,
     pub(super) async_role: Option<AsyncRole>,
     pub(super) trace: TraceRequest,
+    pub(super) condition: Option<Arc<Condition>>,
     callers: bool,
 }
 
@@ -53,6 +55,8 @@ pub(super) enum TraceRequest {
     Wanted,
     /// These values shall be captured.
     Yes(&'static TracedBody),
+    /// The wanted condition does not fit the method.
+    Misfit(Box<ConditionError>),
 }
 
 impl TraceRequest {
@@ -60,7 +64,7 @@ impl TraceRequest {
     pub(super) fn body(&self) -> Option<&'static TracedBody> {
         match self {
             TraceRequest::Yes(body) => Some(body),
-            TraceRequest::No | TraceRequest::Wanted => None,
+            TraceRequest::No | TraceRequest::Wanted | TraceRequest::Misfit(_) => None,
         }
     }
 }
@@ -83,6 +87,7 @@ impl RowRequest {
             timing,
             async_role: None,
             trace: if row.wanted.level >= Level::Trace { TraceRequest::Wanted } else { TraceRequest::No },
+            condition: row.wanted.condition.clone(),
             callers: row.wanted.options.callers && callers::KNOWN,
         }
     }

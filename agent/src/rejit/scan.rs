@@ -211,7 +211,12 @@ impl ScanResult {
     fn leave_out(&mut self, reason: Reason, name: impl FnOnce() -> String) {
         *self.not_entered.entry(reason).or_default() += 1;
         if self.not_entered_names.len() < MAX_REFUSALS {
-            self.not_entered_names.push(RefusedMethod { method: name(), reason, hresult: 0 });
+            self.not_entered_names.push(RefusedMethod {
+                method: name(),
+                reason,
+                hresult: 0,
+                condition: None,
+            });
         }
     }
 }

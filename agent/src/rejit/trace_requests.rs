@@ -8,6 +8,7 @@ use crate::capture::{CapturePlan, Parameters};
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
+use crate::instrument::traced_body;
 use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
@@ -39,9 +40,16 @@ pub(super) fn plan(
     if let Some(layout) = context.info.string_layout() {
         crate::probes::trace::set_string_layout(layout);
     }
+    let condition = match &request.condition {
+        Some(written) => match traced_body::condition(written, &plan) {
+            Ok(condition) => Some(condition),
+            Err(misfit) => return TraceRequest::Misfit(Box::new(misfit)),
+        },
+        None => None,
+    };
     let identity = context.ledger.lock().row(request.id).map(|row| row.identity.clone());
     match identity {
-        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan)),
+        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan, condition)),
         None => TraceRequest::No,
     }
 }

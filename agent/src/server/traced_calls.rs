@@ -82,7 +82,12 @@ impl CallPages {
 
     fn dropped_of(&mut self, plans: Vec<u32>) -> impl Iterator<Item = DroppedCalls> {
         let sums = self.context.traces.dropped(plans).into_iter();
-        let all = sums.map(|(row, sum)| DroppedCalls { row, over_rate: sum.over_rate, no_room: sum.no_room });
+        let all = sums.map(|(row, sum)| DroppedCalls {
+            row,
+            over_rate: sum.over_rate,
+            no_room: sum.no_room,
+            undecided: sum.undecided,
+        });
         all.filter(|one| self.dropped.insert(one.row, *one) != Some(*one))
     }
 

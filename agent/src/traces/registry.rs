@@ -4,7 +4,7 @@ use super::call::{Call, TracedRow};
 use super::collector;
 use super::state::State;
 use super::stream::CallStream;
-use crate::capture::CapturePlan;
+use crate::capture::{CallCondition, CapturePlan};
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::trace::{self, Dropped};
@@ -32,22 +32,25 @@ impl Traces {
         }
     }
 
-    /// Returns the body of a row with these captured values: the same as before, if they are the same.
+    /// Returns the body of a row with these captured values and this condition: the same as before, if they are the same.
     pub fn body(
         &self,
         row: RowId,
         identity: Arc<CopyIdentity>,
         mut plan: CapturePlan,
+        condition: Option<CallCondition>,
     ) -> &'static TracedBody {
         let mut state = lock(&self.0);
         let known = state.of_row.get(&row).and_then(|number| state.plans.get(number));
-        if let Some(known) = known.filter(|known| known.body.plan == plan) {
+        let written = condition.as_ref().map(|condition| &*condition.written);
+        let is_same = |known: &&Arc<TracedRow>| known.body.plan == plan && known.body.condition() == written;
+        if let Some(known) = known.filter(is_same) {
             return known.body;
         }
         plan.share(&mut state.values);
         state.latest_plan = state.latest_plan.wrapping_add(1);
         let number = state.latest_plan;
-        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan)));
+        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, condition)));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
         state.of_row.insert(row, number);
         body
@@ -145,6 +148,7 @@ impl Traces {
             let sum = sums.entry(row.row).or_default();
             sum.over_rate += dropped.over_rate;
             sum.no_room += dropped.no_room;
+            sum.undecided += dropped.undecided;
         }
         sums.into_iter().filter(|(_, dropped)| *dropped != Dropped::default()).collect()
     }

@@ -16,7 +16,7 @@ mod values;
 pub use change::ChangeArguments;
 pub use dial::DialArguments;
 pub use trace::{EventsArguments, TraceArguments};
-pub use values::{BudgetLimit, check_pattern};
+pub use values::{BudgetLimit, check_condition, check_pattern};
 use values::{budget, module_id, number, pattern, pid};
 
 /// Describes the levels for `--help`. clap wraps the lines.

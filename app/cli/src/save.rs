@@ -86,7 +86,7 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), Failure> {
 
 /// Returns the dial set, with a comment wherever the lifetime or author of the orders changes.
 fn text(orders: &[StandingOrder]) -> String {
-    let mut text = dialset::print(&[]);
+    let mut text = dialset::header(orders.iter().map(|standing| &standing.order));
     let mut last_comment = String::new();
     for standing in orders {
         let comment = format!("# {}, set by {}", lifetime(standing.lifetime), author(standing));

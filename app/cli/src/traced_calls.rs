@@ -132,7 +132,7 @@ impl CallLines {
         match self.format {
             CallFormat::Json => {
                 let dropped = self.dropped(method.row);
-                let dropped = total([dropped.over_rate, dropped.no_room]);
+                let dropped = total([dropped.over_rate, dropped.no_room, dropped.undecided]);
                 json_line(&TracedCallJson::new(
                     (self.host.as_deref(), self.pid),
                     method,
@@ -152,7 +152,7 @@ impl CallLines {
             names.insert(method.row, &method.method);
         }
         let each = self.dropped.keys().map(|row| self.dropped(*row));
-        let count = |of: &DroppedCalls| total([of.over_rate, of.no_room]);
+        let count = |of: &DroppedCalls| total([of.over_rate, of.no_room, of.undecided]);
         let mut rows: Vec<DroppedCalls> = each.filter(|of| count(of) > 0).collect();
         rows.sort_by_key(|of| (std::cmp::Reverse(count(of)), of.row.0));
         let named = rows.iter().take(NAMED);
@@ -174,13 +174,14 @@ impl CallLines {
     /// Returns the calls of a row that were dropped since the beginning.
     fn dropped(&self, row: RowId) -> DroppedCalls {
         let of = |rows: &HashMap<RowId, DroppedCalls>| {
-            rows.get(&row).copied().unwrap_or(DroppedCalls { row, over_rate: 0, no_room: 0 })
+            rows.get(&row).copied().unwrap_or(DroppedCalls { row, over_rate: 0, no_room: 0, undecided: 0 })
         };
         let (now, before) = (of(&self.dropped), of(&self.before));
         DroppedCalls {
             row,
             over_rate: now.over_rate.saturating_sub(before.over_rate),
             no_room: now.no_room.saturating_sub(before.no_room),
+            undecided: now.undecided.saturating_sub(before.undecided),
         }
     }
 }
@@ -237,7 +238,7 @@ mod tests {
     }
 
     fn dropped_calls(row: u32, over_rate: u64, no_room: u64) -> DroppedCalls {
-        DroppedCalls { row: RowId(row), over_rate, no_room }
+        DroppedCalls { row: RowId(row), over_rate, no_room, undecided: 0 }
     }
 
     #[test]

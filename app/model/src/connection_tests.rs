@@ -140,7 +140,12 @@ fn refusals_say_why() {
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::NoBody, 1)],
-        refused: vec![RefusedMethod { method: "Shop!A.B()".into(), reason: Reason::NoBody, hresult: 0 }],
+        refused: vec![RefusedMethod {
+            method: "Shop!A.B()".into(),
+            reason: Reason::NoBody,
+            hresult: 0,
+            condition: None,
+        }],
         ..DialReport::default()
     };
     let rows = vec![row(&connection, 0, add, CopyState::Refused)];

@@ -13,6 +13,7 @@ pub fn report(matched: u64, accepted: u64, refused: &[(Reason, u64)]) -> DialRep
         method: format!("Shop!Shop.Cart.M{index}()"),
         reason,
         hresult: if reason == Reason::Hresult { 0x8013_1371 } else { 0 },
+        condition: None,
     };
     DialReport {
         matched,

@@ -94,15 +94,17 @@ pub fn time_of_day(unix_ns: u64) -> String {
 /// Explains calls of a method that are missing; `None` if there are none.
 pub fn dropped(method: &str, dropped: &DroppedCalls) -> Option<String> {
     let calls = |number: u64| words::count(number, "call", "calls");
-    let reasons = match (dropped.over_rate, dropped.no_room) {
-        (0, 0) => return None,
-        (over_rate, 0) => format!("{} over the allowed rate", calls(over_rate)),
-        (0, no_room) => format!("{} without memory for them", calls(no_room)),
-        (over_rate, no_room) => {
-            let over_rate = calls(over_rate);
-            format!("{over_rate} over the allowed rate and {} without memory for them", calls(no_room))
-        }
-    };
+    let reasons = [
+        (dropped.over_rate, "over the allowed rate"),
+        (dropped.no_room, "without memory for them"),
+        (dropped.undecided, "whose condition could not be decided"),
+    ];
+    let reasons = reasons.into_iter().filter(|(number, _)| *number > 0);
+    let reasons: Vec<String> = reasons.map(|(number, why)| format!("{} {why}", calls(number))).collect();
+    if reasons.is_empty() {
+        return None;
+    }
+    let reasons = words::all(&reasons);
     Some(format!("{method}: {reasons} not captured; counts and times include them"))
 }
 
@@ -191,7 +193,8 @@ mod tests {
     #[test]
     fn explains_dropped_calls() {
         let explained = |over_rate, no_room| {
-            dropped("A.B", &DroppedCalls { row: RowId(1), over_rate, no_room }).unwrap_or_default()
+            dropped("A.B", &DroppedCalls { row: RowId(1), over_rate, no_room, undecided: 0 })
+                .unwrap_or_default()
         };
         assert_eq!(explained(0, 0), "");
         assert!(explained(1_200, 0).starts_with("A.B: 1,200 calls over the allowed rate not captured;"));

@@ -1,6 +1,7 @@
 //! Reasons for refusing a whole command.
 
 use super::IlViolation;
+use crate::condition::ConditionError;
 use crate::level::Level;
 use crate::order::TimeOptions;
 use crate::pattern::PatternError;
@@ -132,4 +133,6 @@ pub enum Unsupported {
     },
     /// The options need the level time.
     OptionsNeedTime(TimeOptions),
+    /// The condition is wrong.
+    Condition(ConditionError),
 }

@@ -5,6 +5,7 @@ use super::{
     IlViolation, Limit, MissingTimes, OrderEnd, PatternProblem, Remainder, Resource, RowNote, RuntimeDefect,
     SteppedDown, TimesNote, Unavailable, UnseenCompletions, Unsupported, UntimedReason,
 };
+use crate::condition::{ConditionError, ConditionProblem};
 use crate::cost::Share;
 use crate::ids::MethodToken;
 use crate::level::Level;
@@ -226,5 +227,9 @@ pub fn unsupported() -> Vec<Unsupported> {
         Unsupported::Level { wanted: Level::Trace, highest: Level::Time, lowered: false },
         Unsupported::Level { wanted: Level::Time, highest: Level::Count, lowered: true },
         Unsupported::OptionsNeedTime(TimeOptions { callers: true, ..TimeOptions::default() }),
+        Unsupported::Condition(ConditionError {
+            text: "a = 1".into(),
+            problem: ConditionProblem::Expected { at: 2, wanted: "'=='".into() },
+        }),
     ]
 }

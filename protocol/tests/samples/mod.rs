@@ -295,6 +295,7 @@ fn dial_report() -> DialReport {
             method: "Shop!Shop.Cart.Add(Item)".into(),
             reason: Reason::Hresult,
             hresult: 0x8013_1354,
+            condition: None,
         }],
         shared: vec![shared()],
         warnings: vec![ChangeWarning::CallsInlined { copies: 21 }],

@@ -120,5 +120,5 @@ pub fn traced_calls() -> Vec<TracedCall> {
 }
 
 pub fn dropped_calls() -> DroppedCalls {
-    DroppedCalls { row: RowId(7), over_rate: 1_000_000, no_room: 3 }
+    DroppedCalls { row: RowId(7), over_rate: 1_000_000, no_room: 3, undecided: 2 }
 }

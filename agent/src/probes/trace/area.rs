@@ -155,10 +155,10 @@ impl ThreadArea {
         self.grants.get(method.plan as usize % GRANTS)
     }
 
-    /// Counts a call that had no room. The grant is the method's: `take_grant` came before.
+    /// Counts a call that had no room.
     #[cold]
     fn count_no_room(&self, method: &TracedMethod) {
-        if let Some(grant) = self.grant(method) {
+        if let Some(grant) = self.own_grant(method) {
             grant.count_no_room();
         }
     }
@@ -194,7 +194,8 @@ impl ThreadArea {
         method: &'static TracedMethod,
         variable: *const usize,
     ) -> Option<*mut Entry> {
-        if !self.take_grant(method) {
+        // Otherwise it takes one once the call is known to be wanted.
+        if method.decides().is_none() && !self.take_grant(method) {
             return None;
         }
         let mut top = self.top.load(Ordering::Relaxed);
@@ -230,6 +231,16 @@ impl ThreadArea {
             self.top.store(at, Ordering::Release);
             Some(entry)
         }
+    }
+
+    /// Takes the entry of a call that is not kept from the stack.
+    ///
+    /// # Safety
+    /// As [`ThreadArea::end`].
+    pub(super) unsafe fn cancel(&self, entry: *mut Entry) {
+        // SAFETY: the caller's contract.
+        let below = unsafe { (*entry).below };
+        self.top.store(below, Ordering::Release);
     }
 
     /// Takes a call's entry from the stack and copies it into the ring.

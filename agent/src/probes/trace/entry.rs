@@ -1,5 +1,6 @@
 //! Memory layout of a traced call, and the method that it belongs to.
 
+use crate::capture::CallCondition;
 use crate::capture::shape::MAX_DEPTH;
 use crate::probes::exception_stack::ExceptionClass;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -39,6 +40,9 @@ pub struct TracedMethod {
     /// Dropped calls that no thread's area counts any more.
     pub(super) over_rate: AtomicU64,
     pub(super) no_room: AtomicU64,
+    pub(super) undecided: AtomicU64,
+    /// Decides which calls are kept, if not all.
+    pub(super) condition: Option<CallCondition>,
 }
 
 impl TracedMethod {
@@ -59,11 +63,29 @@ impl TracedMethod {
             at_once: AtomicU32::new(1),
             over_rate: AtomicU64::new(0),
             no_room: AtomicU64::new(0),
+            undecided: AtomicU64::new(0),
+            condition: None,
         }
     }
 }
 
 impl TracedMethod {
+    /// Adds a condition on the calls that are kept.
+    pub fn with_condition(self, condition: Option<CallCondition>) -> TracedMethod {
+        TracedMethod { condition, ..self }
+    }
+
+    /// Returns the condition on the calls that are kept.
+    pub fn condition(&self) -> Option<&CallCondition> {
+        self.condition.as_ref()
+    }
+
+    /// Returns the condition, if captured bytes decide.
+    #[inline(always)]
+    pub(super) fn decides(&self) -> Option<&CallCondition> {
+        self.condition.as_ref().filter(|condition| condition.needs_capture())
+    }
+
     /// Sets the limits of later calls; without one, the usual limit.
     pub fn set_limits(&self, rate: Option<u32>, depth: Option<u8>) {
         self.rate.store(rate.map_or(RATE, u64::from), Ordering::Relaxed);

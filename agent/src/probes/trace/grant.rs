@@ -15,6 +15,7 @@ pub(super) struct Grant {
     pub(super) left: Cell<u32>,
     pub(super) over_rate: AtomicU64,
     pub(super) no_room: AtomicU64,
+    pub(super) undecided: AtomicU64,
 }
 
 impl Grant {
@@ -24,6 +25,10 @@ impl Grant {
 
     pub(super) fn count_no_room(&self) {
         add(&self.no_room);
+    }
+
+    pub(super) fn count_undecided(&self) {
+        add(&self.undecided);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Native helpers that a traced body calls, besides those of a timed one. Calling convention C, two native integers.
 //!
 //! Their order in a body: `begin`, which returns the call's entry through the body's variable (0: this call is not
-//! captured); the arguments, stored by the body or by a helper that captures; the timer's begin; `arguments_complete`. At
+//! captured); the arguments, stored by the body or by a helper that captures; `decide`, if a condition depends on them,
+//! which may end the capture; the timer's begin; `arguments_complete`. At
 //! the end: the timer's end; the result; `end`. After an exception: the timer's end; `end_thrown`.
 
 use super::area::{self, ThreadArea};
@@ -24,6 +25,8 @@ pub struct TraceHelpers {
     pub capture_typed: usize,
     /// `(entry plus number of the place, address of a typed reference)`.
     pub capture_by_ref: usize,
+    /// `(entry, address of the body's variable for the entry)`.
+    pub decide: usize,
     /// `(entry, address of the timer's variable)`.
     pub arguments_complete: usize,
     /// `(entry, address of the timer's variable)`.
@@ -40,6 +43,7 @@ pub fn helpers() -> TraceHelpers {
         capture_object: objects::capture_object as *const () as usize,
         capture_typed: objects::capture_typed as *const () as usize,
         capture_by_ref: objects::capture_by_ref as *const () as usize,
+        decide: decide as *const () as usize,
         arguments_complete: arguments_complete as *const () as usize,
         end: end as *const () as usize,
         end_thrown: end_thrown as *const () as usize,
@@ -77,6 +81,19 @@ unsafe fn begin_slowly(method: &'static TracedMethod, variable: *const usize) ->
 }
 
 /// # Safety
+/// Called by a body with the entry of its `begin` and the address of the variable that holds it.
+unsafe extern "C" fn decide(entry: *mut Entry, variable: *mut usize) {
+    let Some(area) = timer().and_then(|timer| timer.area()) else { return };
+    // SAFETY: the caller's contract; the area is the thread's own.
+    unsafe {
+        if !area.is_wanted_at_entry(entry) {
+            area.cancel(entry);
+            variable.write(0);
+        }
+    }
+}
+
+/// # Safety
 /// Called by a body with the entry of its `begin` and the address of its timer's variable.
 unsafe extern "C" fn arguments_complete(entry: *mut Entry, frame: *const usize) {
     let (start, depth) = timer().map_or((0, 0), |timer| timer.innermost(frame));
@@ -111,7 +128,11 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
         if let Some((_, number)) = thrown {
             area.add_exception(entry, number);
         }
-        ThreadArea::end(area, entry);
+        if area.is_wanted_at_exit(entry) {
+            ThreadArea::end(area, entry);
+        } else {
+            area.cancel(entry);
+        }
     }
 }
 

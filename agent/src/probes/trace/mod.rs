@@ -6,6 +6,7 @@
 //! Helpers never block, take no lock and nothing from the process's heap.
 
 mod area;
+mod conditions;
 mod entry;
 mod exceptions;
 mod grant;

@@ -4,7 +4,8 @@
 
 use super::area::{ThreadArea, areas};
 use super::entry::TracedMethod;
-use std::sync::atomic::{AtomicI64, Ordering};
+use super::grant::Grant;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// Most calls that a thread takes at a time.
 const MAX_AT_ONCE: u32 = 1 << 10;
@@ -25,21 +26,31 @@ impl ThreadArea {
         true
     }
 
-    #[cold]
-    #[inline(never)]
-    fn renew_grant(&self, method: &'static TracedMethod) -> bool {
-        let Some(grant) = self.grant(method) else { return false };
+    /// Returns the place of a method in the table of grants, taken from another method if necessary.
+    pub(super) fn own_grant(&self, method: &TracedMethod) -> Option<&Grant> {
+        let grant = self.grant(method)?;
         let before = grant.method.load(Ordering::Relaxed);
         if !std::ptr::eq(before, method) {
             // SAFETY: null, or a method; those are never freed.
             if let Some(before) = unsafe { before.as_ref() } {
-                before.over_rate.fetch_add(grant.over_rate.swap(0, Ordering::Relaxed), Ordering::Relaxed);
-                before.no_room.fetch_add(grant.no_room.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+                let give_back = |from: &AtomicU64, to: &AtomicU64| {
+                    to.fetch_add(from.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+                };
+                give_back(&grant.over_rate, &before.over_rate);
+                give_back(&grant.no_room, &before.no_room);
+                give_back(&grant.undecided, &before.undecided);
                 before.tokens.fetch_add(i64::from(grant.left.get()), Ordering::Relaxed);
             }
             grant.method.store(std::ptr::from_ref(method).cast_mut(), Ordering::Relaxed);
             grant.left.set(0);
         }
+        Some(grant)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn renew_grant(&self, method: &'static TracedMethod) -> bool {
+        let Some(grant) = self.own_grant(method) else { return false };
         match method.take() {
             0 => {
                 grant.count_over_rate();
@@ -92,6 +103,8 @@ pub struct Dropped {
     pub over_rate: u64,
     /// For lack of memory, or nested too deeply.
     pub no_room: u64,
+    /// For which the condition could not be decided.
+    pub undecided: u64,
 }
 
 /// Returns the dropped calls of a method.
@@ -99,11 +112,13 @@ pub fn dropped(method: &TracedMethod) -> Dropped {
     let mut sum = Dropped {
         over_rate: method.over_rate.load(Ordering::Relaxed),
         no_room: method.no_room.load(Ordering::Relaxed),
+        undecided: method.undecided.load(Ordering::Relaxed),
     };
     for grant in areas().filter_map(|area| area.grant(method)) {
         if std::ptr::eq(grant.method.load(Ordering::Relaxed), method) {
             sum.over_rate += grant.over_rate.load(Ordering::Relaxed);
             sum.no_room += grant.no_room.load(Ordering::Relaxed);
+            sum.undecided += grant.undecided.load(Ordering::Relaxed);
         }
     }
     sum

@@ -3,7 +3,7 @@
 use super::super::target::Target;
 use super::super::time_options::TimeArguments;
 use super::change::ChangeArguments;
-use super::values::{level, module_id, pattern};
+use super::values::{check_condition, level, module_id, pattern};
 use clap::Args;
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
@@ -33,6 +33,9 @@ pub struct DialArguments {
     /// With level time: also time async methods to their completion
     #[arg(long)]
     pub completions: bool,
+    /// With level trace: capture only calls for which this is true, for example 'rate > 0.2 && name == "Ada"'
+    #[arg(long, value_name = "EXPR")]
+    pub when: Option<String>,
     /// Options of level time
     #[command(flatten)]
     pub beyond: TimeArguments,
@@ -70,6 +73,11 @@ impl DialArguments {
                 return Err("the duration is given twice: inside the quoted pattern and with --slower-than"
                     .to_owned());
             }
+            (None, Ok(line)) if line.when.is_some() && self.when.is_some() => {
+                return Err(
+                    "the condition is given twice: inside the quoted pattern and with --when".to_owned()
+                );
+            }
             (None, Ok(line)) => line,
             (None, Err(DialProblem::NoLevel { .. })) => {
                 return Err(format!(
@@ -86,7 +94,15 @@ impl DialArguments {
                 order.pattern
             ));
         }
+        check_condition(self.when.as_deref())?;
+        if self.when.is_some() && order.level < Level::Trace {
+            let pattern = &order.pattern;
+            return Err(format!(
+                "--when needs level trace; use `redial dial {pid} '{pattern}' trace --when …`"
+            ));
+        }
         Ok(Order {
+            when: self.when.clone().or(order.when),
             domain: self.domain.clone().or(order.domain),
             copy: self.copy.or(order.copy),
             all_domains: self.all_domains || order.all_domains,

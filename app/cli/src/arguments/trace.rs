@@ -26,6 +26,10 @@ pub struct TraceArguments {
     /// Capture objects within objects down to D levels, instead of 2: 0 only the types, at most 3
     #[arg(long, value_name = "D", value_parser = number(0, u64::from(MAX_CAPTURE_DEPTH)))]
     pub depth: Option<u64>,
+    /// Capture only calls for which this is true, for example 'rate > 0.2 && order.Items.size() > 3' or 'duration >
+    /// duration("10ms")'
+    #[arg(long, value_name = "EXPR")]
+    pub when: Option<String>,
     /// Only AppDomains whose name starts with PREFIX, including later ones
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub domain: Option<String>,
@@ -57,6 +61,7 @@ impl TraceArguments {
                 depth: self.depth.and_then(|depth| u8::try_from(depth).ok()),
                 ..TimeOptions::default()
             },
+            when: self.when.clone(),
             ..Order::new(&self.pattern, Level::Trace)
         }
     }

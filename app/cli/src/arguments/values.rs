@@ -1,5 +1,6 @@
 //! Parsers of single values on the command line.
 
+use redial_protocol::condition::Condition;
 use redial_protocol::cost::Share;
 use redial_protocol::level::Level;
 use redial_protocol::pattern::Pattern;
@@ -26,6 +27,11 @@ pub(super) fn pattern(word: &str) -> Result<String, String> {
     } else {
         Ok(word.to_owned())
     }
+}
+
+/// Checks a condition before the command does anything; the error is a sentence, and the condition with a mark.
+pub fn check_condition(text: Option<&str>) -> Result<(), String> {
+    text.map_or(Ok(()), |text| Condition::parse(text).map(drop).map_err(|error| error.to_string()))
 }
 
 pub(super) fn budget(word: &str) -> Result<BudgetLimit, String> {

@@ -154,6 +154,11 @@ fn refusals(
         ));
         let named: Vec<_> =
             methods.iter().filter(|one| one.reason == *reason).take(NAMED_PER_REASON).collect();
+        let misfit =
+            methods.iter().filter(|one| one.reason == *reason).find_map(|one| one.condition.as_ref());
+        lines.extend(misfit.iter().flat_map(|misfit| {
+            misfit.to_string().lines().map(|line| format!("    {}", printable(line))).collect::<Vec<_>>()
+        }));
         for one in &named {
             let code =
                 if *reason == Reason::Hresult { format!("  ({:#010x})", one.hresult) } else { String::new() };

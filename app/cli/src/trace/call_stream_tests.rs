@@ -32,6 +32,7 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
         let arguments = TraceArguments {
             rate: None,
             depth: None,
+            when: None,
             target: Target::of(pid),
             pattern: "Shop.*".into(),
             count: None,
@@ -65,7 +66,7 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
 }
 
 fn dropped_calls(over_rate: u64) -> DroppedCalls {
-    DroppedCalls { row: RowId(7), over_rate, no_room: 0 }
+    DroppedCalls { row: RowId(7), over_rate, no_room: 0, undecided: 0 }
 }
 
 fn page(methods: Vec<TracedMethod>, calls: usize, dropped: u64, unread: u64) -> Event {

@@ -15,6 +15,8 @@ use redial_text::words::printable;
 /// Traces until Ctrl-C, `--count`, a closed pipe, or the end of the process.
 pub fn run(arguments: &arguments::TraceArguments) -> Result<Exit, Failure> {
     arguments::check_pattern(&arguments.pattern).map_err(|why| Failure::new(Exit::Usage, why))?;
+    let condition = arguments.when.as_deref();
+    arguments::check_condition(condition).map_err(|why| Failure::new(Exit::Usage, why))?;
     let interrupts = change::catch_interrupts()?;
     let wanted = ChangeRequest {
         target: &arguments.target,

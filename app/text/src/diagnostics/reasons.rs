@@ -41,6 +41,7 @@ pub fn sentence(reason: Reason, reader: Reader) -> &'static str {
              without Hot Reload (unset DOTNET_MODIFIABLE_ASSEMBLIES and ForceEnc; `dotnet watch \
              --no-hot-reload`), or use a release build"
         }
+        Reason::Condition => "the condition does not fit its signature",
         Reason::Shared => reader.choose(
             "other AppDomains share this copy of its module, and their calls would be dialled too; accept all of \
              them (--all-domains) to dial it",

@@ -92,6 +92,7 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
                 "level {wanted} is not offered by this agent, which allows at most {highest}{why}"
             );
         }
+        Unsupported::Condition(error) => return error.to_string(),
         Unsupported::OptionsNeedTime(options) if options.needs_trace() => {
             return DialProblem::NeedsTrace { text: options.to_string() }.to_string();
         }

@@ -11,5 +11,5 @@ mod table;
 mod walk;
 
 pub use program::ClassProgram;
-pub use table::{Wanted, added, expect, forget, is_known, prepare, set_program, wanted};
+pub use table::{Wanted, added, expect, forget, is_known, prepare, set_program, shape, wanted};
 pub(super) use walk::{capture_by_ref, capture_object, capture_typed};

@@ -4,6 +4,7 @@ use crate::capture::Primitive;
 use crate::capture::record::RecordKind;
 use crate::capture::shape::{ClassForm, ClassShape, MAX_ITEMS, Shape, Step, StructShape};
 use redial_protocol::trace::OmittedReason;
+use std::sync::Arc;
 
 /// Characters captured of a span of characters: as many as of a string.
 const MAX_CHARACTERS: usize = 255;
@@ -21,6 +22,7 @@ pub struct ClassProgram {
     /// Whether values lie where they are stored, instead of references.
     pub(super) is_value: bool,
     pub(super) action: Action,
+    pub(super) shape: Arc<ClassShape>,
 }
 
 /// Offsets count from the beginning of an object, or of a value of a value type.
@@ -75,7 +77,7 @@ impl Steps {
 
 impl ClassProgram {
     /// Returns the program of the class with a number and shape.
-    pub fn new(number: u32, shape: &ClassShape) -> ClassProgram {
+    pub fn new(number: u32, shape: Arc<ClassShape>) -> ClassProgram {
         let items = |item: &Shape, stride: u32, most: usize, first: usize| Items {
             steps: Steps::of_shape(item),
             stride: stride as usize,
@@ -110,7 +112,7 @@ impl ClassProgram {
             }
             ClassForm::Omitted { reason, .. } => Action::Omit(*reason),
         };
-        ClassProgram { number, is_value: shape.form.is_value(), action }
+        ClassProgram { number, is_value: shape.form.is_value(), action, shape }
     }
 }
 

@@ -3,11 +3,14 @@
 
 use super::program::ClassProgram;
 use crate::capture::record::MAX_NUMBER;
+use crate::capture::shape::ClassShape;
 use crate::probes::address_space;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Entries of the table, a power of two.
 const ENTRIES: usize = 1 << 14;
+/// Places for programs by number.
+const PROGRAMS: usize = 32 << 10;
 /// Entries that a look-up visits at most.
 const MAX_VISITS: usize = 64;
 /// Instead of a class: it was forgotten, and the entry may be used again.
@@ -23,6 +26,9 @@ struct Entry {
 }
 
 static TABLE: AtomicPtr<Entry> = AtomicPtr::new(std::ptr::null_mut());
+/// Programs by the remainder of their number: few programs are ever made, so a newer one rarely takes an older one's place.
+static BY_NUMBER: [AtomicPtr<ClassProgram>; PROGRAMS] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; PROGRAMS];
 /// Number of the latest class.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 /// Classes ever added.
@@ -104,6 +110,13 @@ pub(super) fn find(class: usize) -> Option<&'static ClassProgram> {
     }
 }
 
+/// Returns the shape of the class with a number, if it has a program.
+pub fn shape(number: u32) -> Option<&'static ClassShape> {
+    // SAFETY: null or a program, which is never freed.
+    let program = unsafe { BY_NUMBER.get(number as usize % PROGRAMS)?.load(Ordering::Acquire).as_ref() };
+    program.filter(|program| program.number == number).map(|program| &*program.shape)
+}
+
 fn known(entry: &'static Entry) -> Known {
     // SAFETY: null or a program, which is never freed.
     match unsafe { entry.program.load(Ordering::Acquire).as_ref() } {
@@ -178,6 +191,9 @@ pub fn is_known(wanted: Wanted) -> bool {
 /// Sets the program of a class that is still in the table. The caller keeps [`forget`] from running beside this.
 pub fn set_program(wanted: Wanted, program: &'static ClassProgram) {
     if let Some(entry) = entry_of(wanted) {
+        if let Some(place) = BY_NUMBER.get(wanted.number as usize % PROGRAMS) {
+            place.store(std::ptr::from_ref(program).cast_mut(), Ordering::Release);
+        }
         entry.program.store(std::ptr::from_ref(program).cast_mut(), Ordering::Release);
     }
 }
@@ -202,7 +218,7 @@ pub fn forget(matches: impl Fn(u32) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::shape::{ClassForm, ClassShape};
+    use crate::capture::shape::ClassForm;
 
     /// One test, because there is one table.
     #[test]
@@ -222,7 +238,7 @@ mod tests {
         assert!(wanted().contains(&of(0x7000_0000, first)));
 
         let shape = ClassShape { type_name: "string".into(), form: ClassForm::String };
-        let program: &'static ClassProgram = Box::leak(Box::new(ClassProgram::new(first, &shape)));
+        let program: &'static ClassProgram = Box::leak(Box::new(ClassProgram::new(first, shape.into())));
         set_program(of(0x7000_0000, first), program);
         assert!(matches!(look_up(0x7000_0000), Known::Program(found) if std::ptr::eq(found, program)));
         assert!(!wanted().contains(&of(0x7000_0000, first)));

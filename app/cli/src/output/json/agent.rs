@@ -51,6 +51,8 @@ struct OrderJson<'a> {
     all_domains: bool,
     #[serde(flatten)]
     options: OptionsJson,
+    /// The condition on traced calls.
+    when: Option<&'a str>,
     /// `held` or `kept`.
     stand: &'static str,
     /// The remaining lifetime in milliseconds; null if it lasts until it is turned off or its session ends.
@@ -99,6 +101,7 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
             copy: order.copy.map(hex),
             all_domains: order.all_domains,
             options: OptionsJson::from(&order.options),
+            when: order.when.as_deref(),
             stand: if *lifetime == Lifetime::Held { "held" } else { "kept" },
             remaining_ms: match lifetime {
                 Lifetime::KeptFor { ms } => Some(*ms),

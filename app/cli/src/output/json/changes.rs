@@ -24,6 +24,8 @@ pub struct DialledJson<'a> {
 struct RefusedJson<'a> {
     method: &'a str,
     reason: String,
+    /// Why the condition does not fit; null for other reasons.
+    condition: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,6 +43,7 @@ impl<'a> From<&'a RefusedMethod> for RefusedJson<'a> {
         RefusedJson {
             method: &one.method,
             reason: reasons::with_hresult(one.reason, one.hresult, Reader::CommandLine),
+            condition: one.condition.as_ref().map(|misfit| misfit.problem.to_string()),
         }
     }
 }

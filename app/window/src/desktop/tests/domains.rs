@@ -197,7 +197,8 @@ fn refusal_of_shared_method_names_domains() {
         more_domains: 3,
         accepted: false,
     };
-    let refused = RefusedMethod { method: "Common!A.B()".into(), reason: Reason::Shared, hresult: 0 };
+    let refused =
+        RefusedMethod { method: "Common!A.B()".into(), reason: Reason::Shared, hresult: 0, condition: None };
     let report = DialReport {
         matched: 1,
         refused_by_reason: vec![(Reason::Shared, 1)],
