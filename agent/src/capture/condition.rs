@@ -400,3 +400,7 @@ fn enum_operand<'a>(bits: u64, underlying: Primitive) -> Read<'a> {
         _ => Err(Undecided),
     }
 }
+
+#[cfg(test)]
+#[path = "condition_tests.rs"]
+mod tests;

@@ -188,3 +188,78 @@ fn is_zero() -> [Insn; 2] {
 fn plain(opcode: Opcode) -> Insn {
     Insn::Any(opcode, Operand::None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{PlannedValue, scope};
+    use redial_protocol::condition::Condition;
+    use std::sync::Arc;
+
+    fn plan() -> CapturePlan {
+        let value = |name: &str, capture, argument| {
+            Arc::new(PlannedValue { name: name.into(), type_name: "T".into(), argument, capture })
+        };
+        let primitive = |name: &str, of, argument| value(name, Capture::Primitive(of), argument);
+        let parameters = vec![
+            primitive("flag", Primitive::Boolean, 0),
+            primitive("int", Primitive::I4, 1),
+            primitive("small", Primitive::U2, 2),
+            primitive("large", Primitive::U8, 3),
+            primitive("real", Primitive::R4, 4),
+            primitive("letter", Primitive::Char, 5),
+            value("text", Capture::String, 6),
+        ];
+        CapturePlan { parameters, has_this: false, result: None }
+    }
+
+    fn compiled(text: &str) -> Option<(Vec<Insn>, u16)> {
+        let plan = plan();
+        let checked = Condition::parse(text).expect("valid").check(&scope(&plan)).expect("it fits");
+        let [part] = checked.parts.as_slice() else { panic!("{text} has several parts") };
+        code(part, &plan)
+    }
+
+    #[test]
+    fn compiles_only_what_cannot_fail() {
+        for text in [
+            "flag",
+            "!flag || int > 3",
+            "small >= 7 && flag || int != -1",
+            "large > 3 || large == 18446744073709551615u",
+            "real <= 2.5 || real > int || real > large",
+            "int in [1, 2, 3]",
+        ] {
+            assert!(compiled(text).is_some(), "{text}");
+        }
+        for text in [
+            "int + 1 > 3",
+            "large > int",
+            "large > -1",
+            "letter == 'x'",
+            "text == 'x'",
+            "duration > duration('1s')",
+            "flag ? true : false",
+            "flag < true",
+        ] {
+            assert!(compiled(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn comparisons_with_nan_are_false() {
+        let (code, stack) = compiled("real <= 2.5").expect("it compiles");
+        let end = [plain(Opcode::CGT_UN), Insn::LdcI4(0), plain(Opcode::CEQ)];
+        assert_eq!((&code[code.len() - 3..], stack), (&end[..], 2));
+        let (code, _) = compiled("int <= 2").expect("it compiles");
+        assert_eq!(code[code.len() - 3], plain(Opcode::CGT));
+        let (code, _) = compiled("large < 2").expect("it compiles");
+        assert_eq!(code.last(), Some(&plain(Opcode::CLT_UN)));
+    }
+
+    #[test]
+    fn deep_conditions_are_left_to_the_helper() {
+        let deep = (0..MAX_STACK).fold("int > 1".to_owned(), |inner, _| format!("flag || ({inner})"));
+        assert!(compiled(&deep).is_none());
+    }
+}

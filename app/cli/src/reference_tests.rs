@@ -102,7 +102,8 @@ fn pages() -> BTreeMap<String, String> {
     all.build();
     let mut index = String::from(
         "# Reference\n\n<!-- Generated from the command line's definition; see CONTRIBUTING.md. -->\n\n\
-         [Patterns](patterns.md), [dial sets](dial-sets.md), [environment variables](environment.md),\n\
+         [Patterns](patterns.md), [conditions](conditions.md), [dial sets](dial-sets.md),\n\
+         [environment variables](environment.md),\n\
          [exit codes](exit-codes.md), [JSON](json.md).\n\n| command | purpose |\n|---|---|\n\
          | `redial` | Opens the window; `--pid PID` opens it on a process. |\n",
     );

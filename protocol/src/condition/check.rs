@@ -103,7 +103,9 @@ impl ValueType {
     }
 }
 
-type Checked = Result<(Node, ValueType), ConditionProblem>;
+/// A checked expression with its type.
+type Typed = (Node, ValueType);
+type Checked = Result<Typed, ConditionProblem>;
 
 impl Scope {
     fn check(&self, expr: &Expr) -> Checked {
@@ -243,11 +245,7 @@ impl Scope {
     }
 
     /// Checks both sides of a comparison; a text beside an enum is one of its values.
-    fn both(
-        &self,
-        one: &Expr,
-        other: &Expr,
-    ) -> Result<((Node, ValueType), (Node, ValueType)), ConditionProblem> {
+    fn both(&self, one: &Expr, other: &Expr) -> Result<(Typed, Typed), ConditionProblem> {
         let (left, right) = (self.check(one)?, self.check(other)?);
         if let Some(value) = self.named_value(&left.1, other)? {
             return Ok((left, value));
@@ -259,11 +257,7 @@ impl Scope {
     }
 
     /// Returns the value of an enum that a literal names; None if either is something else.
-    fn named_value(
-        &self,
-        ty: &ValueType,
-        expr: &Expr,
-    ) -> Result<Option<(Node, ValueType)>, ConditionProblem> {
+    fn named_value(&self, ty: &ValueType, expr: &Expr) -> Result<Option<Typed>, ConditionProblem> {
         let (ValueType::Enum(enum_name, values), ExprKind::Constant(Constant::String(name))) =
             (ty, &expr.kind)
         else {

@@ -90,7 +90,7 @@ impl<'b> Meter<'b> {
 
     /// Dials `Loops.KIND`.
     pub fn dial(&self, kind: &str, level: &str) -> Result<()> {
-        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}(int)"), level])
+        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}"), level])
     }
 
     /// Dials it at level time, with options of `redial dial`.
@@ -102,6 +102,11 @@ impl<'b> Meter<'b> {
     /// Traces `Loops.KIND`, as many calls as the process may capture.
     pub fn trace(&self, kind: &str) -> Result<()> {
         self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}=trace rate={MAX_RATE}")])
+    }
+
+    /// Traces the calls of `Loops.KIND` for which a condition is true.
+    pub fn trace_when(&self, kind: &str, condition: &str) -> Result<()> {
+        self.redial(&["dial", &self.pid, &format!("loops!Loops.{kind}"), "trace", "--when", condition])
     }
 
     /// Checks that every call of `Loops.KIND` was captured while it was traced.

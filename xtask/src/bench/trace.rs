@@ -26,6 +26,16 @@ const KINDS: [(&str, &str, Limit); 3] = [
     ("Objects", "an object of five fields and a result", Limit::None),
 ];
 
+/// Methods, conditions that are false for each of their calls, and the most nanoseconds that these may add to level time.
+const CONDITIONS: [(&str, &str, &str, Limit); 4] = [
+    ("Numbers", "c > 1.0 && a != 7", "numbers", Limit::Added(5.0)),
+    ("Numbers", "a + 1 < 0", "a sum of numbers", Limit::None),
+    ("Texts", "a == 'nothing'", "a string", Limit::None),
+    ("Objects", "of.Id == -1", "a field", Limit::None),
+];
+/// Chunks of a million calls per measurement.
+const CHUNKS: u32 = 3;
+
 /// Alternates original IL and trace in one process, with one thread, then with two. Every call is captured.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -49,6 +59,29 @@ pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
             rows.push(Row::of(what, runtime.name(), "ns/call", pairs).at_most(limit));
         }
         rows.extend(trace_peers::measure(bench, runtime, threads, BURSTS)?);
+        rows.extend(conditions(bench, runtime, threads)?);
+    }
+    Ok(rows)
+}
+
+/// Alternates time, and trace with a condition that is never true.
+fn conditions(bench: &Bench, runtime: Runtime, threads: u32) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (kind, condition, over, limit) in CONDITIONS {
+        let meter = RefCell::new(start(bench, runtime)?);
+        let pairs = bench.pairs(
+            || {
+                meter.borrow().dial(kind, "time")?;
+                meter.borrow_mut().nanoseconds(kind, threads, CHUNKS)
+            },
+            || {
+                meter.borrow().trace_when(kind, condition)?;
+                meter.borrow_mut().nanoseconds(kind, threads, CHUNKS)
+            },
+        )?;
+        let plural = if threads == 1 { "" } else { "s" };
+        let what = format!("trace with a false condition on {over}, beside time, {threads} thread{plural}");
+        rows.push(Row::of(what, runtime.name(), "ns/call", pairs).at_most(limit));
     }
     Ok(rows)
 }
