@@ -144,7 +144,7 @@ fn exceptions_have_type_message_and_inner_ones() {
     ];
     check_call(
         &thrown(Some("E"), Some(Value::String { units: vec![0x6e], length: 9 }), inner),
-        r#"thrown={type="E" message={$string="n" $length=9u} inner=[{type="F" message="null"} {message="why"}]}"#,
+        r#"thrown={type="E" message={$string="n" $length=9u} inner=[{type="F" message="null"} {type="null" message="why"}]}"#,
     );
-    check_call(&thrown(None, None, vec![]), "thrown={}");
+    check_call(&thrown(None, None, vec![]), r#"thrown={type="null"}"#);
 }

@@ -50,8 +50,8 @@ fn parameter(method: &TracedMethod, place: usize) -> Cow<'_, str> {
 }
 
 fn exception(type_name: Option<&str>, message: Option<&Value>) -> Vec<DebugAnnotation> {
-    let type_name = type_name.map(|name| text("type", name));
-    type_name.into_iter().chain(message.map(|message| of_value("message", message))).collect()
+    let type_name = text("type", type_name.unwrap_or(NULL));
+    std::iter::once(type_name).chain(message.map(|message| of_value("message", message))).collect()
 }
 
 /// Returns a captured value under a name; items of arrays have none.
