@@ -28,6 +28,7 @@ pub mod native;
 pub mod noise;
 pub mod packages;
 pub mod pe;
+pub mod perfetto;
 #[cfg(windows)]
 pub mod pipe;
 pub mod prebuilt;

@@ -49,6 +49,7 @@ const MANYLINUX_2_5: &[&str] = &["manylinux_2_5_x86_64"];
 const MANYLINUX1: &[&str] = &["manylinux1_x86_64"];
 const MANYLINUX_2_28: &[&str] = &["manylinux_2_28_x86_64"];
 const WINDOWS: &[&str] = &["win_amd64"];
+const ANY: &[&str] = &["any"];
 
 /// .NET Core 2.1.30 for Linux: muxer, host and shared framework.
 pub const CORE_2_1: Package = Package {
@@ -103,6 +104,24 @@ pub const FRIDA: Package = Package {
     version: "17.25.2",
     sha256: "55cb5f7f6f75922a37e451449ec71e695400e3d6a009c275c285abf88a49dd53",
     bytes: 52_807_257,
+};
+
+/// Perfetto's Python module, whose protobuf classes read traces.
+pub const PERFETTO: Package = Package {
+    manager: Manager::Pip { platforms: ANY, abi: "none" },
+    name: "perfetto",
+    version: "0.59.1",
+    sha256: "fde529ecdf28042112d452ed431d51b797b4eea1378c10d7d25af5d36db719a3",
+    bytes: 354_864,
+};
+
+/// The library that Perfetto's Python module needs, in pure Python.
+pub const PROTOBUF: Package = Package {
+    manager: Manager::Pip { platforms: ANY, abi: "none" },
+    name: "protobuf",
+    version: "6.33.0",
+    sha256: "25c9e1963c6734448ea2d308cfa610e692b801304ba0908d7bfa564ac5132995",
+    bytes: 170_477,
 };
 
 /// .NET Core 2.1.30 for Windows.

@@ -1,4 +1,4 @@
-//! Stacks of traced calls are the ways that the program took (`programs/traced.cs`).
+//! Stacks of traced calls are the ways that the program took (`programs/paths.cs`).
 
 use anyhow::{Result, ensure};
 use redial_protocol::callers::CallOrigin;
@@ -7,12 +7,12 @@ use redial_protocol::limits::MAX_STACK_FRAMES;
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::trace::TracedCall;
 use redial_testbed::controller::{Controller, Lifetime};
-use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::traced::{end, list, say, start};
-use redial_testbed::under_agent::{LiveHost, set_tiered};
+use redial_testbed::traced::{end, list, say};
+use redial_testbed::under_agent::{self, LiveHost, set_tiered};
+use redial_testbed::{on_each_runtime, programs};
 
-const LEAF: &str = "traced!Traced.Leaf";
+const LEAF: &str = "paths!Paths.Leaf";
 
 fn order(when: Option<&str>) -> Order {
     let options = TimeOptions { stack: true, ..TimeOptions::default() };
@@ -31,8 +31,8 @@ fn calls(live: &mut LiveHost, controller: &mut Controller, command: &str) -> Res
 /// Returns the names of a call's callers within the program, and of other methods only whether there are some.
 fn way(call: &TracedCall) -> Vec<String> {
     let name = |origin: &CallOrigin| match origin {
-        CallOrigin::Method { module, method, .. } if module == "traced" => {
-            method.trim_start_matches("Traced").trim_start_matches(['.', '+']).to_owned()
+        CallOrigin::Method { module, method, .. } if module == "paths" => {
+            method.trim_start_matches("Paths").trim_start_matches(['.', '+']).to_owned()
         }
         CallOrigin::Method { .. } => "library".to_owned(),
         other => format!("{other:?}"),
@@ -48,9 +48,9 @@ fn stacks_are_the_ways_taken(runtime: Runtime) -> Result<()> {
     // Small is inlined into Middle once that is optimized: then the frame is Middle's.
     let small = |tiered: &str| if tiered == "0" { &["Middle"][..] } else { &["Small", "Middle"][..] };
     for tiered in ["0", "1"] {
-        let mut command = redial_testbed::programs::named("traced")?.command(runtime)?;
+        let mut command = programs::named("paths")?.command(runtime)?;
         set_tiered(&mut command, tiered);
-        let (mut live, mut controller) = redial_testbed::under_agent::start_controlled(command)?;
+        let (mut live, mut controller) = under_agent::start_controlled(command)?;
         let report = controller.order(vec![order(None)], Lifetime::Kept)?;
         ensure!(report.accepted == 1, "{report:?}");
         for (kind, after) in [
@@ -94,7 +94,8 @@ fn stacks_are_the_ways_taken(runtime: Runtime) -> Result<()> {
 
 /// With a condition that the end of a call decides, the stack is captured there.
 fn stacks_of_calls_chosen_at_their_end(runtime: Runtime) -> Result<()> {
-    let (mut live, mut controller) = start(runtime)?;
+    let command = programs::named("paths")?.command(runtime)?;
+    let (mut live, mut controller) = under_agent::start_controlled(command)?;
     for (when, kind, expected) in [
         ("result == 1", "plain", 1),
         ("exception != null && number > 0", "throw", 2),
@@ -118,20 +119,19 @@ fn stacks_of_calls_chosen_at_their_end(runtime: Runtime) -> Result<()> {
 
 /// The command line prints a line for each caller.
 fn prints_stacks(runtime: Runtime) -> Result<()> {
-    let mut live =
-        redial_testbed::under_agent::start(redial_testbed::programs::named("traced")?.command(runtime)?)?;
+    let mut live = under_agent::start(programs::named("paths")?.command(runtime)?)?;
     live.redial("dial", &[LEAF, "trace", "--stack"])?.ok()?;
     live.host.ask("ways 1 plain", "done")?;
     let text = live.redial("events", &[])?.ok()?.stdout;
     for line in [
-        "at traced!Traced.Middle(int, string)\n",
-        "at traced!Traced.Ways(string, int)\n",
-        "at traced!Traced.Main()\n",
+        "at paths!Paths.Middle(int, string)\n",
+        "at paths!Paths.Ways(string, int)\n",
+        "at paths!Paths.Main()\n",
     ] {
         ensure!(text.contains(line), "{text}");
     }
     let json = live.redial("events", &["--json"])?.ok()?.stdout;
-    ensure!(json.contains("\"traced!Traced.Ways(string, int)\",\"traced!Traced.Main()\"]"), "{json}");
+    ensure!(json.contains("\"paths!Paths.Ways(string, int)\",\"paths!Paths.Main()\"]"), "{json}");
     live.host.say("exit")?;
     ensure!(live.host.finish()?.code()? == 0);
     Ok(())

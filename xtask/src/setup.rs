@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 pub use tools::{deny as cargo_deny, machete as cargo_machete};
 
 use anyhow::Result;
-use redial_testbed::{cache, programs, runtimes};
+use redial_testbed::{cache, perfetto, programs, runtimes};
 
-/// System packages, tools, the Windows target, Wine and the real runtimes.
+/// System packages, tools, the Windows target, Wine, the real runtimes and a reader of traces.
 ///
 /// # Errors
 /// The first thing that could not be installed, with the action to take.
@@ -21,6 +21,7 @@ pub fn everything() -> Result<()> {
     step("system packages", || apt::ensure(apt::ALL))?;
     step("Rust components and tools", tools::ensure)?;
     step(&format!("real .NET runtimes in {}", cache::folder().display()), || runtimes::ensure_all(true))?;
+    step("Perfetto's Python module", || perfetto::ensure().map(drop))?;
     step("a Wine prefix", || wine::ensure().map(drop))
 }
 

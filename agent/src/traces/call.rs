@@ -1,5 +1,6 @@
 //! A traced method, and one call of it.
 
+use super::call_clock::CallClock;
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::trace::EndedCall;
@@ -28,6 +29,14 @@ pub struct Call {
     pub duration_ns: Option<u64>,
     /// The captured bytes, thread and end.
     pub call: EndedCall,
+}
+
+impl Call {
+    /// Makes a call with its times.
+    pub(super) fn new(clock: &CallClock, row: Arc<TracedRow>, number: u64, call: EndedCall) -> Call {
+        let start_unix_ns = clock.start_unix_ns(call.start);
+        Call { row, number, start_unix_ns, duration_ns: call.took.map(|took| clock.ns(took)), call }
+    }
 }
 
 /// Stack frames in a page of calls, at most; names of methods may be long.

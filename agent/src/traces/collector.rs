@@ -1,13 +1,13 @@
 //! The collector's thread: takes calls from the threads' areas, and gives methods their rates.
 
 use super::call::{Call, TracedRow};
+use super::call_clock::CallClock;
 use super::state::State;
 use super::stream;
-use crate::probes::clock;
-use crate::probes::trace::{self, EndedCall};
+use crate::probes::trace;
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Calls a second of all methods together, unless the host sets another limit.
 pub(super) const RATE_OF_PROCESS: u64 = 10_000;
@@ -69,7 +69,8 @@ fn refill_interval(methods: usize) -> Duration {
 
 /// Takes the calls that ended; returns their number.
 pub(super) fn collect(state: &mut State) -> usize {
-    let clock = CallClock::now();
+    let clock = CallClock::after(state.clock);
+    state.clock = Some(clock);
     let mut ended = Vec::new();
     trace::areas().for_each(|area| area.drain(|call| ended.push(call)));
     // Calls of one thread are in order already.
@@ -78,7 +79,7 @@ pub(super) fn collect(state: &mut State) -> usize {
     for call in ended {
         let Some(row) = state.plan(call.plan).cloned() else { continue };
         state.number += 1;
-        let call = Arc::new(clock.call(row, state.number, call));
+        let call = Arc::new(Call::new(&clock, row, state.number, call));
         for stream in &state.streams {
             stream::CallStream::add(stream, &call);
         }
@@ -87,34 +88,4 @@ pub(super) fn collect(state: &mut State) -> usize {
         }
     }
     count
-}
-
-/// Converts times of calls.
-pub(super) struct CallClock {
-    ticks: u64,
-    unix_ns: u64,
-    ns_per_tick: f64,
-}
-
-impl CallClock {
-    pub(super) fn now() -> CallClock {
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        CallClock {
-            ticks: clock::ticks(),
-            unix_ns: unix.as_nanos() as u64,
-            ns_per_tick: clock::ns_per_tick(),
-        }
-    }
-
-    pub(super) fn call(&self, row: Arc<TracedRow>, number: u64, call: EndedCall) -> Call {
-        let ns = |ticks: u64| (ticks as f64 * self.ns_per_tick) as u64;
-        let age = if call.start == 0 { 0 } else { ns(clock::between(call.start, self.ticks)) };
-        Call {
-            row,
-            number,
-            start_unix_ns: self.unix_ns.saturating_sub(age),
-            duration_ns: call.took.map(ns),
-            call,
-        }
-    }
 }

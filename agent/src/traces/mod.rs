@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod call;
+mod call_clock;
 mod collector;
 mod kept_calls;
 mod registry;

@@ -1,6 +1,7 @@
 //! What other parts of the agent do with traced methods.
 
 use super::call::{Call, TracedRow};
+use super::call_clock::CallClock;
 use super::collector;
 use super::state::State;
 use super::stream::CallStream;
@@ -121,10 +122,10 @@ impl Traces {
     pub fn in_flight(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<Arc<Call>> {
         let calls = trace::calls_in_flight();
         let state = lock(&self.0);
-        let clock = collector::CallClock::now();
+        let clock = CallClock::after(state.clock);
         let call = |call: trace::EndedCall| {
             let row = state.plans.get(&call.plan).filter(|row| matches(row))?;
-            Some(Arc::new(clock.call(Arc::clone(row), 0, call)))
+            Some(Arc::new(Call::new(&clock, Arc::clone(row), 0, call)))
         };
         calls.into_iter().filter_map(call).collect()
     }

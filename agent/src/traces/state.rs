@@ -1,6 +1,7 @@
 //! The traced methods with their calls and streams.
 
 use super::call::TracedRow;
+use super::call_clock::CallClock;
 use super::kept_calls::KeptCalls;
 use super::stream::CallStream;
 use crate::capture::PlannedValue;
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub(super) streams: Vec<Arc<CallStream>>,
     /// Number of the latest call.
     pub(super) number: u64,
+    /// The clock of the latest calls.
+    pub(super) clock: Option<CallClock>,
     /// Whether a collector runs.
     pub(super) collects: bool,
     /// Calls a second of all methods together.
@@ -47,6 +50,7 @@ impl State {
             kept: KeptCalls::default(),
             streams: Vec::new(),
             number: 0,
+            clock: None,
             collects: false,
             rate,
         }

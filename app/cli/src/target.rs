@@ -44,6 +44,12 @@ impl TargetProcess {
         }
     }
 
+    /// Returns the process with an id. Its name is empty if there is none.
+    pub fn with_pid(pid: u32) -> TargetProcess {
+        let name = discover::find(pid).map_or(String::new(), |process| TargetProcess::of(&process).name);
+        TargetProcess { key: ProcessKey { pid, start: 0 }, name }
+    }
+
     fn of(process: &Process) -> TargetProcess {
         TargetProcess { key: process.key, name: program_name(&process.name, process.command.as_deref()) }
     }

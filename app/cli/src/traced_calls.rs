@@ -132,15 +132,8 @@ impl CallLines {
         let age = (traced.outcome == Outcome::InFlight).then(|| age_ns(traced.start_unix_ns));
         match self.format {
             CallFormat::Json => {
-                let dropped = self.dropped(method.row);
-                let dropped = total([dropped.over_rate, dropped.no_room, dropped.undecided]);
-                json_line(&TracedCallJson::new(
-                    (self.host.as_deref(), self.pid),
-                    method,
-                    traced,
-                    age,
-                    dropped,
-                ))
+                let process = (self.host.as_deref(), self.pid);
+                json_line(&TracedCallJson::new(process, method, traced, age, self.dropped_calls(method)))
             }
             CallFormat::Text(columns) => Ok(text(method, traced, age, columns)),
         }
@@ -168,8 +161,15 @@ impl CallLines {
         sentences
     }
 
-    fn method(&self, call: &TracedCall) -> &TracedMethod {
+    /// Returns the method of a call.
+    pub fn method(&self, call: &TracedCall) -> &TracedMethod {
         self.methods.get(&call.plan).unwrap_or(&self.unknown)
+    }
+
+    /// Returns the number of calls of a method that were not captured since the beginning.
+    pub fn dropped_calls(&self, method: &TracedMethod) -> u64 {
+        let dropped = self.dropped(method.row);
+        total([dropped.over_rate, dropped.no_room, dropped.undecided])
     }
 
     /// Returns the calls of a row that were dropped since the beginning.

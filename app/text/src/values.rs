@@ -5,6 +5,8 @@ use crate::names::namespace_length;
 use crate::words::grouped;
 use redial_protocol::peer_text::acts;
 use redial_protocol::trace::{OmittedReason, Value};
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Formats a value as C# would write it, where C# can: `7`, `"text"`, `Friday`, `Order { Id: 7 }`, `[1, 2, …] (5)`.
@@ -25,6 +27,55 @@ pub fn unquoted(value: &Value) -> String {
             text
         }
         other => text(other),
+    }
+}
+
+/// A captured string as UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodedString {
+    /// The text, with U+FFFD for each lone surrogate.
+    pub text: String,
+    /// Whether the whole string is longer.
+    pub is_cut: bool,
+    /// Whether there were lone surrogates.
+    pub is_lossy: bool,
+}
+
+/// Decodes a string of `length` UTF-16 units from its first ones.
+pub fn decode(units: &[u16], length: u32) -> DecodedString {
+    let is_cut = length as usize > units.len();
+    // The cut may have split a pair of surrogates.
+    let units = match units {
+        [whole @ .., 0xd800..=0xdbff] if is_cut => whole,
+        units => units,
+    };
+    let mut is_lossy = false;
+    let text = char::decode_utf16(units.iter().copied()).map(|unit| {
+        is_lossy |= unit.is_err();
+        unit.unwrap_or(char::REPLACEMENT_CHARACTER)
+    });
+    DecodedString { text: text.collect(), is_cut, is_lossy }
+}
+
+/// Makes the names of an object's fields distinct. Fields of base classes may have the same names; the second `Id`
+/// becomes `Id#2`.
+#[derive(Debug, Default)]
+pub struct DistinctNames<'a>(HashMap<&'a str, u32>);
+
+impl<'a> DistinctNames<'a> {
+    /// Takes names that no field may have.
+    pub fn reserve(names: &[&'a str]) -> DistinctNames<'a> {
+        DistinctNames(names.iter().map(|name| (*name, 1)).collect())
+    }
+
+    /// Returns the name for the next field called `name`.
+    pub fn next(&mut self, name: &'a str) -> Cow<'a, str> {
+        let number = self.0.entry(name).or_default();
+        *number += 1;
+        match *number {
+            1 => Cow::Borrowed(name),
+            number => Cow::Owned(format!("{name}#{number}")),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[
     ("processes", "states of Linux processes: users, modes, namespaces, maps"),
     ("single_file", "the single-file program is for Linux"),
     ("thread_memory", "limits memory with setrlimit and overcommit"),
+    ("trace_perfetto", "reads traces with a Python of Linux"),
     ("trace_redaction", "searches memory through /proc"),
     ("unreachable", "namespaces, modes of folders, users"),
     ("unwritable_folders", "modes of folders, users"),

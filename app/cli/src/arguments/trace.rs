@@ -7,6 +7,7 @@ use clap::Args;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_CAPTURE_DEPTH;
 use redial_protocol::order::{Order, TimeOptions};
+use std::path::PathBuf;
 
 /// `trace`
 #[derive(Debug, Args)]
@@ -51,6 +52,9 @@ pub struct TraceArguments {
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
+    /// Write the calls to FILE instead, as a trace for Perfetto (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "wide"])]
+    pub perfetto: Option<PathBuf>,
 }
 
 impl TraceArguments {

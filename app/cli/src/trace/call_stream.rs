@@ -10,6 +10,7 @@ use redial_link::signals::Interrupts;
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::report::DialReport;
+use redial_protocol::trace::TracedCall;
 use redial_text::diagnostics::{Reader, change_warnings};
 use redial_text::words;
 use std::time::{Duration, Instant};
@@ -17,13 +18,17 @@ use std::time::{Duration, Instant};
 /// How long queued events are taken before and after a trace. An agent that sends without end must not keep us there.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Prints lines and returns whether more are wanted.
-pub type Print<'p> = dyn FnMut(Vec<String>) -> Result<bool, Failure> + 'p;
+/// Takes calls in the form of the output and returns whether more are wanted.
+pub type Print<'p, C> = dyn FnMut(Vec<C>) -> Result<bool, Failure> + 'p;
 
-/// A trace of one process.
-pub struct CallStream<'a> {
+/// Brings a call into the form of the output.
+pub type Form<'f, C> = dyn Fn(&CallLines, &TracedCall) -> Result<C, Failure> + Sync + 'f;
+
+/// A trace of one process, whose output takes calls in the form `C`.
+pub struct CallStream<'a, C> {
     wanted: &'a ChangeRequest<'a>,
     lines: CallLines,
+    form: &'a Form<'a, C>,
     /// Prints remarks on stderr.
     say: &'a dyn Fn(String),
     /// Whether no more calls are wanted.
@@ -33,14 +38,24 @@ pub struct CallStream<'a> {
     unread: u64,
 }
 
-impl<'a> CallStream<'a> {
+impl<'a, C> CallStream<'a, C> {
     /// Prepares a trace.
-    pub fn new(wanted: &'a ChangeRequest<'a>, lines: CallLines, say: &'a dyn Fn(String)) -> CallStream<'a> {
-        CallStream { wanted, lines, say, enough: false, failed: None, unread: 0 }
+    pub fn new(
+        wanted: &'a ChangeRequest<'a>,
+        lines: CallLines,
+        form: &'a Form<'a, C>,
+        say: &'a dyn Fn(String),
+    ) -> CallStream<'a, C> {
+        CallStream { wanted, lines, form, say, enough: false, failed: None, unread: 0 }
     }
 
     /// Traces process `pid` until Ctrl-C, until `print` wants no more, or until the process ends.
-    pub fn run(&mut self, pid: u32, interrupts: &Interrupts, print: &mut Print<'_>) -> Result<Exit, Failure> {
+    pub fn run(
+        &mut self,
+        pid: u32,
+        interrupts: &Interrupts,
+        print: &mut Print<'_, C>,
+    ) -> Result<Exit, Failure> {
         let mut session = self.wanted.open(pid, &mut |text| (self.say)(text))?;
         interrupts.deliver_to(session.interrupter());
         let session = &mut session;
@@ -76,7 +91,7 @@ impl<'a> CallStream<'a> {
     }
 
     /// Starts the stream, so that no call after the dial is missed.
-    fn begin(&mut self, session: &mut Session, print: &mut Print<'_>) -> Result<(), LinkError> {
+    fn begin(&mut self, session: &mut Session, print: &mut Print<'_, C>) -> Result<(), LinkError> {
         session.keep_alive(PING_EVERY)?;
         let pattern = self.wanted.orders.first().map(|order| order.pattern.clone());
         self.forget_dropped(session, pattern.clone())?;
@@ -114,7 +129,7 @@ impl<'a> CallStream<'a> {
     }
 
     /// Prints calls until enough of them, Ctrl-C, or the end of the process, which is an error.
-    fn follow(&mut self, session: &mut Session, print: &mut Print<'_>) -> Result<(), LinkError> {
+    fn follow(&mut self, session: &mut Session, print: &mut Print<'_, C>) -> Result<(), LinkError> {
         let mut held = match HeldDials::subscribe(session, self.wanted) {
             Err(LinkError::Interrupted) => return Ok(()),
             subscribed => subscribed?,
@@ -131,7 +146,12 @@ impl<'a> CallStream<'a> {
     }
 
     /// Turns the dials off and prints the calls that ended until then. Returns `exit` if all of them are off.
-    fn finish(&mut self, session: &mut Session, exit: Exit, print: &mut Print<'_>) -> Result<Exit, Failure> {
+    fn finish(
+        &mut self,
+        session: &mut Session,
+        exit: Exit,
+        print: &mut Print<'_, C>,
+    ) -> Result<Exit, Failure> {
         let gone = past_interrupt(|| release_held(session))?;
         if gone.remaining > 0 {
             (self.say)(changes::released(&gone));
@@ -142,7 +162,7 @@ impl<'a> CallStream<'a> {
     }
 
     /// Takes the events that are there.
-    fn take_queued(&mut self, session: &mut Session, print: &mut Print<'_>) -> Result<(), LinkError> {
+    fn take_queued(&mut self, session: &mut Session, print: &mut Print<'_, C>) -> Result<(), LinkError> {
         let until = Instant::now() + QUEUE_PATIENCE;
         while Instant::now() < until {
             match session.next(Some(Instant::now()))? {
@@ -154,7 +174,7 @@ impl<'a> CallStream<'a> {
     }
 
     /// Takes an event and prints its calls; drops all but calls.
-    fn take(&mut self, event: Event, print: &mut Print<'_>) {
+    fn take(&mut self, event: Event, print: &mut Print<'_, C>) {
         let Event::Calls { id: None, methods, calls, dropped, unread } = event else { return };
         self.unread = self.unread.max(unread);
         let printed = self.lines.take(methods, dropped).map_err(Failure::from).and_then(|()| {
@@ -162,8 +182,8 @@ impl<'a> CallStream<'a> {
                 return Ok(false);
             }
             let shown = calls.iter().filter(|call| self.lines.shows(call));
-            let lines: Vec<String> = shown.map(|call| self.lines.line(call)).collect::<Result<_, _>>()?;
-            if lines.is_empty() { Ok(true) } else { print(lines) }
+            let calls: Vec<C> = shown.map(|call| (self.form)(&self.lines, call)).collect::<Result<_, _>>()?;
+            if calls.is_empty() { Ok(true) } else { print(calls) }
         });
         match printed {
             Ok(more) => self.enough |= !more,

@@ -43,6 +43,7 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
             attach: false,
             wide: false,
             json: false,
+            perfetto: None,
         };
         let wanted = ChangeRequest {
             target: &arguments.target,
@@ -56,11 +57,12 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
         let say = |text| remarks.borrow_mut().push(text);
         let mut calls = 0;
         let lines = CallLines::new(pid, CallFormat::Text(None), None);
-        let outcome = CallStream::new(&wanted, lines, &say).run(pid, interrupts, &mut |lines| {
-            assert!(lines.iter().all(|line| line.contains("Pricing.Discount(")), "{lines:?}");
-            calls += lines.len();
-            Ok(calls < most)
-        });
+        let outcome =
+            CallStream::new(&wanted, lines, &CallLines::line, &say).run(pid, interrupts, &mut |lines| {
+                assert!(lines.iter().all(|line| line.contains("Pricing.Discount(")), "{lines:?}");
+                calls += lines.len();
+                Ok(calls < most)
+            });
         traced = Some(Traced { outcome, calls, remarks: remarks.into_inner() });
     });
     traced.expect("it ended")

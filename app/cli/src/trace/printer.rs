@@ -5,6 +5,9 @@ use crate::output::{Out, terminal_columns};
 use crate::traced_calls::{CallFormat, CallLines, heading};
 use redial_link::exit::Failure;
 
+/// Columns of the process id and its gap.
+pub(super) const PID_COLUMNS: usize = 10;
+
 /// Makes the lines of process `pid`, each behind `before` columns of other text.
 pub(super) fn call_lines(pid: u32, arguments: &arguments::TraceArguments, before: usize) -> CallLines {
     let columns = terminal_columns().filter(|_| !arguments.wide);
@@ -12,9 +15,13 @@ pub(super) fn call_lines(pid: u32, arguments: &arguments::TraceArguments, before
         true => CallFormat::Json,
         false => CallFormat::Text(columns.map(|columns| columns.saturating_sub(before))),
     };
+    CallLines::new(pid, format, shown_domain(arguments))
+}
+
+/// Returns the prefix of the AppDomains to show.
+pub(super) fn shown_domain(arguments: &arguments::TraceArguments) -> Option<String> {
     // Copies that AppDomains share have a domain of their own.
-    let domain = arguments.domain.clone().filter(|_| !arguments.all_domains);
-    CallLines::new(pid, format, domain)
+    arguments.domain.clone().filter(|_| !arguments.all_domains)
 }
 
 /// Prints lines to stdout until there are enough.

@@ -2,9 +2,9 @@
 //! whose names start with `$`.
 
 use redial_protocol::trace::Value;
+use redial_text::values::{DecodedString, DistinctNames, decode};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
-use std::collections::HashMap;
 
 /// The largest integers that every JSON reader keeps exact.
 const EXACT: u64 = 1 << 53;
@@ -83,48 +83,27 @@ fn text<S: Serializer>(type_name: &str, text: &str, to: S) -> Result<S::Ok, S::E
 
 /// A string of `length` UTF-16 units, of which the first ones are known.
 fn string<S: Serializer>(units: &[u16], length: u32, to: S) -> Result<S::Ok, S::Error> {
-    let cut = length as usize > units.len();
-    // The cut may have split a pair of surrogates.
-    let units = match units {
-        [whole @ .., 0xd800..=0xdbff] if cut => whole,
-        units => units,
-    };
-    let mut lossy = false;
-    let decoded = char::decode_utf16(units.iter().copied());
-    let text: String = decoded
-        .map(|unit| {
-            lossy |= unit.is_err();
-            unit.unwrap_or(char::REPLACEMENT_CHARACTER)
-        })
-        .collect();
-    if !cut && !lossy {
+    let DecodedString { text, is_cut, is_lossy } = decode(units, length);
+    if !is_cut && !is_lossy {
         return to.serialize_str(&text);
     }
     let mut map = to.serialize_map(None)?;
     map.serialize_entry("$string", &text)?;
     map.serialize_entry("$length", &length)?;
-    if lossy {
+    if is_lossy {
         map.serialize_entry("$lossy", &true)?;
     }
     map.end()
 }
 
-/// Fields of base classes may have the same names; the second `Id` becomes `Id#2`.
 fn object<S: Serializer>(type_name: &str, fields: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {
     let mut map = to.serialize_map(None)?;
     map.serialize_entry("$type", type_name)?;
-    let mut seen: HashMap<&str, u32> = HashMap::from([("$type", 1), ("$omitted", 1)]);
+    let mut names = DistinctNames::reserve(&["$type", "$omitted"]);
     for (name, value) in fields {
         match value {
             Value::Omitted(reason) if name.is_empty() => map.serialize_entry("$omitted", reason.word())?,
-            value => {
-                let number = seen.entry(name.as_str()).or_default();
-                *number += 1;
-                match *number {
-                    1 => map.serialize_entry(name, &ValueJson(value))?,
-                    number => map.serialize_entry(&format!("{name}#{number}"), &ValueJson(value))?,
-                }
-            }
+            value => map.serialize_entry(&names.next(name), &ValueJson(value))?,
         }
     }
     map.end()
