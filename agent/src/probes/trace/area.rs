@@ -21,10 +21,13 @@ const LARGE_AREAS: usize = 64;
 const HEAD: usize = 32 << 10;
 /// Maximum bytes of all areas.
 const BUDGET: usize = 48 << 20;
-/// Bytes before a call in the ring: its length, or [`SKIP`].
+/// Bytes before a call in the ring: its length and above it its thread's id, or [`SKIP`]. The area may have another owner
+/// by the time the call is taken.
 const PREFIX: usize = size_of::<u64>();
 /// The rest of the ring before its beginning is unused.
 const SKIP: u64 = u64::MAX;
+/// Position of the thread's id in the prefix.
+const THREAD: u32 = 32;
 
 /// A thread's area. Only its owner writes, except `tail`.
 #[repr(C)]
@@ -272,7 +275,7 @@ impl ThreadArea {
                 place.write(SKIP);
                 place = ring;
             }
-            place.write(used as u64);
+            place.write(used as u64 | u64::from(self.thread()) << THREAD);
             std::ptr::copy_nonoverlapping(entry.cast::<u64>(), place.add(1), words);
         }
         self.head.store(head + (skipped + needed) as u64, Ordering::Release);
@@ -291,13 +294,13 @@ impl ThreadArea {
                 tail += (self.ring_bytes - at) as u64;
                 continue;
             }
-            let used = (prefix as usize).min(self.ring_bytes - at - PREFIX);
+            let used = (prefix as u32 as usize).min(self.ring_bytes - at - PREFIX);
             // SAFETY: as above; the bytes are within the ring, and begin with an entry's header.
             let (entry, bytes) = unsafe {
                 let entry = ring.add(at / 8 + 1);
                 (&*entry.cast::<Entry>(), std::slice::from_raw_parts(entry.cast::<u8>(), used).to_vec())
             };
-            each(self.ended(entry, bytes));
+            each(ended(entry, (prefix >> THREAD) as u32, bytes));
             tail += (PREFIX + used.next_multiple_of(8)) as u64;
             self.tail.store(tail, Ordering::Release);
         }
@@ -308,23 +311,6 @@ impl ThreadArea {
     pub fn fill(&self) -> usize {
         let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
         used as usize * 100 / self.ring_bytes
-    }
-
-    fn ended(&self, entry: &Entry, bytes: Vec<u8>) -> EndedCall {
-        // SAFETY: methods are never freed.
-        let plan = unsafe { (*entry.method).plan };
-        EndedCall {
-            plan,
-            thread: self.thread(),
-            start: entry.start.load(Ordering::Relaxed),
-            took: Some(entry.took).filter(|took| *took != UNTIMED),
-            depth: entry.depth,
-            end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
-            message: Some(entry.message).filter(|message| *message != 0),
-            inner: entry.inner,
-            stack: (entry.stack, entry.frames),
-            bytes,
-        }
     }
 
     /// Keeps an exception; see [`KeptExceptions::keep`].
@@ -345,6 +331,23 @@ impl ThreadArea {
     pub(super) unsafe fn add_exception(&self, entry: *mut Entry, number: u32) {
         // SAFETY: the caller's contract.
         unsafe { self.exceptions.add(entry, number) }
+    }
+}
+
+fn ended(entry: &Entry, thread: u32, bytes: Vec<u8>) -> EndedCall {
+    // SAFETY: methods are never freed.
+    let plan = unsafe { (*entry.method).plan };
+    EndedCall {
+        plan,
+        thread,
+        start: entry.start.load(Ordering::Relaxed),
+        took: Some(entry.took).filter(|took| *took != UNTIMED),
+        depth: entry.depth,
+        end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
+        message: Some(entry.message).filter(|message| *message != 0),
+        inner: entry.inner,
+        stack: (entry.stack, entry.frames),
+        bytes,
     }
 }
 

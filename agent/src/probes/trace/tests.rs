@@ -64,6 +64,25 @@ fn calls_pass_through_the_ring_in_order_many_times_its_size() {
 }
 
 #[test]
+fn calls_keep_their_thread_when_another_one_takes_the_area() {
+    let of = method(1007, 7, 1 << 20);
+    let ended = std::thread::spawn(move || {
+        let (area, variable) = (area(), 0);
+        call(area, of, 1, &variable, || ());
+        area.release();
+        crate::platform::thread_id()
+    });
+    let ended = ended.join().expect("it ends");
+    let (area, variable) = (area(), 0);
+    call(area, of, 2, &variable, || ());
+    let mut calls = Vec::new();
+    area::areas().for_each(|area| calls.extend(drained(area, 1007)));
+    let threads: Vec<(u64, u32)> = calls.iter().map(|call| (value(call), call.thread)).collect();
+    assert_eq!(threads, [(1, ended), (2, crate::platform::thread_id())]);
+    area.release();
+}
+
+#[test]
 fn a_full_ring_drops_the_newest_calls_and_counts_them() {
     let (area, of) = (area(), method(1002, 7, 1 << 20));
     let variable = 0;
