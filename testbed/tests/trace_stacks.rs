@@ -1,4 +1,5 @@
 //! Stacks of traced calls are the ways that the program took (`programs/paths.cs`).
+#![cfg(target_os = "linux")]
 
 use anyhow::{Result, ensure};
 use redial_protocol::callers::CallOrigin;
