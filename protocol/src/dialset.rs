@@ -3,7 +3,7 @@
 //!
 //! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
 //! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`, and at level
-//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with a condition begins with `# redial dials 2`.
+//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with one of the last two begins with `# redial dials 2`.
 //! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
@@ -22,7 +22,7 @@ const HEADER: &str = "# redial dials ";
 const ALL_DOMAINS: &str = "all-domains";
 /// Version of the format.
 const VERSION: &str = "1";
-/// Version of a dial set in which conditions may stand.
+/// Version of a dial set in which conditions and stacks may stand.
 const VERSION_WITH_CONDITIONS: &str = "2";
 
 /// Problem in a dial set, with its line.
@@ -153,8 +153,9 @@ pub fn print(orders: &[Order]) -> String {
 
 /// Prints the first line of a dial set with these orders.
 pub fn header<'a>(orders: impl IntoIterator<Item = &'a Order>) -> String {
-    let has_condition = orders.into_iter().any(|order| order.when.is_some());
-    format!("{HEADER}{}\n", if has_condition { VERSION_WITH_CONDITIONS } else { VERSION })
+    let is_newer = |order: &Order| order.when.is_some() || order.options.stack;
+    let has_newer = orders.into_iter().any(is_newer);
+    format!("{HEADER}{}\n", if has_newer { VERSION_WITH_CONDITIONS } else { VERSION })
 }
 
 /// Prints one order as its line in a dial set.
@@ -222,13 +223,13 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
             return check_options(&order).map(|()| order);
         }
         if let Some(value) = rest.strip_prefix("domain=").filter(|_| order.domain.is_none()) {
-            let (text, after) = value_of(value)?;
+            let (text, after) = value_of("domain=", value)?;
             order.domain = Some(text);
             rest = after;
             continue;
         }
         if let Some(value) = rest.strip_prefix(WHEN).filter(|_| order.when.is_none()) {
-            let (text, after) = value_of(value)?;
+            let (text, after) = value_of(WHEN, value)?;
             order.when = Some(Condition::parse(&text)?.text().to_owned());
             rest = after;
             continue;
@@ -291,12 +292,12 @@ fn module_id(text: &str) -> Result<u64, DialProblem> {
         .ok_or_else(|| DialProblem::BadCopy { text: text.to_owned() })
 }
 
-/// Splits off a value, bare or quoted; returns it and the rest.
-fn value_of(text: &str) -> Result<(String, &str), DialProblem> {
+/// Splits off the value of an option, bare or quoted; returns it and the rest.
+fn value_of<'t>(option: &str, text: &'t str) -> Result<(String, &'t str), DialProblem> {
     let Some(inner) = text.strip_prefix('"') else {
         let (value, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         if value.is_empty() {
-            return Err(DialProblem::BadOption { text: "an option without a value".to_owned() });
+            return Err(DialProblem::BadOption { text: option.to_owned() });
         }
         return Ok((value.to_owned(), rest));
     };
@@ -412,11 +413,38 @@ mod tests {
     }
 
     #[test]
+    fn conditions_and_stacks_need_the_second_version() {
+        let mut orders = Vec::new();
+        let options = TimeOptions { stack: true, ..TimeOptions::default() };
+        orders.push(Order { options, ..Order::new("A.B", Level::Trace) });
+        assert_eq!(print(&orders), "# redial dials 2\nA.B = trace stack\n");
+        let when = Some("a == \"x y\" && b.startsWith('\\n')".to_owned());
+        orders.push(Order { when, ..order_of("A.B", Level::Trace, Some("d"), None) });
+        assert!(print(&orders).starts_with("# redial dials 2\n"), "{}", print(&orders));
+        assert_eq!(parse(&print(&orders)).unwrap(), orders);
+    }
+
+    #[test]
     fn problems_name_their_line() {
         for (text, expected) in [
             ("", "line 1: a dial set begins with the line '# redial dials 1'"),
             ("A.B = count", "line 1: a dial set begins with the line '# redial dials 1'"),
-            ("# redial dials 2\n", "line 1: this dial set has version '2'; this program reads version 1"),
+            (
+                "# redial dials 3\n",
+                "line 1: this dial set has version '3'; this program reads versions 1 and 2",
+            ),
+            (
+                "# redial dials 2\nA.B = time when=a>1",
+                "line 2: 'when=a>1' needs level trace; write PATTERN = trace when=a>1",
+            ),
+            (
+                "# redial dials 2\nA.B = trace when=",
+                "line 2: 'when=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+            ),
+            (
+                "# redial dials 2\nA.B = trace when=\"a = 1\"",
+                "line 2: the condition needs '==' here\n  a = 1\n    ^",
+            ),
             ("# redial dials 1\n\nA.B", "line 3: 'A.B' is not an order; write PATTERN = LEVEL"),
             (
                 "# redial dials 1\nA.B = loud",

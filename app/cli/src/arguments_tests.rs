@@ -109,9 +109,21 @@ fn traces_take_a_pattern_and_events_may() {
 }
 
 #[test]
-fn refuses_planned_options() {
-    for option in ["--when x", "--stack", "--perfetto x"] {
-        assert!(parse(&format!("trace 1 A.B {option}")).is_err(), "{option}");
+fn traces_have_conditions_and_stacks() {
+    let Ok(CliCommand::Trace(trace)) = parse("trace 1 A.B --stack --when a==\"x\"") else { panic!("trace") };
+    assert_eq!(redial_protocol::dialset::print_order(&trace.order()), r#"A.B = trace stack when="a==\"x\"""#);
+    let dialled = |line: &str| {
+        let Ok(CliCommand::Dial(dial)) = parse(line) else { panic!("{line}") };
+        dial.order().map(|order| redial_protocol::dialset::print_order(&order))
+    };
+    assert_eq!(dialled("dial 1 A.B trace --when a>1 --stack"), Ok("A.B = trace stack when=a>1".into()));
+    assert_eq!(dialled("dial 1 A.B=trace --when a>1"), Ok("A.B = trace when=a>1".into()));
+    for (line, part) in [
+        ("dial 1 A.B time --when a>1", "--when needs level trace"),
+        ("dial 1 A.B count --stack", "--stack needs level trace"),
+        ("dial 1 A.B trace --when a=1", "needs '==' here"),
+    ] {
+        assert!(dialled(line).is_err_and(|error| error.contains(part)), "{line}: {:?}", dialled(line));
     }
 }
 

@@ -128,7 +128,7 @@ fn the_json_has_the_documented_fields() {
             "pid": 9, "matched": 2, "accepted": 1, "bodyless": 0, "warnings": [],
             "refused": [{
                 "method": "Shop!Shop.Cart.M0()",
-                "reason": "the runtime refused the request (0x80131371)",
+                "reason": "the runtime refused the request (0x80131371)", "condition": null,
             }],
             "shared": [{
                 "module": "Shop.Common", "methods": 2, "domains": ["A", "B\u{1b}"], "more_domains": 2, "accepted": true,
