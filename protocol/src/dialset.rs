@@ -7,13 +7,17 @@
 //! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
-use crate::condition::{Condition, ConditionError};
+mod problem;
+
+pub use problem::{DialProblem, DialSetError};
+
+use crate::condition::Condition;
 use crate::duration;
 use crate::level::Level;
 use crate::limits::MAX_CAPTURE_DEPTH;
 use crate::limits::MAX_ORDERS;
 use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN, STACK, WHEN};
-use crate::pattern::{Pattern, PatternError};
+use crate::pattern::Pattern;
 use std::fmt::Write;
 
 /// First line, up to the version of the format.
@@ -24,93 +28,6 @@ const ALL_DOMAINS: &str = "all-domains";
 const VERSION: &str = "1";
 /// Version of a dial set in which conditions and stacks may stand.
 const VERSION_WITH_CONDITIONS: &str = "2";
-
-/// Problem in a dial set, with its line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub struct DialSetError {
-    /// Number of the line, from 1.
-    pub line: usize,
-    /// The problem.
-    pub problem: DialProblem,
-}
-
-/// Problem with an order in text form.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DialProblem {
-    /// The text is not a dial set.
-    #[error("a dial set begins with the line '{HEADER}{VERSION}'")]
-    NoHeader,
-    /// The dial set has another version.
-    #[error(
-        "this dial set has version '{found}'; this program reads versions {VERSION} and {VERSION_WITH_CONDITIONS}"
-    )]
-    OtherVersion {
-        /// Version of the dial set.
-        found: String,
-    },
-    /// The line has no `=`.
-    #[error("'{text}' is not an order; write PATTERN = LEVEL")]
-    NoLevel {
-        /// The line.
-        text: String,
-    },
-    /// The word is not a level.
-    #[error("'{word}' is not a level; the levels are off, count, time and trace")]
-    UnknownLevel {
-        /// The word.
-        word: String,
-    },
-    /// The word is not an option, or an option occurs twice.
-    #[error(
-        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION"
-    )]
-    BadOption {
-        /// The text from the option on.
-        text: String,
-    },
-    /// The value of `copy=` is not a number.
-    #[error("'{text}' is not a module id; write it as status shows it, for example copy=0x7f31c0a84000")]
-    BadCopy {
-        /// The value.
-        text: String,
-    },
-    /// The value of `slower-than=` is not a valid duration.
-    #[error("'{text}' is not a valid option: {why}")]
-    BadThreshold {
-        /// The option.
-        text: String,
-        /// Explanation.
-        why: String,
-    },
-    /// Options for timed calls at a level below time.
-    #[error("'{text}' needs level time; write PATTERN = time {text}")]
-    NeedsTime {
-        /// The options.
-        text: String,
-    },
-    /// Limits on traced calls at a level below trace.
-    #[error("'{text}' needs level trace; write PATTERN = trace {text}")]
-    NeedsTrace {
-        /// The options.
-        text: String,
-    },
-    /// The condition is wrong.
-    #[error(transparent)]
-    Condition(#[from] ConditionError),
-    /// A quoted text without closing quote or with an unknown escape.
-    #[error("the quoted text {text} has no closing quote, or an unknown escape")]
-    BadQuote {
-        /// The text from the quote on.
-        text: String,
-    },
-    /// The pattern is wrong.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
-    /// More than [`MAX_ORDERS`].
-    #[error("a dial set has at most {MAX_ORDERS} orders")]
-    TooMany,
-}
 
 /// Parses a dial set.
 ///
@@ -364,6 +281,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::order::TimeOptions;
+    use crate::pattern::PatternError;
 
     fn order_of(pattern: &str, level: Level, domain: Option<&str>, copy: Option<u64>) -> Order {
         Order { domain: domain.map(str::to_owned), copy, ..Order::new(pattern, level) }
