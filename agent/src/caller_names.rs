@@ -121,6 +121,15 @@ impl CallerNames {
         CallerCounts { callers, others }
     }
 
+    /// Returns the owner of the code at a return address, as far as it can be found now.
+    pub fn origin(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> CallOrigin {
+        match self.at(info, modules, address, Instant::now()) {
+            Found::Known(origin) => (*origin).clone(),
+            Found::Unnamed => CallOrigin::Dynamic { name: String::new() },
+            Found::Nothing => CallOrigin::Gone,
+        }
+    }
+
     /// Returns the owner of the code at a return address, and waits until a time for code that is being unloaded.
     fn at(&self, info: &ProfilerInfo, modules: &Modules, address: usize, until: Instant) -> Found {
         if let Some(known) = lock(&self.known).places.get(&address) {

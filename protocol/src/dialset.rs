@@ -3,7 +3,7 @@
 //!
 //! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
 //! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`, and at level
-//! trace `[rate=N] [depth=D] [when=CONDITION]`. A set with a condition begins with `# redial dials 2`.
+//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with a condition begins with `# redial dials 2`.
 //! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
@@ -12,7 +12,7 @@ use crate::duration;
 use crate::level::Level;
 use crate::limits::MAX_CAPTURE_DEPTH;
 use crate::limits::MAX_ORDERS;
-use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN, WHEN};
+use crate::order::{CALLERS, DEPTH, FAILED_ONLY, Order, RATE, SLOWER_THAN, STACK, WHEN};
 use crate::pattern::{Pattern, PatternError};
 use std::fmt::Write;
 
@@ -63,7 +63,7 @@ pub enum DialProblem {
     },
     /// The word is not an option, or an option occurs twice.
     #[error(
-        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION"
+        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION"
     )]
     BadOption {
         /// The text from the option on.
@@ -238,6 +238,7 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
             Some(value) if order.copy.is_none() => order.copy = Some(module_id(value)?),
             None if word == ALL_DOMAINS && !order.all_domains => order.all_domains = true,
             None if word == FAILED_ONLY && !order.options.failed_only => order.options.failed_only = true,
+            None if word == STACK && !order.options.stack => order.options.stack = true,
             None if word == CALLERS && !order.options.callers => order.options.callers = true,
             None if word.starts_with(SLOWER_THAN) && order.options.slower_than_ns.is_none() => {
                 order.options.slower_than_ns = Some(threshold(word)?);
@@ -423,19 +424,19 @@ mod tests {
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
+                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off all-domains all-domains",
-                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
+                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
+                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time failed-only failed-only",
-                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D and when=CONDITION",
+                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time slower-than=10",

@@ -160,6 +160,9 @@ pub const MAX_INNER_EXCEPTIONS: usize = 3;
 /// Maximum number of objects within objects that a dial may have captured.
 pub const MAX_CAPTURE_DEPTH: u8 = 3;
 
+/// Stack frames of a traced call.
+pub const MAX_STACK_FRAMES: usize = 32;
+
 /// UTF-16 units of a captured string.
 pub const MAX_VALUE_UNITS: usize = 4096;
 

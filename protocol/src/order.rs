@@ -40,6 +40,8 @@ pub struct TimeOptions {
     /// At level *trace*: objects within objects that are captured, at most [`crate::limits::MAX_CAPTURE_DEPTH`], instead
     /// of the usual number.
     pub depth: Option<u8>,
+    /// At level *trace*: capture the stack of each call.
+    pub stack: bool,
 }
 
 impl TimeOptions {
@@ -55,7 +57,7 @@ impl TimeOptions {
 
     /// Returns whether an option is set that means something at level *trace* only.
     pub fn needs_trace(&self) -> bool {
-        self.rate.is_some() || self.depth.is_some()
+        self.rate.is_some() || self.depth.is_some() || self.stack
     }
 
     /// Returns the union of both; where both have a threshold, the one of `others`.
@@ -66,6 +68,7 @@ impl TimeOptions {
             callers: self.callers || others.callers,
             rate: others.rate.or(self.rate),
             depth: others.depth.or(self.depth),
+            stack: self.stack || others.stack,
         }
     }
 }
@@ -78,7 +81,9 @@ impl Display for TimeOptions {
         let callers = self.callers.then(|| CALLERS.to_owned());
         let rate = self.rate.map(|rate| format!("{RATE}{rate}"));
         let depth = self.depth.map(|depth| format!("{DEPTH}{depth}"));
-        let words: Vec<String> = [threshold, failed, callers, rate, depth].into_iter().flatten().collect();
+        let stack = self.stack.then(|| STACK.to_owned());
+        let words: Vec<String> =
+            [threshold, failed, callers, rate, depth, stack].into_iter().flatten().collect();
         f.write_str(&words.join(" "))
     }
 }
@@ -91,6 +96,8 @@ pub(crate) const FAILED_ONLY: &str = "failed-only";
 pub(crate) const RATE: &str = "rate=";
 /// Prefix of the word for [`TimeOptions::depth`].
 pub(crate) const DEPTH: &str = "depth=";
+/// The word for [`TimeOptions::stack`].
+pub(crate) const STACK: &str = "stack";
 /// Prefix of the word for [`Order::when`].
 pub(crate) const WHEN: &str = "when=";
 /// The word for [`TimeOptions::callers`].

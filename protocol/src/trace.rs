@@ -1,10 +1,11 @@
 //! Traced calls: the events of the level *trace*.
 
+use crate::callers::CallOrigin;
 use crate::codec::capped;
 use crate::ids::RowId;
 use crate::limits::{
-    MAX_INNER_EXCEPTIONS, MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING, MAX_VALUE_UNITS,
-    TRACED_CALLS_PER_PAGE, VALUES_PER_PAGE,
+    MAX_INNER_EXCEPTIONS, MAX_STACK_FRAMES, MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING,
+    MAX_VALUE_UNITS, TRACED_CALLS_PER_PAGE, VALUES_PER_PAGE,
 };
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,9 @@ pub struct TracedCall {
     pub arguments_after: Vec<(u16, Value)>,
     /// How it ended.
     pub outcome: Outcome,
+    /// Its callers, the innermost first; empty if they were not captured.
+    #[serde(deserialize_with = "capped::<_, _, MAX_STACK_FRAMES>")]
+    pub stack: Vec<CallOrigin>,
 }
 
 impl TracedCall {
@@ -419,6 +423,7 @@ mod tests {
             arguments,
             arguments_after: vec![],
             outcome: Outcome::InFlight,
+            stack: vec![],
         }
     }
 

@@ -204,6 +204,7 @@ fn samples_contain_every_code() {
             Level,
             OptionsNeedTime,
             Condition,
+            NoStacks,
         }
     );
     has_all!(

@@ -22,8 +22,14 @@ const HOLDS: &str = "kept!Kept.Holds(bool)";
 const SLOW_MS: u64 = 200;
 const SLOW_NS: u64 = SLOW_MS * 1_000_000;
 
-const PLAIN: TimeOptions =
-    TimeOptions { slower_than_ns: None, failed_only: false, callers: false, rate: None, depth: None };
+const PLAIN: TimeOptions = TimeOptions {
+    slower_than_ns: None,
+    failed_only: false,
+    callers: false,
+    rate: None,
+    depth: None,
+    stack: false,
+};
 const SLOW: TimeOptions = TimeOptions { slower_than_ns: Some(SLOW_NS), ..PLAIN };
 const FAILED: TimeOptions = TimeOptions { failed_only: true, ..PLAIN };
 const SLOW_AND_FAILED: TimeOptions = TimeOptions { failed_only: true, ..SLOW };

@@ -6,7 +6,7 @@ use crate::capture::CaptureRules;
 use crate::capture::shape::ClassShape;
 use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
-use crate::probes::trace::objects;
+use crate::probes::trace::{self, objects};
 use crate::sync::lock;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -51,6 +51,7 @@ impl Classes {
 
     /// Forgets the classes of a module that begins to unload; their shapes stay, for calls that were captured before.
     pub fn unload(&self, module: usize) {
+        trace::forget_frame_sizes();
         lock(&self.0).unload(module);
     }
 }

@@ -61,10 +61,19 @@ pub fn add(
     }
     before.extend(body.if_captured(arguments));
     before.append(&mut wrapper.before);
-    before.extend(body.if_captured(body.report(body.helpers.arguments_complete)));
+    let helpers = body.helpers;
+    let has_stack = traced.method.captures_stack();
+    // If the end decides about a call, only then it is worth a stack.
+    let (complete, end, end_thrown) = match has_stack.then(|| condition.is_some_and(|of| !of.exit.is_empty()))
+    {
+        None => (helpers.arguments_complete, helpers.end, helpers.end_thrown),
+        Some(false) => (helpers.arguments_complete_with_stack, helpers.end, helpers.end_thrown),
+        Some(true) => (helpers.arguments_complete, helpers.end_with_stack, helpers.end_thrown_with_stack),
+    };
+    before.extend(body.if_captured(body.report(complete)));
     wrapper.before = before;
 
-    wrapper.fault.extend(body.if_captured(body.report(body.helpers.end_thrown)));
+    wrapper.fault.extend(body.if_captured(body.report(end_thrown)));
     let mut after = Vec::new();
     if let Some(value) = &plan.result {
         after.extend(match &value.capture {
@@ -78,7 +87,7 @@ pub fn add(
             after.extend(body.by_ref(place, ty, local(body.number(kept))));
         }
     }
-    after.extend(body.report(body.helpers.end));
+    after.extend(body.report(end));
     wrapper.after.extend(body.if_captured(after));
 }
 

@@ -12,6 +12,7 @@ use super::row_timing::{BodyTiming, RowTiming};
 use super::wanted_dial::WantedDial;
 use crate::inlining::{Inlined, Method};
 use crate::instrument::instrumented_body::Probe;
+use crate::instrument::traced_method::TracedBody;
 use crate::probes::callers;
 use crate::probes::completions::Account;
 use redial_protocol::condition::ConditionError;
@@ -128,13 +129,17 @@ impl Row {
     pub fn fits(&self) -> bool {
         self.timing.body.untimed().is_some()
             || self.requested_callers() == (self.wanted.options.callers && callers::KNOWN)
-                && self.has_wanted_condition()
+                && self.is_traced_as_wanted()
     }
 
-    /// Whether the body of its active request has the wanted condition, if it is traced.
-    fn has_wanted_condition(&self) -> bool {
+    /// Whether the body of its active request has the wanted condition, and captures stacks as wanted, if it is traced.
+    fn is_traced_as_wanted(&self) -> bool {
         let traced = self.state.active().and_then(|request| request.body.trace());
-        traced.is_none_or(|body| body.condition() == self.wanted.condition.as_deref())
+        let is_wanted = |body: &TracedBody| {
+            body.condition() == self.wanted.condition.as_deref()
+                && body.method.captures_stack() == self.wanted.options.stack
+        };
+        traced.is_none_or(is_wanted)
     }
 
     /// Whether the body of its active request counts callers.

@@ -15,6 +15,7 @@ use crate::planner::history::{Change, ChangeId};
 use crate::planner::{
     AddedOrders, NewOrder, OrderAuthor, OrderLifetime, OrderSeq, Orders, Standing, TooManyOrders,
 };
+use crate::probes::callers;
 use redial_protocol::condition::Condition;
 use redial_protocol::cost::{CLR_BYTES_PER_COMPILATION, CLR_BYTES_PER_REQUEST, CLR_BYTES_PER_REVERT};
 use redial_protocol::diagnostics::{AuditedOrder, ChangeWarning, Limit, Unsupported};
@@ -208,6 +209,9 @@ impl Worker {
             }
             check_options(&order)
                 .map_err(|_| Refusal::Unsupported(Unsupported::OptionsNeedTime(order.options)))?;
+            if order.options.stack && !callers::KNOWN {
+                return Err(Refusal::Unsupported(Unsupported::NoStacks));
+            }
             if let Some(Err(error)) = order.when.as_deref().map(Condition::parse) {
                 return Err(Refusal::Unsupported(Unsupported::Condition(error)));
             }

@@ -34,6 +34,7 @@ pub(super) struct RowRequest {
     pub(super) async_role: Option<AsyncRole>,
     pub(super) trace: TraceRequest,
     pub(super) condition: Option<Arc<Condition>>,
+    pub(super) stack: bool,
     callers: bool,
 }
 
@@ -88,6 +89,7 @@ impl RowRequest {
             async_role: None,
             trace: if row.wanted.level >= Level::Trace { TraceRequest::Wanted } else { TraceRequest::No },
             condition: row.wanted.condition.clone(),
+            stack: row.wanted.options.stack && callers::KNOWN,
             callers: row.wanted.options.callers && callers::KNOWN,
         }
     }

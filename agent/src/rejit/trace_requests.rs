@@ -9,6 +9,7 @@ use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::instrument::traced_body;
+use crate::instrument::traced_method::TracingOptions;
 use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
@@ -49,7 +50,12 @@ pub(super) fn plan(
     };
     let identity = context.ledger.lock().row(request.id).map(|row| row.identity.clone());
     match identity {
-        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan, condition)),
+        Some(identity) => TraceRequest::Yes(context.traces.body(
+            request.id,
+            identity,
+            plan,
+            TracingOptions { condition, stack: request.stack },
+        )),
         None => TraceRequest::No,
     }
 }
@@ -74,6 +80,9 @@ pub(super) fn begin(context: &'static Context, traced: &[(RowId, u32, TimeOption
         context.traces.add_active(traced.iter().map(|(_, plan, _)| *plan));
         context.classes.follow(&context.info, &context.modules, &context.settings.capture);
         exceptions::follow(context);
+        if traced.iter().any(|(_, _, options)| options.stack) {
+            crate::probes::trace::prepare_stacks();
+        }
     }
 }
 

@@ -6,8 +6,9 @@ use super::session::Session;
 use crate::capture::{CapturedCall, message, value, value_after};
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
-use crate::probes::trace::{CallEnd, PLACES, inner_class};
-use crate::traces::{Call, TracedRow};
+use crate::probes::trace::{CallEnd, PLACES, inner_class, return_addresses};
+use crate::traces::{Call, TracedRow, page_length};
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Event, Reply};
@@ -29,7 +30,10 @@ impl Session {
         let calls = if in_flight { traces.in_flight(matches) } else { traces.kept(matches) };
         let mut pages = CallPages::new(self.context);
         let mut sent = 0;
-        for part in calls.chunks(CALLS_PER_PAGE) {
+        let mut rest = calls.as_slice();
+        while !rest.is_empty() {
+            let (part, later) = rest.split_at(page_length(rest, CALLS_PER_PAGE).max(1));
+            rest = later;
             let (methods, calls) = pages.page(part);
             sent += calls.len() as u64;
             let page = Event::Calls { id: Some(id), methods, calls, dropped: Vec::new(), unread: 0 };
@@ -140,7 +144,19 @@ impl CallPages {
             arguments,
             arguments_after,
             outcome,
+            stack: self.stack(call),
         }
+    }
+
+    /// Returns the callers of a call. Native code in a row is one frame, and none at the outer end.
+    fn stack(&self, call: &Call) -> Vec<CallOrigin> {
+        let Context { callers, info, modules, .. } = self.context;
+        let addresses = return_addresses(&call.call.bytes, call.call.stack);
+        let mut stack: Vec<CallOrigin> =
+            addresses.map(|address| callers.origin(info, modules, address)).collect();
+        stack.dedup_by(|one, before| *one == CallOrigin::Native && *before == CallOrigin::Native);
+        stack.truncate(stack.iter().rposition(|one| *one != CallOrigin::Native).map_or(0, |last| last + 1));
+        stack
     }
 
     fn thrown(&mut self, call: &Call, captured: CapturedCall<'_>, class: ExceptionClass) -> Outcome {

@@ -38,3 +38,16 @@ impl Call {
         Call { row, number, start_unix_ns, duration_ns: call.took.map(|took| clock.ns(took)), call }
     }
 }
+
+/// Stack frames in a page of calls, at most; names of methods may be long.
+const MAX_FRAMES: u32 = 2048;
+
+/// Returns how many of the next calls fit into a page of `most`.
+pub fn page_length<'a>(calls: impl IntoIterator<Item = &'a Arc<Call>>, most: usize) -> usize {
+    let mut frames = 0;
+    let fits = |call: &&Arc<Call>| {
+        frames += call.call.stack.1;
+        frames <= MAX_FRAMES
+    };
+    calls.into_iter().take(most).take_while(fits).count()
+}

@@ -10,6 +10,6 @@ mod registry;
 mod state;
 mod stream;
 
-pub use call::{Call, TracedRow};
+pub use call::{Call, TracedRow, page_length};
 pub use registry::Traces;
 pub use stream::{CallStream, SessionCalls, StreamedCalls};

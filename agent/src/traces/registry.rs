@@ -5,8 +5,8 @@ use super::call_clock::CallClock;
 use super::collector;
 use super::state::State;
 use super::stream::CallStream;
-use crate::capture::{CallCondition, CapturePlan};
-use crate::instrument::traced_method::TracedBody;
+use crate::capture::CapturePlan;
+use crate::instrument::traced_method::{TracedBody, TracingOptions};
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::trace::{self, Dropped};
 use crate::sync::lock;
@@ -33,25 +33,24 @@ impl Traces {
         }
     }
 
-    /// Returns the body of a row with these captured values and this condition: the same as before, if they are the same.
+    /// Returns the body of a row with these captured values and options: the same as before, if they are the same.
     pub fn body(
         &self,
         row: RowId,
         identity: Arc<CopyIdentity>,
         mut plan: CapturePlan,
-        condition: Option<CallCondition>,
+        options: TracingOptions,
     ) -> &'static TracedBody {
         let mut state = lock(&self.0);
         let known = state.of_row.get(&row).and_then(|number| state.plans.get(number));
-        let written = condition.as_ref().map(|condition| &*condition.written);
-        let is_same = |known: &&Arc<TracedRow>| known.body.plan == plan && known.body.condition() == written;
+        let is_same = |known: &&Arc<TracedRow>| known.body.plan == plan && known.body.has(&options);
         if let Some(known) = known.filter(is_same) {
             return known.body;
         }
         plan.share(&mut state.values);
         state.latest_plan = state.latest_plan.wrapping_add(1);
         let number = state.latest_plan;
-        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, condition)));
+        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, options)));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
         state.of_row.insert(row, number);
         body

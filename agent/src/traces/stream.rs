@@ -1,6 +1,6 @@
 //! Calls on their way to a session.
 
-use super::call::{Call, TracedRow};
+use super::call::{Call, TracedRow, page_length};
 use crate::sync::lock;
 use redial_protocol::pattern::Pattern;
 use std::collections::{HashMap, VecDeque};
@@ -89,7 +89,7 @@ impl CallStream {
         let is_empty = |queue: &mut Queue| queue.calls.is_empty() && !queue.is_stopped;
         let (mut queue, _) =
             self.filled.wait_timeout_while(queue, wait, is_empty).unwrap_or_else(PoisonError::into_inner);
-        let count = most.min(queue.calls.len());
+        let count = page_length(&queue.calls, most);
         let calls: Vec<Arc<Call>> = queue.calls.drain(..count).collect();
         let bytes: usize = calls.iter().map(|call| OVERHEAD + call.call.bytes.len()).sum();
         queue.bytes = queue.bytes.saturating_sub(bytes);

@@ -11,8 +11,9 @@ use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::peer_text::clean;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
+use redial_text::callers;
 use redial_text::traced_calls::{call, dropped, fitted, outcome, target, time_of_day};
-use redial_text::width::pad_left;
+use redial_text::width::{cut_end, pad_left};
 use redial_text::words;
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -201,7 +202,14 @@ fn text(method: &TracedMethod, traced: &TracedCall, age: Option<u64>, columns: O
     let time = time_of_day(traced.start_unix_ns);
     let (thread, duration) = (pad_left(&thread, THREAD), pad_left(&duration, DURATION));
     let line = format!("{time}{GAP}{thread}{GAP}{duration}{GAP}{:indent$}{call}", "");
-    clean(&line).into_owned()
+    let callers = traced.stack.iter().map(|caller| {
+        let caller = format!("    at {}", callers::name(caller));
+        let caller = room.map_or(caller.clone(), |room| cut_end(&caller, room.saturating_sub(indent)));
+        format!("{:width$}{caller}", "", width = BEFORE + indent)
+    });
+    let lines: Vec<String> =
+        std::iter::once(line).chain(callers).map(|line| clean(&line).into_owned()).collect();
+    lines.join("\n")
 }
 
 /// Returns the nanoseconds since a Unix time.

@@ -347,8 +347,7 @@ fn more_methods_than_asked_for_are_an_error() {
 
 #[test]
 fn pages_of_calls_end_at_the_limits() {
-    let outcome = Outcome::Returned(None);
-    let (start_unix_ns, arguments, arguments_after) = (1, vec![], vec![]);
+    let (start_unix_ns, arguments, arguments_after, stack) = (1, vec![], vec![], vec![]);
     let (plan, number, duration_ns, thread, depth) = (1, 1, None, 0, 0);
     let small = TracedCall {
         plan,
@@ -359,7 +358,8 @@ fn pages_of_calls_end_at_the_limits() {
         depth,
         arguments,
         arguments_after,
-        outcome,
+        outcome: Outcome::Returned(None),
+        stack,
     };
     let nulls = Value::Collection { type_name: String::new(), length: 0, items: vec![Value::Null; 1_000] };
     let large = TracedCall { arguments: vec![nulls; 60], ..small.clone() };

@@ -102,5 +102,6 @@ pub fn traced_call() -> TracedCall {
         arguments: vec![Value::Int(7), Value::Double(0.5f64.to_bits())],
         arguments_after: vec![],
         outcome: Outcome::Returned(Some(Value::Text { type_name: "decimal".into(), text: "3.50".into() })),
+        stack: vec![],
     }
 }

@@ -1,3 +1,5 @@
+//! Tests of conditions: their meaning, positions of problems, and types.
+
 use super::*;
 
 /// The values of a call, and of the objects in it.

@@ -135,4 +135,6 @@ pub enum Unsupported {
     OptionsNeedTime(TimeOptions),
     /// The condition is wrong.
     Condition(ConditionError),
+    /// The stacks of calls cannot be captured on this platform.
+    NoStacks,
 }

@@ -227,6 +227,7 @@ pub fn unsupported() -> Vec<Unsupported> {
         Unsupported::Level { wanted: Level::Trace, highest: Level::Time, lowered: false },
         Unsupported::Level { wanted: Level::Time, highest: Level::Count, lowered: true },
         Unsupported::OptionsNeedTime(TimeOptions { callers: true, ..TimeOptions::default() }),
+        Unsupported::NoStacks,
         Unsupported::Condition(ConditionError {
             text: "a = 1".into(),
             problem: ConditionProblem::Expected { at: 2, wanted: "'=='".into() },

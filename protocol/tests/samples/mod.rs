@@ -245,6 +245,7 @@ fn time_options() -> TimeOptions {
         callers: true,
         rate: Some(5_000),
         depth: Some(3),
+        stack: true,
     }
 }
 

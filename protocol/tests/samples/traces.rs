@@ -1,5 +1,6 @@
 //! Samples of traced calls, with every kind of value.
 
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::trace::{
     DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
@@ -93,6 +94,7 @@ pub fn traced_calls() -> Vec<TracedCall> {
         arguments: values(),
         arguments_after: vec![(1, Value::Text { type_name: "decimal".into(), text: "0.25".into() })],
         outcome: Outcome::Returned(Some(Value::Int(3))),
+        stack: vec![CallOrigin::Dynamic { name: "Made".into() }, CallOrigin::Native],
     };
     let thrown = Outcome::Thrown {
         type_name: Some("System.TimeoutException".into()),

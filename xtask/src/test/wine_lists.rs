@@ -22,6 +22,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[
     ("thread_memory", "limits memory with setrlimit and overcommit"),
     ("trace_perfetto", "reads traces with a Python of Linux"),
     ("trace_redaction", "searches memory through /proc"),
+    ("trace_stacks", CALLERS),
     ("unreachable", "namespaces, modes of folders, users"),
     ("unwritable_folders", "modes of folders, users"),
     ("users", "becomes other users"),

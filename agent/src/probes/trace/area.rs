@@ -230,6 +230,8 @@ impl ThreadArea {
             (*entry).captured = 0;
             (*entry).message = 0;
             (*entry).inner = 0;
+            (*entry).stack = 0;
+            (*entry).frames = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)
@@ -344,6 +346,7 @@ fn ended(entry: &Entry, thread: u32, bytes: Vec<u8>) -> EndedCall {
         end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
         message: Some(entry.message).filter(|message| *message != 0),
         inner: entry.inner,
+        stack: (entry.stack, entry.frames),
         bytes,
     }
 }

@@ -3,6 +3,7 @@
 use crate::capture::CallCondition;
 use crate::capture::shape::MAX_DEPTH;
 use crate::probes::exception_stack::ExceptionClass;
+use redial_protocol::limits::MAX_STACK_FRAMES;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 /// Calls a second of one method, unless its dial has another limit.
@@ -43,6 +44,8 @@ pub struct TracedMethod {
     pub(super) undecided: AtomicU64,
     /// Decides which calls are kept, if not all.
     pub(super) condition: Option<CallCondition>,
+    /// Bytes of an entry that values leave to the stack.
+    pub(super) stack_bytes: u32,
 }
 
 impl TracedMethod {
@@ -65,6 +68,7 @@ impl TracedMethod {
             no_room: AtomicU64::new(0),
             undecided: AtomicU64::new(0),
             condition: None,
+            stack_bytes: 0,
         }
     }
 }
@@ -73,6 +77,17 @@ impl TracedMethod {
     /// Adds a condition on the calls that are kept.
     pub fn with_condition(self, condition: Option<CallCondition>) -> TracedMethod {
         TracedMethod { condition, ..self }
+    }
+
+    /// Makes room for the stack of each call if it is captured.
+    pub fn with_stack(self, is_captured: bool) -> TracedMethod {
+        let stack_bytes = if is_captured { (MAX_STACK_FRAMES * size_of::<u64>()) as u32 } else { 0 };
+        TracedMethod { capacity: self.capacity + stack_bytes, stack_bytes, ..self }
+    }
+
+    /// Whether the stack of each call is captured.
+    pub fn captures_stack(&self) -> bool {
+        self.stack_bytes > 0
     }
 
     /// Returns the condition on the calls that are kept.
@@ -131,6 +146,10 @@ pub(super) struct Entry {
     pub(super) message: u32,
     /// Inner exceptions whose classes and messages follow it.
     pub(super) inner: u32,
+    /// Offset of the return addresses of its callers; 0 for none.
+    pub(super) stack: u32,
+    /// Their number.
+    pub(super) frames: u32,
 }
 
 /// Bytes of a call's values that each value leaves to every later one.
@@ -146,7 +165,19 @@ impl Entry {
         // SAFETY: methods are never freed.
         let method = unsafe { &*self.method };
         let later = method.captures.saturating_sub(self.captured) as usize;
-        (method.capacity as usize).saturating_sub(later * SHARE)
+        // SAFETY: the caller's contract.
+        unsafe { self.limit() }.saturating_sub(later * SHARE)
+    }
+
+    /// Returns the end of the bytes for values: those of a stack that is not captured yet are left out.
+    ///
+    /// # Safety
+    /// On the thread that owns the entry.
+    pub(super) unsafe fn limit(&self) -> usize {
+        // SAFETY: methods are never freed.
+        let method = unsafe { &*self.method };
+        let reserved = if self.stack == 0 { method.stack_bytes } else { 0 };
+        method.capacity.saturating_sub(reserved) as usize
     }
 }
 
@@ -189,6 +220,8 @@ pub struct EndedCall {
     pub message: Option<u32>,
     /// Inner exceptions whose classes and messages follow it.
     pub inner: u32,
+    /// Offset of the return addresses of its callers, eight bytes each, and their number.
+    pub stack: (u32, u32),
     /// The entry's bytes: offsets of values count from its beginning.
     pub bytes: Vec<u8>,
 }

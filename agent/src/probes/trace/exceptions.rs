@@ -124,7 +124,7 @@ impl KeptExceptions {
         }
         // SAFETY: the entry has `capacity` bytes; only this thread writes it. The units are those that were kept.
         unsafe {
-            let capacity = (*(*entry).method).capacity as usize;
+            let capacity = (*entry).limit();
             let first = (*entry).used as usize;
             let mut to = Writer { entry, used: first, capacity };
             let (mut units, mut written) = (place.units.get().cast::<u16>().cast_const(), 0);

@@ -7,7 +7,7 @@
 
 use super::area::{self, ThreadArea};
 use super::entry::{Entry, PLACES, TracedMethod};
-use super::{objects, strings};
+use super::{call_stack, objects, strings};
 use crate::probes::count_helper::{thread_block, thread_timer};
 use crate::probes::thread_timer::timer;
 use std::sync::OnceLock;
@@ -29,10 +29,16 @@ pub struct TraceHelpers {
     pub decide: usize,
     /// `(entry, address of the timer's variable)`.
     pub arguments_complete: usize,
+    /// The same, and captures the stack. For bodies with a frame pointer.
+    pub arguments_complete_with_stack: usize,
     /// `(entry, address of the timer's variable)`.
     pub end: usize,
     /// `(entry, address of the timer's variable)`.
     pub end_thrown: usize,
+    /// As `end`, and captures the stack of a call that is kept. For bodies with a frame pointer.
+    pub end_with_stack: usize,
+    /// As `end_thrown`, and captures the stack of a call that is kept.
+    pub end_thrown_with_stack: usize,
 }
 
 /// Returns the helpers.
@@ -45,8 +51,11 @@ pub fn helpers() -> TraceHelpers {
         capture_by_ref: objects::capture_by_ref as *const () as usize,
         decide: decide as *const () as usize,
         arguments_complete: arguments_complete as *const () as usize,
+        arguments_complete_with_stack: with_stack::arguments_complete as *const () as usize,
         end: end as *const () as usize,
         end_thrown: end_thrown as *const () as usize,
+        end_with_stack: with_stack::end as *const () as usize,
+        end_thrown_with_stack: with_stack::end_thrown as *const () as usize,
     }
 }
 
@@ -101,24 +110,76 @@ unsafe extern "C" fn arguments_complete(entry: *mut Entry, frame: *const usize) 
     unsafe { area::arguments_complete(entry, start, depth) };
 }
 
+/// Helpers whose third argument is the frame pointer of the body that calls them.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod with_stack {
+    use super::{Entry, call_stack, finish};
+    use std::arch::naked_asm;
+
+    /// # Safety
+    /// As [`super::arguments_complete`].
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn arguments_complete(entry: *mut Entry, frame: *const usize) {
+        naked_asm!("mov rdx, rbp", "jmp {complete}", complete = sym complete)
+    }
+
+    /// # Safety
+    /// As [`super::end`].
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn end(entry: *mut Entry, frame: *const usize) {
+        naked_asm!("mov rdx, rbp", "jmp {ended}", ended = sym returned)
+    }
+
+    /// # Safety
+    /// As [`super::end`].
+    #[unsafe(naked)]
+    pub(super) unsafe extern "C" fn end_thrown(entry: *mut Entry, frame: *const usize) {
+        naked_asm!("mov rdx, rbp", "jmp {ended}", ended = sym thrown)
+    }
+
+    unsafe extern "C" fn complete(entry: *mut Entry, frame: *const usize, pointer: usize) {
+        // SAFETY: the contract of `arguments_complete`.
+        unsafe {
+            call_stack::capture(entry, frame, pointer);
+            super::arguments_complete(entry, frame);
+        }
+    }
+
+    unsafe extern "C" fn returned(entry: *mut Entry, frame: *const usize, pointer: usize) {
+        // SAFETY: the contract of `end`.
+        unsafe { finish(entry, frame, false, Some(pointer)) };
+    }
+
+    unsafe extern "C" fn thrown(entry: *mut Entry, frame: *const usize, pointer: usize) {
+        // SAFETY: the contract of `end_thrown`.
+        unsafe { finish(entry, frame, true, Some(pointer)) };
+    }
+}
+
+/// Orders that ask for stacks are refused here.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+mod with_stack {
+    pub(super) use super::{arguments_complete, end, end_thrown};
+}
+
 /// # Safety
 /// As [`arguments_complete`], after the timer's end.
 unsafe extern "C" fn end(entry: *mut Entry, frame: *const usize) {
     // SAFETY: the caller's contract.
-    unsafe { finish(entry, frame, false) };
+    unsafe { finish(entry, frame, false, None) };
 }
 
 /// # Safety
 /// As [`end`].
 unsafe extern "C" fn end_thrown(entry: *mut Entry, frame: *const usize) {
     // SAFETY: the caller's contract.
-    unsafe { finish(entry, frame, true) };
+    unsafe { finish(entry, frame, true, None) };
 }
 
 /// # Safety
 /// As [`end`].
 #[inline(always)]
-unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
+unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool, pointer: Option<usize>) {
     let Some(timer) = timer() else { return };
     let Some(area) = timer.area() else { return };
     // SAFETY: the caller's contract; the area is the thread's own.
@@ -129,6 +190,9 @@ unsafe fn finish(entry: *mut Entry, frame: *const usize, thrown: bool) {
             area.add_exception(entry, number);
         }
         if area.is_wanted_at_exit(entry) {
+            if let Some(pointer) = pointer {
+                call_stack::capture(entry, frame, pointer);
+            }
             ThreadArea::end(area, entry);
         } else {
             area.cancel(entry);

@@ -46,6 +46,8 @@ fn read(area: &ThreadArea, at: u32) -> Option<(u32, Option<EndedCall>)> {
         let used = (&raw const (*entry).with_arguments).read_volatile() as usize;
         let (method, depth) =
             ((&raw const (*entry).method).read_volatile(), (&raw const (*entry).depth).read_volatile());
+        let stack =
+            ((&raw const (*entry).stack).read_volatile(), (&raw const (*entry).frames).read_volatile());
         let start = (*entry).start.load(Ordering::Relaxed);
         if !is_same() || !ThreadArea::holds(at, used) {
             return Some((below, None));
@@ -61,6 +63,7 @@ fn read(area: &ThreadArea, at: u32) -> Option<(u32, Option<EndedCall>)> {
             end: CallEnd::InFlight,
             message: None,
             inner: 0,
+            stack,
             bytes,
         });
         Some((below, call))

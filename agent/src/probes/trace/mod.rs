@@ -6,9 +6,11 @@
 //! Helpers never block, take no lock and nothing from the process's heap.
 
 mod area;
+mod call_stack;
 mod conditions;
 mod entry;
 mod exceptions;
+mod frame_size;
 mod grant;
 pub mod helpers;
 mod in_flight;
@@ -19,8 +21,10 @@ mod strings;
 mod tests;
 
 pub use area::{ThreadArea, areas, used_bytes};
+pub use call_stack::return_addresses;
 pub use entry::{CallEnd, EndedCall, PLACES, TracedMethod};
 pub use exceptions::{ExceptionFields, capture_exceptions, inner_class};
+pub use frame_size::{forget_frame_sizes, prepare_stacks};
 pub use in_flight::calls_in_flight;
 pub use rate::{Dropped, dropped, refill_process};
 pub use strings::set_string_layout;

@@ -7,7 +7,7 @@ use super::values::{check_condition, level, module_id, pattern};
 use clap::Args;
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 
 /// `dial`
 #[derive(Debug, Args)]
@@ -33,6 +33,9 @@ pub struct DialArguments {
     /// With level time: also time async methods to their completion
     #[arg(long)]
     pub completions: bool,
+    /// With level trace: capture the callers of each call, up to 32
+    #[arg(long)]
+    pub stack: bool,
     /// With level trace: capture only calls for which this is true, for example 'rate > 0.2 && name == "Ada"'
     #[arg(long, value_name = "EXPR")]
     pub when: Option<String>,
@@ -95,10 +98,11 @@ impl DialArguments {
             ));
         }
         check_condition(self.when.as_deref())?;
-        if self.when.is_some() && order.level < Level::Trace {
+        let needs_trace = [(self.when.is_some(), "--when"), (self.stack, "--stack")];
+        if let Some((_, flag)) = needs_trace.iter().find(|(given, _)| *given && order.level < Level::Trace) {
             let pattern = &order.pattern;
             return Err(format!(
-                "--when needs level trace; use `redial dial {pid} '{pattern}' trace --when …`"
+                "{flag} needs level trace; use `redial dial {pid} '{pattern}' trace {flag}`"
             ));
         }
         Ok(Order {
@@ -106,7 +110,7 @@ impl DialArguments {
             domain: self.domain.clone().or(order.domain),
             copy: self.copy.or(order.copy),
             all_domains: self.all_domains || order.all_domains,
-            options: order.options.with(given),
+            options: order.options.with(TimeOptions { stack: self.stack, ..given }),
             ..order
         })
     }

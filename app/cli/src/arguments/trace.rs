@@ -27,6 +27,9 @@ pub struct TraceArguments {
     /// Capture objects within objects down to D levels, instead of 2: 0 only the types, at most 3
     #[arg(long, value_name = "D", value_parser = number(0, u64::from(MAX_CAPTURE_DEPTH)))]
     pub depth: Option<u64>,
+    /// Capture the callers of each call, up to 32
+    #[arg(long)]
+    pub stack: bool,
     /// Capture only calls for which this is true, for example 'rate > 0.2 && order.Items.size() > 3' or 'duration >
     /// duration("10ms")'
     #[arg(long, value_name = "EXPR")]
@@ -63,6 +66,7 @@ impl TraceArguments {
             options: TimeOptions {
                 rate: self.rate.and_then(|rate| u32::try_from(rate).ok()),
                 depth: self.depth.and_then(|depth| u8::try_from(depth).ok()),
+                stack: self.stack,
                 ..TimeOptions::default()
             },
             when: self.when.clone(),

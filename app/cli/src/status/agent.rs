@@ -178,7 +178,7 @@ pub mod tests {
             value["orders"][1],
             json!({
                 "pattern": "Shop.Order.*", "level": "count", "domain": null, "copy": null, "all_domains": false,
-                "slower_than_ns": null, "failed_only": false, "callers": false, "rate": null, "depth": null,
+                "slower_than_ns": null, "failed_only": false, "callers": false, "rate": null, "depth": null, "stack": false,
                 "stand": "kept", "remaining_ms": 90_000, "user": "www",
                 "user_name": "www", "by": {"pid": 7, "program": "redial\ndial"},
             })

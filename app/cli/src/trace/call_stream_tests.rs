@@ -33,6 +33,7 @@ fn trace_with(most: usize, script: impl FnOnce(AgentEnd) + Send, interrupts: &In
             rate: None,
             depth: None,
             when: None,
+            stack: false,
             target: Target::of(pid),
             pattern: "Shop.*".into(),
             count: None,

@@ -92,6 +92,7 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
                 "level {wanted} is not offered by this agent, which allows at most {highest}{why}"
             );
         }
+        Unsupported::NoStacks => "stacks of calls can be captured on x86-64 Linux only; dial without them",
         Unsupported::Condition(error) => return error.to_string(),
         Unsupported::OptionsNeedTime(options) if options.needs_trace() => {
             return DialProblem::NeedsTrace { text: options.to_string() }.to_string();

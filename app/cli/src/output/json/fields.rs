@@ -54,11 +54,12 @@ pub(super) struct OptionsJson {
     callers: bool,
     rate: Option<u32>,
     depth: Option<u8>,
+    stack: bool,
 }
 
 impl From<&TimeOptions> for OptionsJson {
     fn from(options: &TimeOptions) -> Self {
-        let TimeOptions { slower_than_ns, failed_only, callers, rate, depth } = *options;
-        OptionsJson { slower_than_ns, failed_only, callers, rate, depth }
+        let TimeOptions { slower_than_ns, failed_only, callers, rate, depth, stack } = *options;
+        OptionsJson { slower_than_ns, failed_only, callers, rate, depth, stack }
     }
 }

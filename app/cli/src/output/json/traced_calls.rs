@@ -2,6 +2,7 @@
 
 use super::values::ValueJson;
 use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod};
+use redial_text::callers::name;
 use serde::Serialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -33,7 +34,7 @@ pub struct TracedCallJson<'a> {
     /// Null for a method without result, an exception, and a call in flight.
     result: Option<ResultJson<'a>>,
     thrown: Option<ThrownJson<'a>>,
-    /// The stack of the call; always null so far.
+    /// Its callers, the innermost first; null if they were not captured.
     stack: Option<Vec<String>>,
     /// The number of calls of this method that were not captured.
     dropped: u64,
@@ -120,7 +121,9 @@ impl<'a> TracedCallJson<'a> {
                 }),
                 _ => None,
             },
-            stack: None,
+            stack: Some(&call.stack)
+                .filter(|stack| !stack.is_empty())
+                .map(|stack| stack.iter().map(name).collect()),
             dropped,
         }
     }

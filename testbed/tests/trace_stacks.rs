@@ -1,0 +1,141 @@
+//! Stacks of traced calls are the ways that the program took (`programs/paths.cs`).
+#![cfg(target_os = "linux")]
+
+use anyhow::{Result, ensure};
+use redial_protocol::callers::CallOrigin;
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_STACK_FRAMES;
+use redial_protocol::order::{Order, TimeOptions};
+use redial_protocol::trace::TracedCall;
+use redial_testbed::controller::{Controller, Lifetime};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::traced::{end, list, say};
+use redial_testbed::under_agent::{self, LiveHost, set_tiered};
+use redial_testbed::{on_each_runtime, programs};
+
+const LEAF: &str = "paths!Paths.Leaf";
+
+fn order(when: Option<&str>) -> Order {
+    let options = TimeOptions { stack: true, ..TimeOptions::default() };
+    Order { options, when: when.map(str::to_owned), ..Order::new(LEAF, Level::Trace) }
+}
+
+/// Traces `Leaf` with stacks, and returns the calls of a command.
+fn calls(live: &mut LiveHost, controller: &mut Controller, command: &str) -> Result<Vec<TracedCall>> {
+    let latest = list(controller, false)?.calls.iter().map(|call| call.number).max().unwrap_or_default();
+    say(&mut live.host, command)?;
+    let mut calls = list(controller, false)?.calls;
+    calls.retain(|call| call.number > latest);
+    Ok(calls)
+}
+
+/// Returns the names of a call's callers within the program, and of other methods only whether there are some.
+fn way(call: &TracedCall) -> Vec<String> {
+    let name = |origin: &CallOrigin| match origin {
+        CallOrigin::Method { module, method, .. } if module == "paths" => {
+            method.trim_start_matches("Paths").trim_start_matches(['.', '+']).to_owned()
+        }
+        CallOrigin::Method { .. } => "library".to_owned(),
+        other => format!("{other:?}"),
+    };
+    let mut names: Vec<String> = call.stack.iter().map(name).collect();
+    names.dedup_by(|one, before| one == before && one == "library");
+    names
+}
+
+/// Every way: plain, recursive, through a delegate, an interface with generics, and on another thread; compiled without
+/// and with optimization, with recompiled callers, and as exceptions leave.
+fn stacks_are_the_ways_taken(runtime: Runtime) -> Result<()> {
+    // Small is inlined into Middle once that is optimized: then the frame is Middle's.
+    let small = |tiered: &str| if tiered == "0" { &["Middle"][..] } else { &["Small", "Middle"][..] };
+    for tiered in ["0", "1"] {
+        let mut command = programs::named("paths")?.command(runtime)?;
+        set_tiered(&mut command, tiered);
+        let (mut live, mut controller) = under_agent::start_controlled(command)?;
+        let report = controller.order(vec![order(None)], Lifetime::Kept)?;
+        ensure!(report.accepted == 1, "{report:?}");
+        for (kind, after) in [
+            ("plain", &["Ways", "Main"][..]),
+            ("throw", &["Ways", "Main"]),
+            ("delegate", &["Ways", "Main"]),
+            ("interface", &["Steps<T>.Step", "Ways", "Main"]),
+        ] {
+            let calls = calls(&mut live, &mut controller, &format!("ways 3 {kind}"))?;
+            ensure!(calls.len() == 3, "{kind}: {calls:?}");
+            for call in calls {
+                let way = way(&call);
+                let with_inlined = [&["Small", "Middle"][..], after].concat();
+                let without = [small(tiered), after].concat();
+                ensure!(way == without || way == with_inlined, "tiered {tiered}, {kind}: {way:?}");
+            }
+        }
+        let deep = calls(&mut live, &mut controller, "ways 1 deep")?;
+        ensure!(deep.len() == 1 && deep[0].stack.len() == MAX_STACK_FRAMES, "{deep:?}");
+        ensure!(way(&deep[0]).iter().all(|name| name == "Deep"), "{deep:?}");
+        let reflected = calls(&mut live, &mut controller, "ways 2 reflection")?;
+        ensure!(reflected.len() == 2, "{reflected:?}");
+        for call in reflected {
+            let way = way(&call);
+            ensure!(way.ends_with(&["library".into(), "Ways".into(), "Main".into()]), "{way:?}");
+        }
+        let on_thread = calls(&mut live, &mut controller, "ways 2 thread")?;
+        ensure!(on_thread.len() == 2, "{on_thread:?}");
+        for call in on_thread {
+            let way = way(&call);
+            let first = way.iter().take_while(|name| *name != "library").count();
+            ensure!(
+                way[..first].contains(&"Middle".to_owned()) && !way.contains(&"Ways".to_owned()),
+                "{way:?}"
+            );
+        }
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// With a condition that the end of a call decides, the stack is captured there.
+fn stacks_of_calls_chosen_at_their_end(runtime: Runtime) -> Result<()> {
+    let command = programs::named("paths")?.command(runtime)?;
+    let (mut live, mut controller) = under_agent::start_controlled(command)?;
+    for (when, kind, expected) in [
+        ("result == 1", "plain", 1),
+        ("exception != null && number > 0", "throw", 2),
+        ("number == 2", "plain", 1),
+    ] {
+        let report = controller.order(vec![order(Some(when))], Lifetime::Kept)?;
+        ensure!(report.accepted == 1, "{report:?}");
+        let calls = calls(&mut live, &mut controller, &format!("ways 3 {kind}"))?;
+        ensure!(calls.len() == expected, "{when}: {calls:?}");
+        for call in &calls {
+            let way = way(call);
+            ensure!(way.ends_with(&["Middle".into(), "Ways".into(), "Main".into()]), "{when}: {way:?}");
+        }
+    }
+    // Without the option there are none.
+    controller.order(vec![Order::new(LEAF, Level::Trace)], Lifetime::Kept)?;
+    let calls = calls(&mut live, &mut controller, "ways 2 plain")?;
+    ensure!(calls.len() == 2 && calls.iter().all(|call| call.stack.is_empty()), "{calls:?}");
+    end(live, controller)
+}
+
+/// The command line prints a line for each caller.
+fn prints_stacks(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(programs::named("paths")?.command(runtime)?)?;
+    live.redial("dial", &[LEAF, "trace", "--stack"])?.ok()?;
+    live.host.ask("ways 1 plain", "done")?;
+    let text = live.redial("events", &[])?.ok()?.stdout;
+    for line in [
+        "at paths!Paths.Middle(int, string)\n",
+        "at paths!Paths.Ways(string, int)\n",
+        "at paths!Paths.Main()\n",
+    ] {
+        ensure!(text.contains(line), "{text}");
+    }
+    let json = live.redial("events", &["--json"])?.ok()?.stdout;
+    ensure!(json.contains("\"paths!Paths.Ways(string, int)\",\"paths!Paths.Main()\"]"), "{json}");
+    live.host.say("exit")?;
+    ensure!(live.host.finish()?.code()? == 0);
+    Ok(())
+}
+
+on_each_runtime!(stacks_are_the_ways_taken, stacks_of_calls_chosen_at_their_end, prints_stacks);
