@@ -1,6 +1,7 @@
 //! Tests of annotations.
 
 use super::*;
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::trace::{OmittedReason, TracedParameter};
 use redial_text::fixtures::{traced_call, traced_method};
 use std::fmt::Write;
@@ -116,6 +117,11 @@ fn calls_have_arguments_and_results() {
         ..nothing.clone()
     };
     check_call(&changed, r#"args={order=1 rate={$omitted="pending"} arg2=3} after={rate=2}"#);
+    let stack = vec![CallOrigin::Native, CallOrigin::Dynamic { name: "Made".into() }];
+    check_call(
+        &TracedCall { arguments: vec![], stack, ..nothing.clone() },
+        &format!("stack=[{:?} {:?}]", callers::name(&CallOrigin::Native), "Made (generated at run time)"),
+    );
     let dropped = of_call(&traced_method(), &nothing, 12);
     assert!(shown(&dropped).ends_with(" dropped=12u"));
     let without = TracedCall { arguments: vec![], ..nothing };

@@ -3,6 +3,7 @@
 
 use super::proto::{AnnotationValue, DebugAnnotation};
 use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod, Value};
+use redial_text::callers;
 use redial_text::values::{DecodedString, DistinctNames, decode, unquoted};
 use std::borrow::Cow;
 
@@ -33,6 +34,8 @@ pub fn of_call(method: &TracedMethod, call: &TracedCall, dropped: u64) -> Vec<De
         }
         Outcome::InFlight | Outcome::Returned(None) => {}
     }
+    let frames = call.stack.iter().map(|frame| text("", &callers::name(frame)));
+    all.extend(filled(array("stack", frames.collect())));
     all.push(text("method", &method.method));
     all.push(text("signature", &method.signature));
     all.push(text("module", &method.module));

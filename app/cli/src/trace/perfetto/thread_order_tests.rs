@@ -140,8 +140,8 @@ impl Numbers {
 #[test]
 fn random_calls_keep_their_nesting() {
     let mut numbers = Numbers(1);
-    for round in 0..500 {
-        let root = numbers.tree(100, 5, round % 2, &mut 0);
+    for round in 0..300 {
+        let root = numbers.tree(100, 4, round % 2, &mut 0);
         check(&root, (round % 3) as u32);
     }
 }
@@ -149,8 +149,8 @@ fn random_calls_keep_their_nesting() {
 #[test]
 fn calls_whose_caller_was_not_captured_keep_their_nesting() {
     let mut numbers = Numbers(2);
-    for _ in 0..500 {
-        let root = numbers.tree(100, 5, 1, &mut 0);
+    for _ in 0..300 {
+        let root = numbers.tree(100, 4, 1, &mut 0);
         let mut calls = Vec::new();
         root.calls(1, &mut calls);
         let rest = node("", 0, 0, root.without(&mut || numbers.below(3) == 0));
