@@ -3,6 +3,7 @@
 use super::decode::{CapturedCall, NO_ROOM, UNREADABLE};
 use super::plan::{Capture, CapturePlan, PlannedValue, Primitive};
 use super::record::{COLLECTION_HEADER, RecordKind, WORD};
+use super::records::MAX_KEPT;
 use super::shape::{ClassForm, ClassShape, Shape, StructShape};
 use super::text_form::TextForm;
 use redial_protocol::condition::{
@@ -343,7 +344,7 @@ impl<'c> CallValues<'c> {
             Shape::Omitted(OmittedReason::Pending) => return Err(Undecided),
             Shape::Omitted(_) => 0,
         };
-        Ok(at + size)
+        self.bytes(at, size).map(|_| at + size)
     }
 
     fn skip_fields(&self, at: usize, shape: &StructShape, nesting: u32) -> Result<usize, Undecided> {
@@ -366,6 +367,9 @@ impl<'c> CallValues<'c> {
                 let first = first + COLLECTION_HEADER;
                 if kept == 0 {
                     return Ok(first);
+                }
+                if kept > MAX_KEPT {
+                    return Err(Undecided);
                 }
                 let item = self.class(self.word(at + 2 * WORD)?)?.form.item().ok_or(Undecided)?;
                 (0..kept).try_fold(first, |at, _| self.skip(at, item, nesting + 1))

@@ -152,6 +152,17 @@ fn bytes_that_end_early_decide_nothing() {
 }
 
 #[test]
+fn collections_of_impossible_lengths_decide_nothing() {
+    let mut call = call();
+    let first = PLACES + plan().places() * 8;
+    let kept = first + 4 * WORD;
+    for wrong in [9_999, u32::MAX] {
+        call[kept..kept + WORD].copy_from_slice(&wrong.to_le_bytes());
+        assert_eq!(holds("object.Last == 99", &call, None), None);
+    }
+}
+
+#[test]
 fn hidden_values_are_refused() {
     let written = Condition::parse("hidden == 1").expect("it is valid");
     let problem = written.check(&scope(&plan())).expect_err("it is hidden");

@@ -14,7 +14,7 @@ pub type Classes<'a> = &'a dyn Fn(u32) -> Option<Arc<ClassShape>>;
 const MAX_NESTING: u32 = 8;
 
 /// Items of a collection, and characters of a span, that are read; probes write fewer.
-const MAX_KEPT: u32 = 256;
+pub(super) const MAX_KEPT: u32 = 256;
 
 /// The bytes of a call, with the shapes that they refer to.
 pub(super) struct Records<'a> {
