@@ -68,6 +68,23 @@ pub struct TracedCall {
     /// Its callers, the innermost first; empty if they were not captured.
     #[serde(deserialize_with = "capped::<_, _, MAX_STACK_FRAMES>")]
     pub stack: Vec<CallOrigin>,
+    /// Its course, if it is a call of an async method that was followed: then its duration and outcome are those of the whole
+    /// call. Otherwise a call of an async method ends at its first wait.
+    pub course: Option<AsyncCall>,
+}
+
+/// The course of a call of an async method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AsyncCall {
+    /// Whether its beginning was seen. Otherwise it began before the method was traced: its arguments and duration are
+    /// unknown, and it starts when it completes.
+    pub began: bool,
+    /// Operating-system id of the thread on which it completed; 0 while it has not, or if unknown.
+    pub completed_on: u32,
+    /// Steps in which it ran: one more than the awaits that had to wait. Of a call whose beginning was not seen, 1.
+    pub steps: u32,
+    /// Nanoseconds in which it ran itself. The rest of its duration it waited.
+    pub running_ns: u64,
 }
 
 impl TracedCall {
@@ -220,11 +237,13 @@ pub enum OmittedReason {
     /// Its class was not known yet, and is from the next call on. Or it is an `out` parameter of a call that has not
     /// ended.
     Pending,
+    /// The call began before it was traced.
+    Unseen,
 }
 
 impl OmittedReason {
     /// Every reason.
-    pub const ALL: [OmittedReason; 9] = [
+    pub const ALL: [OmittedReason; 10] = [
         OmittedReason::Depth,
         OmittedReason::Fields,
         OmittedReason::Items,
@@ -234,6 +253,7 @@ impl OmittedReason {
         OmittedReason::RedactedType,
         OmittedReason::Unreadable,
         OmittedReason::Pending,
+        OmittedReason::Unseen,
     ];
 
     /// Returns its index in [`OmittedReason::ALL`].
@@ -253,6 +273,7 @@ impl OmittedReason {
             OmittedReason::RedactedType => "redacted-type",
             OmittedReason::Unreadable => "unreadable",
             OmittedReason::Pending => "pending",
+            OmittedReason::Unseen => "unseen",
         }
     }
 }
@@ -424,6 +445,7 @@ mod tests {
             arguments_after: vec![],
             outcome: Outcome::InFlight,
             stack: vec![],
+            course: None,
         }
     }
 

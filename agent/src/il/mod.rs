@@ -45,7 +45,9 @@ pub use insn::Insn;
 pub use last_calls::last_calls;
 pub use opcodes::Opcode;
 pub use prologue::{Guarded, Prologue, Rewritten, local_sig, with_prologue};
-pub use state_machine::{BEGINS, StateMachine, state_machine};
+pub use state_machine::{
+    BEGINS, CompletionCall, CompletionValue, StateMachine, completion_calls, state_machine,
+};
 pub use wrap_body::{BodyWrapper, gives_frame_away, wrap_body};
 
 #[cfg(test)]

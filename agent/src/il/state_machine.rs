@@ -4,7 +4,7 @@
 //! Before the call's task completes, with a result or an exception, −2 is stored in the field. Nothing else
 //! distinguishes one `MoveNext` of a call from the next.
 
-use super::{Body, Instruction, Label, Opcode, Operand};
+use super::{Body, ClauseKind, Instruction, Label, Opcode, Operand};
 use std::collections::HashSet;
 
 /// State at the beginning of a call.
@@ -51,6 +51,75 @@ pub fn state_machine(body: &Body) -> Option<StateMachine> {
         completes.push(at);
     }
     (!completes.is_empty()).then_some(StateMachine { state, completes })
+}
+
+/// A call that completes the task of an async call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletionCall {
+    /// The call instruction.
+    pub at: Label,
+    /// Token that the body itself uses for the builder's field.
+    pub builder: u32,
+    /// What the builder gets.
+    pub with: CompletionValue,
+}
+
+/// The value with which a task completes. It lies on top of the stack at the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompletionValue {
+    /// None.
+    Nothing,
+    /// A result.
+    Result,
+    /// An exception.
+    Exception,
+}
+
+/// Returns the calls that complete the machine's task, one for each of its places of completion; None unless all have the
+/// form that compilers generate: the builder's address, perhaps one value, and the call.
+pub fn completion_calls(body: &Body, machine: &StateMachine) -> Option<Vec<CompletionCall>> {
+    let targets = targets(body);
+    machine.completes.iter().map(|label| completion_call(body, &targets, *label)).collect()
+}
+
+fn completion_call(body: &Body, targets: &HashSet<Label>, from: Label) -> Option<CompletionCall> {
+    let code = &body.instructions;
+    let first = from.0 as usize;
+    let is_call = |one: &Instruction| matches!(one.opcode, Opcode::CALL | Opcode::CALLVIRT);
+    let call = first + code.get(first..)?.iter().position(is_call)?;
+    // Nothing else may follow in between, such as a way out or a branch.
+    if code.get(first..call)?.iter().any(|one| matches!(one.operand, Operand::Target(_) | Operand::Switch(_)))
+    {
+        return None;
+    }
+    let builder = |at: usize| match (code.get(at)?, code.get(at + 1)?) {
+        (this, Instruction { opcode: Opcode::LDFLDA, operand: Operand::Token(token), .. })
+            if this.opcode == Opcode::LDARG_0 && at >= first =>
+        {
+            Some(*token)
+        }
+        _ => None,
+    };
+    let with_value = call.checked_sub(3).and_then(builder);
+    let (builder, has_value) = match with_value {
+        Some(token) => (token, true),
+        None => (call.checked_sub(2).and_then(builder)?, false),
+    };
+    let at = Label(u32::try_from(call).ok()?);
+    if targets.contains(&at) {
+        return None;
+    }
+    let is_caught = body.clauses.iter().any(|clause| {
+        matches!(clause.kind, ClauseKind::Catch { .. } | ClauseKind::Filter { .. })
+            && clause.handler.contains(&at)
+    });
+    let with = match (has_value, is_caught) {
+        (true, true) => CompletionValue::Exception,
+        (true, false) => CompletionValue::Result,
+        (false, false) => CompletionValue::Nothing,
+        (false, true) => return None,
+    };
+    Some(CompletionCall { at, builder, with })
 }
 
 /// Returns the number that an instruction pushes.

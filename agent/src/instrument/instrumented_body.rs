@@ -4,7 +4,7 @@
 use super::call_form::{self, CallForm, CallSites};
 use super::timed_body::{self, Timing};
 use super::tokens::ModuleTokens;
-use super::{async_completion, tokens, traced_body};
+use super::{async_completion, tokens, traced_body, traced_completion};
 use crate::il::{self, IlError, Rewritten};
 use crate::probes::stack_pages;
 use crate::sync::lock;
@@ -44,15 +44,20 @@ pub fn with_probe(
         Probe::Count { ends_in_itself } => ends_in_itself,
         Probe::Time(timing) => {
             let mut wrapper = timed_body::wrapper(slot_offset, sites, timing);
-            if let Some(traced) = timing.trace {
-                let token = |ty: &_| tokens.type_token(ty);
+            let token = |ty: &_| tokens.type_token(ty);
+            if let Some(traced) = timing.trace.filter(|traced| traced.completes().is_none()) {
                 traced_body::add(&mut wrapper, traced, sites, timing, &token);
             }
             if let Some(offset) = timing.noted_at {
-                let machine = il::state_machine(&il::decode(original)?);
-                machine
-                    .iter()
-                    .for_each(|machine| async_completion::add(&mut wrapper, machine, offset, sites));
+                let body = il::decode(original)?;
+                if let Some(machine) = il::state_machine(&body) {
+                    async_completion::add(&mut wrapper, &machine, offset, sites);
+                    let traced = timing.trace.filter(|traced| traced.completes().is_some());
+                    if let (Some(traced), Some(calls)) = (traced, il::completion_calls(&body, &machine)) {
+                        let parts = (&machine, &calls[..]);
+                        traced_completion::add(&mut wrapper, traced, parts, (sites, timing), &token);
+                    }
+                }
             }
             return il::wrap_body(original, wrapper);
         }

@@ -10,6 +10,7 @@ pub mod instrumented_body;
 pub mod timed_body;
 pub mod tokens;
 pub mod traced_body;
+mod traced_completion;
 pub mod traced_method;
 pub mod traced_variables;
 

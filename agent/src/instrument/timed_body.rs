@@ -51,12 +51,16 @@ pub struct Timing {
 /// # Errors
 /// If the signature cannot be read.
 pub fn result_variable(signature: &[u8]) -> Result<Option<Type>, UntimedReason> {
-    let mut result = parse_method(signature).map_err(|_| UntimedReason::Signature)?.result;
-    while let Type::Modified { inner, .. } = result {
-        result = *inner;
+    Ok(variable_type(parse_method(signature).map_err(|_| UntimedReason::Signature)?.result))
+}
+
+/// Returns the type of a variable for values of this type; None for `void`.
+pub fn variable_type(mut ty: Type) -> Option<Type> {
+    while let Type::Modified { inner, .. } = ty {
+        ty = *inner;
     }
-    Ok(Some(match result {
-        Type::Void => return Ok(None),
+    Some(match ty {
+        Type::Void => return None,
         Type::Boolean | Type::Char | Type::I1 | Type::U1 | Type::I2 | Type::U2 | Type::I4 | Type::U4 => {
             Type::I4
         }
@@ -70,7 +74,7 @@ pub fn result_variable(signature: &[u8]) -> Result<Option<Type>, UntimedReason> 
         | Type::Generic { value_type: false, .. } => Type::Object,
         Type::ByRef(_) => Type::ByRef(Box::new(Type::U1)),
         other => other,
-    }))
+    })
 }
 
 /// Returns the code around a body that is timed in the slot at `slot_offset`.

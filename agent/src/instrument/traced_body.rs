@@ -32,8 +32,7 @@ pub fn add(
     let result = timing.local.saturating_add(1);
     let entry = timing.local.saturating_add(1 + u16::from(timing.returns));
     let variables = TracedVariables::of(plan);
-    let body =
-        Tracer { helpers: helpers(), site: sites.seldom, entry, frame: timing.local, variables, token };
+    let body = Tracer::new(sites.seldom, entry, timing.local, variables, token);
 
     let mut before =
         vec![Insn::LdcI8(std::ptr::from_ref(&traced.method).expose_provenance() as i64), Insn::ConvI];
@@ -103,7 +102,7 @@ pub fn condition(written: &Arc<Condition>, plan: &CapturePlan) -> Result<CallCon
 }
 
 /// Makes the parts of a body's code.
-struct Tracer<'a> {
+pub(super) struct Tracer<'a> {
     helpers: TraceHelpers,
     /// Call site of the helpers: called like managed code, so that no object moves meanwhile.
     site: u32,
@@ -115,7 +114,18 @@ struct Tracer<'a> {
     token: &'a dyn Fn(&Type) -> Option<u32>,
 }
 
-impl Tracer<'_> {
+impl<'a> Tracer<'a> {
+    /// Makes the parts of a body whose entry is in the variable with number `entry`, and whose timer uses `frame`.
+    pub(super) fn new(
+        site: u32,
+        entry: u16,
+        frame: u16,
+        variables: TracedVariables,
+        token: &'a dyn Fn(&Type) -> Option<u32>,
+    ) -> Tracer<'a> {
+        Tracer { helpers: helpers(), site, entry, frame, variables, token }
+    }
+
     /// Returns code that runs only if the parts of a condition that the body decides itself are true; otherwise the call is
     /// not captured. `stack` becomes large enough for it.
     fn if_inline_parts_hold(
@@ -140,25 +150,25 @@ impl Tracer<'_> {
     }
 
     /// Returns code that runs only if the call is captured.
-    fn if_captured(&self, code: Vec<Insn>) -> Vec<Insn> {
+    pub(super) fn if_captured(&self, code: Vec<Insn>) -> Vec<Insn> {
         let mut guarded = vec![local(self.entry), Insn::Brfalse(code.len())];
         guarded.extend(code);
         guarded
     }
 
     /// Returns a call of a helper with the entry and the timer's variable.
-    fn report(&self, helper: usize) -> Vec<Insn> {
+    pub(super) fn report(&self, helper: usize) -> Vec<Insn> {
         let mut code = vec![local(self.entry), local_address(self.frame), Insn::ConvU];
         code.extend(call(helper, self.site));
         code
     }
 
     /// Returns code that captures a value, which `load` pushes.
-    fn capture(&self, place: usize, value: &PlannedValue, load: Insn) -> Vec<Insn> {
+    pub(super) fn capture(&self, place: usize, value: &PlannedValue, load: Insn) -> Vec<Insn> {
         match &value.capture {
             Capture::Omitted(_) | Capture::Out(_) => Vec::new(),
-            Capture::Primitive(primitive) => self.store(place, vec![load], *primitive),
-            Capture::Enum(of) => self.store(place, vec![load], of.underlying),
+            Capture::Primitive(primitive) => self.store_value(place, vec![load], *primitive),
+            Capture::Enum(of) => self.store_value(place, vec![load], of.underlying),
             Capture::String => self.object(place, self.helpers.capture_string, load),
             Capture::Object => self.object(place, self.helpers.capture_object, load),
             Capture::ByRef(ty) => self.by_ref(place, ty, load),
@@ -176,7 +186,7 @@ impl Tracer<'_> {
     }
 
     /// Returns code that stores a primitive value in its place.
-    fn store(&self, place: usize, load: Vec<Insn>, primitive: Primitive) -> Vec<Insn> {
+    fn store_value(&self, place: usize, load: Vec<Insn>, primitive: Primitive) -> Vec<Insn> {
         let offset = (PLACES + place * size_of::<u64>()) as i32;
         let mut code = vec![local(self.entry), Insn::LdcI4(offset), plain(Opcode::ADD)];
         code.extend(load);
@@ -185,7 +195,7 @@ impl Tracer<'_> {
     }
 
     fn unreadable(&self, place: usize) -> Vec<Insn> {
-        self.store(place, vec![Insn::LdcI8(UNREADABLE as i64)], Primitive::I8)
+        self.store_value(place, vec![Insn::LdcI8(UNREADABLE as i64)], Primitive::I8)
     }
 
     /// Returns code that passes a helper the place and the address of a variable.
@@ -204,13 +214,13 @@ impl Tracer<'_> {
         code
     }
 
-    fn clear_object(&self) -> Vec<Insn> {
+    pub(super) fn clear_object(&self) -> Vec<Insn> {
         let object = self.variables.object();
         object.map(|object| vec![plain(Opcode::LDNULL), self.store_variable(object)]).unwrap_or_default()
     }
 
     /// Returns code that captures a value of this type in the body's frame, whose address `load` pushes.
-    fn typed(&self, place: usize, ty: &Type, load: Insn) -> Vec<Insn> {
+    pub(super) fn typed(&self, place: usize, ty: &Type, load: Insn) -> Vec<Insn> {
         self.by_typed_reference(self.helpers.capture_typed, place, ty, load)
     }
 
@@ -229,12 +239,17 @@ impl Tracer<'_> {
     }
 
     /// Returns the number of a variable that follows that of the entry.
-    fn number(&self, variable: u16) -> u16 {
+    pub(super) fn number(&self, variable: u16) -> u16 {
         self.entry.saturating_add(variable)
     }
 
     fn store_variable(&self, variable: u16) -> Insn {
-        numbered(self.number(variable), Opcode::STLOC_S, Opcode::STLOC)
+        self.store(self.number(variable))
+    }
+
+    /// Returns the instruction that stores into the variable with a number.
+    pub(super) fn store(&self, number: u16) -> Insn {
+        numbered(number, Opcode::STLOC_S, Opcode::STLOC)
     }
 }
 

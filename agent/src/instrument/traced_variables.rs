@@ -49,7 +49,8 @@ impl TracedVariables {
         variables
     }
 
-    fn add(&mut self, ty: Type) -> u16 {
+    /// Adds a variable.
+    pub fn add(&mut self, ty: Type) -> u16 {
         self.types.push(ty);
         (self.types.len() - 1) as u16
     }

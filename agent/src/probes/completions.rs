@@ -20,9 +20,10 @@
 
 use super::async_helper::{self, AsyncSums};
 use super::blocks::Slot;
+use super::trace::async_calls::AsyncLink;
 use crate::sync::lock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Values of the totals. Times are ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,6 +96,8 @@ pub struct Account {
     /// Whether beginnings and completions of calls are recorded, now or as soon as they happen.
     open: AtomicBool,
     state: Mutex<AccountState>,
+    /// Set once its calls were traced.
+    link: OnceLock<&'static AsyncLink>,
 }
 
 impl std::fmt::Debug for Account {
@@ -113,7 +116,13 @@ impl Account {
             pattern,
             open: AtomicBool::new(false),
             state: Mutex::default(),
+            link: OnceLock::new(),
         })
+    }
+
+    /// Returns what its traced bodies have in common. They hold its address, so it is never freed.
+    pub fn link(&self, make: impl FnOnce() -> AsyncLink) -> &'static AsyncLink {
+        self.link.get_or_init(|| Box::leak(Box::new(make())))
     }
 
     /// Returns whether completions are recorded.

@@ -57,6 +57,8 @@ pub(super) struct ExceptionStack {
     /// Number of running filters, and the number of exceptions when each began.
     running: Cell<usize>,
     filters: [Cell<usize>; FILTERS],
+    /// The exception that was caught last.
+    caught: Cell<ThrownException>,
 }
 
 /// Report of the runtime about exceptions. Its `address` is in the stack frame that received the report.
@@ -141,6 +143,7 @@ impl ExceptionStack {
     pub(super) fn clear(&self) {
         self.depth.set(0);
         self.running.set(0);
+        self.caught.set(ThrownException::default());
     }
 
     /// Forgets everything if reporting was enabled again.
@@ -158,12 +161,21 @@ impl ExceptionStack {
         self.push(ThrownException { address, is_handled, ..top });
     }
 
+    /// Returns the class and number of the exception that was caught last.
+    pub(super) fn caught_last(&self) -> Option<(ExceptionClass, u32)> {
+        self.begin();
+        let caught = self.caught.get();
+        (caught.class.module != 0).then_some((caught.class, caught.number))
+    }
+
     fn caught(&self, address: usize, class: ExceptionClass) {
         let is_it = |one: ThrownException| (one.class.module, one.class.token) == (class.module, class.token);
-        let Some((at, _)) = self.innermost(is_it) else {
+        let Some((at, caught)) = self.innermost(is_it) else {
             // It was thrown unseen, before all known ones.
-            return self.clear();
+            self.clear();
+            return self.caught.set(ThrownException { class, ..ThrownException::default() });
         };
+        self.caught.set(caught);
         self.depth.set(at);
         self.forget_over(address);
         if !COLLAPSES.load(Ordering::Relaxed) {

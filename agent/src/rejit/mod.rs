@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod async_detection;
+mod async_traces;
 mod budget;
 mod budget_steps;
 mod change_audit;

@@ -6,7 +6,6 @@ use crate::inlining::Method;
 use crate::instrument::timed_body::Timing;
 use crate::instrument::tokens::{LocalSigKey, ModuleTokens};
 use crate::instrument::traced_method::TracedBody;
-use crate::instrument::traced_variables::TracedVariables;
 use crate::ledger::async_role::AsyncRole;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::ledger::row::Row;
@@ -97,7 +96,7 @@ impl RowRequest {
     /// Returns the signature of its variables in a timed body; None if it is not timed.
     pub(super) fn timed_sig(&self) -> Option<LocalSigKey> {
         let TimingRequest::Yes(Ok(result)) = &self.timing else { return None };
-        let of_trace = self.trace.body().map(|body| TracedVariables::of(&body.plan).into_types());
+        let of_trace = self.trace.body().map(TracedBody::variable_types);
         let further = result.iter().cloned().chain(of_trace.into_iter().flatten());
         Some((self.local_sig, further.collect()))
     }

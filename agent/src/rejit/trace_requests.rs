@@ -1,6 +1,7 @@
 //! Plans which values a traced body captures, and keeps the list of traced methods in step with the ledger.
 #![forbid(unsafe_code)]
 
+use super::async_traces;
 use super::enum_types::EnumTypes;
 use super::exceptions;
 use super::row_request::{RowRequest, TraceRequest};
@@ -37,7 +38,12 @@ pub(super) fn plan(
     let this = has_this.then(|| type_of_this(import, method.type_def, of_type.len()));
     let of = Parameters { method: &signature, names: &parameters, out: &out, this: this.as_ref() };
     let rules = &context.settings.capture;
-    let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
+    let completion =
+        async_traces::completion(context, (import, names, enums), (method, request.async_role.as_ref()));
+    let (plan, part) = completion.unwrap_or_else(|| {
+        let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
+        (plan, async_traces::part_of_start(context, import, request.async_role.as_ref()))
+    });
     if let Some(layout) = context.info.string_layout() {
         crate::probes::trace::set_string_layout(layout);
     }
@@ -54,7 +60,7 @@ pub(super) fn plan(
             request.id,
             identity,
             plan,
-            TracingOptions { condition, stack: request.stack },
+            TracingOptions { condition, stack: request.stack, part },
         )),
         None => TraceRequest::No,
     }

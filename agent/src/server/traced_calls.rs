@@ -6,15 +6,16 @@ use super::session::Session;
 use crate::capture::{CapturedCall, message, value, value_after};
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
-use crate::probes::trace::{CallEnd, PLACES, inner_class, return_addresses};
-use crate::traces::{Call, TracedRow, page_length};
+use crate::probes::trace::{CallEnd, EndedCall, PLACES, inner_class, return_addresses};
+use crate::traces::{AsyncCourse, Call, TracedRow, page_length};
 use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Event, Reply};
 use redial_protocol::pattern::Pattern;
 use redial_protocol::trace::{
-    DroppedCalls, InnerException, Outcome, TracedCall, TracedMethod, TracedParameter,
+    AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod,
+    TracedParameter, Value,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl CallPages {
     pub(super) fn page(&mut self, calls: &[Arc<Call>]) -> (Vec<TracedMethod>, Vec<TracedCall>) {
         let mut methods = Vec::new();
         for call in calls {
-            if self.described.insert(call.call.plan) {
+            if self.described.insert(call.row.body.method.plan) {
                 methods.push(self.method(&call.row));
             }
         }
@@ -117,25 +118,28 @@ impl CallPages {
         let plan = &call.row.body.plan;
         let captured = CapturedCall { bytes: &call.call.bytes, places: PLACES };
         let classes = |number| self.context.classes.shape(number);
-        let value = |place, planned: &_| value(captured, place, planned, &classes);
+        let is_unseen = matches!(call.course, AsyncCourse::Unseen(_));
+        let value = |place, planned: &_| match is_unseen {
+            true => Value::Omitted(OmittedReason::Unseen),
+            false => value(captured, place, planned, &classes),
+        };
         let arguments = plan.parameters.iter().enumerate();
         let arguments = arguments.map(|(place, planned)| value(place, planned)).collect();
         let after = |(index, place): (usize, usize)| {
             let planned = plan.parameters.get(index)?;
             Some((index as u16, value_after(captured, place, planned, &classes)))
         };
-        let returned = call.call.end == CallEnd::Returned;
+        let returned = call.call.end == CallEnd::Returned && matches!(call.course, AsyncCourse::None);
         let arguments_after = plan.after_places().filter(|_| returned).filter_map(after).collect();
-        let outcome = match call.call.end {
-            CallEnd::InFlight => Outcome::InFlight,
-            CallEnd::Returned => {
-                let place = plan.result_place();
-                Outcome::Returned(plan.result.as_ref().map(|planned| value(place, planned)))
+        let outcome = match &call.course {
+            AsyncCourse::None => self.outcome(&call.row, &call.call),
+            AsyncCourse::Waits(..) => Outcome::InFlight,
+            AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => {
+                self.outcome(&completion.row, &completion.call)
             }
-            CallEnd::Thrown(class) => self.thrown(call, captured, class),
         };
         TracedCall {
-            plan: call.call.plan,
+            plan: call.row.body.method.plan,
             number: call.number,
             start_unix_ns: call.start_unix_ns,
             duration_ns: call.duration_ns,
@@ -145,6 +149,23 @@ impl CallPages {
             arguments_after,
             outcome,
             stack: self.stack(call),
+            course: course(&call.course),
+        }
+    }
+
+    /// Returns how a call ended, or the async call that it completed.
+    fn outcome(&mut self, row: &TracedRow, call: &EndedCall) -> Outcome {
+        let plan = &row.body.plan;
+        let captured = CapturedCall { bytes: &call.bytes, places: PLACES };
+        let classes = |number| self.context.classes.shape(number);
+        match call.end {
+            CallEnd::InFlight => Outcome::InFlight,
+            CallEnd::Returned => {
+                let place = plan.result_place();
+                let result = plan.result.as_ref();
+                Outcome::Returned(result.map(|planned| value(captured, place, planned, &classes)))
+            }
+            CallEnd::Thrown(class) => self.thrown(call, captured, class),
         }
     }
 
@@ -159,18 +180,33 @@ impl CallPages {
         stack
     }
 
-    fn thrown(&mut self, call: &Call, captured: CapturedCall<'_>, class: ExceptionClass) -> Outcome {
+    fn thrown(&mut self, call: &EndedCall, captured: CapturedCall<'_>, class: ExceptionClass) -> Outcome {
         let mut type_name = |class| {
             let known = Some(class).filter(|class| *class != ExceptionClass::default());
             known.and_then(|class| self.types.name(class))
         };
-        let mut at = call.call.message.unwrap_or_default() as usize;
-        let outermost = call.call.message.and_then(|_| message(captured, &mut at));
-        let inner = (0..call.call.inner).map_while(|_| {
+        let mut at = call.message.unwrap_or_default() as usize;
+        let outermost = call.message.and_then(|_| message(captured, &mut at));
+        let inner = (0..call.inner).map_while(|_| {
             let class = inner_class(captured.bytes, &mut at)?;
             Some(InnerException { type_name: type_name(class), message: message(captured, &mut at) })
         });
         let inner = inner.collect();
         Outcome::Thrown { type_name: type_name(class), message: outermost, inner }
+    }
+}
+
+fn course(course: &AsyncCourse) -> Option<AsyncCall> {
+    match course {
+        AsyncCourse::None => None,
+        AsyncCourse::Waits(steps, running_ns) => {
+            Some(AsyncCall { began: true, completed_on: 0, steps: *steps, running_ns: *running_ns })
+        }
+        AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => Some(AsyncCall {
+            began: matches!(course, AsyncCourse::Completed(_)),
+            completed_on: completion.call.thread,
+            steps: completion.call.async_call.steps,
+            running_ns: completion.running_ns,
+        }),
     }
 }

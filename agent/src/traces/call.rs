@@ -3,7 +3,8 @@
 use super::call_clock::CallClock;
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::copy_identity::CopyIdentity;
-use crate::probes::trace::EndedCall;
+use crate::probes::clock::between;
+use crate::probes::trace::{EndedCall, async_calls};
 use redial_protocol::ids::RowId;
 use std::sync::Arc;
 
@@ -29,13 +30,72 @@ pub struct Call {
     pub duration_ns: Option<u64>,
     /// The captured bytes, thread and end.
     pub call: EndedCall,
+    /// Its course, if it is a call of an async method that is followed.
+    pub course: AsyncCourse,
+}
+
+/// The course of a call of an async method.
+pub enum AsyncCourse {
+    /// It is not async, or not followed.
+    None,
+    /// It waits; steps in which it ran so far, and the nanoseconds that they took.
+    Waits(u32, u64),
+    /// It completed.
+    Completed(Completion),
+    /// It completed, and its beginning was not seen: the call has neither arguments nor a beginning.
+    Unseen(Completion),
+}
+
+/// The completion of a call of an async method.
+pub struct Completion {
+    /// The traced `MoveNext`.
+    pub row: Arc<TracedRow>,
+    /// The captured result, the thread and the end; it begins when the call completes.
+    pub call: EndedCall,
+    /// Nanoseconds in which the call ran.
+    pub running_ns: u64,
 }
 
 impl Call {
     /// Makes a call with its times.
     pub(super) fn new(clock: &CallClock, row: Arc<TracedRow>, number: u64, call: EndedCall) -> Call {
         let start_unix_ns = clock.start_unix_ns(call.start);
-        Call { row, number, start_unix_ns, duration_ns: call.took.map(|took| clock.ns(took)), call }
+        let (duration_ns, course) = (call.took.map(|took| clock.ns(took)), AsyncCourse::None);
+        Call { row, number, start_unix_ns, duration_ns, call, course }
+    }
+
+    /// Returns the completion of an async call.
+    pub fn completion(&self) -> Option<&Completion> {
+        match &self.course {
+            AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => Some(completion),
+            AsyncCourse::None | AsyncCourse::Waits(..) => None,
+        }
+    }
+
+    /// Sets the completion of an async call.
+    pub(super) fn completed(self, clock: &CallClock, completion: Completion) -> Call {
+        let known = self.call.start != 0 && completion.call.start != 0;
+        let took = known.then(|| between(self.call.start, completion.call.start));
+        let duration_ns = took.map(|took| clock.ns(took));
+        Call { duration_ns, course: AsyncCourse::Completed(completion), ..self }
+    }
+
+    /// Sets that an async call waits.
+    pub(super) fn waiting(self, clock: &CallClock) -> Call {
+        let (steps, running) = async_calls::steps_of(self.call.async_call.number);
+        Call { duration_ns: None, course: AsyncCourse::Waits(steps, clock.ns(running)), ..self }
+    }
+
+    /// Makes a call whose beginning was not seen from its completion.
+    pub(super) fn unseen(
+        clock: &CallClock,
+        row: Arc<TracedRow>,
+        number: u64,
+        completion: Completion,
+    ) -> Call {
+        let call = EndedCall { bytes: Vec::new(), stack: (0, 0), message: None, ..completion.call.clone() };
+        let call = EndedCall { plan: row.body.method.plan, took: None, ..call };
+        Call { course: AsyncCourse::Unseen(completion), ..Call::new(clock, row, number, call) }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The collector's thread: takes calls from the threads' areas, and gives methods their rates.
 
-use super::call::{Call, TracedRow};
+use super::async_calls::Started;
+use super::call::{Call, Completion, TracedRow};
 use super::call_clock::CallClock;
 use super::state::State;
 use super::stream;
-use crate::probes::trace;
+use crate::probes::trace::{self, EndedCall};
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -78,14 +79,50 @@ pub(super) fn collect(state: &mut State) -> usize {
     let count = ended.len();
     for call in ended {
         let Some(row) = state.plan(call.plan).cloned() else { continue };
-        state.number += 1;
-        let call = Arc::new(Call::new(&clock, row, state.number, call));
-        for stream in &state.streams {
-            stream::CallStream::add(stream, &call);
-        }
-        if state.active.contains(&call.call.plan) {
-            state.kept.add(call);
+        if let Some(call) = joined(state, &clock, row, call) {
+            add(state, Arc::new(call));
         }
     }
     count
+}
+
+/// Returns what a collected call tells: of an async method it may be one half only.
+fn joined(state: &mut State, clock: &CallClock, row: Arc<TracedRow>, call: EndedCall) -> Option<Call> {
+    if let Some(link) = row.body.completes() {
+        let running_ns = clock.ns(call.async_call.running);
+        let completion = Completion { row, call, running_ns };
+        if completion.call.async_call.number == 0 {
+            state.number += 1;
+            let start = state.starts.get(&std::ptr::from_ref(link).addr());
+            let row = start.and_then(|plan| state.plan(*plan)).unwrap_or(&completion.row);
+            return Some(Call::unseen(clock, Arc::clone(row), state.number, completion));
+        }
+        let (row, call, completion) = state.async_calls.complete(completion)?;
+        state.number += 1;
+        return Some(Call::new(clock, row, state.number, call).completed(clock, completion));
+    }
+    if call.async_call.number == 0 {
+        state.number += 1;
+        return Some(Call::new(clock, row, state.number, call));
+    }
+    match state.async_calls.start(&row, call) {
+        Started::Waits => None,
+        Started::Alone(call) => {
+            state.number += 1;
+            Some(Call::new(clock, row, state.number, call))
+        }
+        Started::Completed(call, completion) => {
+            state.number += 1;
+            Some(Call::new(clock, row, state.number, call).completed(clock, completion))
+        }
+    }
+}
+
+fn add(state: &mut State, call: Arc<Call>) {
+    for stream in &state.streams {
+        stream::CallStream::add(stream, &call);
+    }
+    if state.active.contains(&call.call.plan) {
+        state.kept.add(call);
+    }
 }

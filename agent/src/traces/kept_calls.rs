@@ -77,5 +77,5 @@ impl KeptCalls {
 }
 
 fn bytes(call: &Call) -> usize {
-    OVERHEAD + call.call.bytes.len()
+    OVERHEAD + call.call.bytes.len() + call.completion().map_or(0, |completion| completion.call.bytes.len())
 }

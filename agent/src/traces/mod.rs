@@ -2,6 +2,7 @@
 //! takes calls from the threads' areas while any method is traced.
 #![forbid(unsafe_code)]
 
+mod async_calls;
 mod call;
 mod call_clock;
 mod collector;
@@ -10,6 +11,6 @@ mod registry;
 mod state;
 mod stream;
 
-pub use call::{Call, TracedRow, page_length};
+pub use call::{AsyncCourse, Call, Completion, TracedRow, page_length};
 pub use registry::Traces;
 pub use stream::{CallStream, SessionCalls, StreamedCalls};

@@ -12,6 +12,7 @@ use crate::probes::trace::{self, Dropped};
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -66,6 +67,10 @@ impl Traces {
                 && let Some(row) = state.plans.get(&plan)
             {
                 collector::fill(row);
+                if let Some(link) = row.body.starts() {
+                    link.set_starts_traced(true);
+                    state.starts.insert(std::ptr::from_ref(link).addr(), plan);
+                }
             }
         }
         if state.active.len() != before {
@@ -92,6 +97,16 @@ impl Traces {
         for plan in plans {
             state.active.remove(plan);
         }
+        for plan in plans {
+            if let Some(link) = state.plans.get(plan).and_then(|row| row.body.starts())
+                && let Entry::Occupied(of_link) = state.starts.entry(std::ptr::from_ref(link).addr())
+                && of_link.get() == plan
+            {
+                of_link.remove();
+                link.set_starts_traced(false);
+            }
+        }
+        state.async_calls.remove(&plans.iter().copied().collect());
         let traced: HashSet<RowId> = state.active().map(|row| row.row).collect();
         let rows = plans.iter().filter_map(|plan| state.plans.get(plan)).map(|row| row.row);
         state.kept.remove(rows.filter(|row| !traced.contains(row)).collect::<Vec<_>>());
@@ -127,7 +142,12 @@ impl Traces {
             let row = state.plans.get(&call.plan).filter(|row| matches(row))?;
             Some(Arc::new(Call::new(&clock, Arc::clone(row), 0, call)))
         };
-        calls.into_iter().filter_map(call).collect()
+        let mut calls: Vec<_> = calls.into_iter().filter_map(call).collect();
+        let waiting = state.async_calls.waiting().filter(|(row, _)| matches(row));
+        calls.extend(waiting.map(|(row, call)| {
+            Arc::new(Call::new(&clock, Arc::clone(row), 0, call.clone()).waiting(&clock))
+        }));
+        calls
     }
 
     /// Returns the plans of methods that match.
@@ -167,6 +187,7 @@ impl Traces {
 
     /// Returns the bytes of all areas and kept calls.
     pub fn bytes(&self) -> usize {
-        trace::used_bytes() + lock(&self.0).kept.bytes()
+        let state = lock(&self.0);
+        trace::used_bytes() + state.kept.bytes() + state.async_calls.bytes()
     }
 }

@@ -1,5 +1,6 @@
 //! The traced methods with their calls and streams.
 
+use super::async_calls::AsyncCalls;
 use super::call::TracedRow;
 use super::call_clock::CallClock;
 use super::kept_calls::KeptCalls;
@@ -27,6 +28,9 @@ pub(super) struct State {
     /// Plans of the rows that are traced now.
     pub(super) active: HashSet<u32>,
     pub(super) kept: KeptCalls,
+    pub(super) async_calls: AsyncCalls,
+    /// Plans of the traced starts of async methods, by the addresses of their links.
+    pub(super) starts: HashMap<usize, u32>,
     pub(super) streams: Vec<Arc<CallStream>>,
     /// Number of the latest call.
     pub(super) number: u64,
@@ -48,6 +52,8 @@ impl State {
             unloaded: VecDeque::new(),
             active: HashSet::new(),
             kept: KeptCalls::default(),
+            async_calls: AsyncCalls::default(),
+            starts: HashMap::new(),
             streams: Vec::new(),
             number: 0,
             clock: None,
@@ -77,6 +83,7 @@ impl State {
         self.of_row.retain(|row, _| !forgotten.contains(row));
         self.plans.retain(|_, traced| !forgotten.contains(&traced.row));
         self.active.retain(|plan| self.plans.contains_key(plan));
+        self.starts.retain(|_, plan| self.plans.contains_key(plan));
         self.kept.remove(forgotten);
     }
 

@@ -103,5 +103,6 @@ pub fn traced_call() -> TracedCall {
         arguments_after: vec![],
         outcome: Outcome::Returned(Some(Value::Text { type_name: "decimal".into(), text: "3.50".into() })),
         stack: vec![],
+        course: None,
     }
 }

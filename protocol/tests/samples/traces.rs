@@ -3,7 +3,7 @@
 use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::trace::{
-    DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
+    AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
 };
 
 variants!(OUTCOMES, outcome_name, Outcome { InFlight, Returned, Thrown });
@@ -95,6 +95,7 @@ pub fn traced_calls() -> Vec<TracedCall> {
         arguments_after: vec![(1, Value::Text { type_name: "decimal".into(), text: "0.25".into() })],
         outcome: Outcome::Returned(Some(Value::Int(3))),
         stack: vec![CallOrigin::Dynamic { name: "Made".into() }, CallOrigin::Native],
+        course: Some(AsyncCall { began: true, completed_on: 78, steps: 3, running_ns: 1_500 }),
     };
     let thrown = Outcome::Thrown {
         type_name: Some("System.TimeoutException".into()),

@@ -348,6 +348,7 @@ fn traced_call(arguments: Vec<Value>) -> TracedCall {
         arguments,
         arguments_after: vec![],
         outcome: Outcome::InFlight,
+        course: None,
         stack: vec![],
     }
 }

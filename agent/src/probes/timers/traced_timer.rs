@@ -62,6 +62,11 @@ impl Timer {
         self.thrown.handled().unwrap_or_default()
     }
 
+    /// Returns the class and number of the exception that the owner's thread caught last; zeros if unknown.
+    pub(crate) fn caught(&self) -> (ExceptionClass, u32) {
+        self.thrown.caught_last().unwrap_or_default()
+    }
+
     /// Keeps the exception that was thrown last, for a traced call that it ends. `class` returns the class of an inner
     /// exception. On the owner's thread, in the callback that passes the exception.
     pub(crate) fn keep_exception(&self, exception: usize, class: impl Fn(usize) -> ExceptionClass) {

@@ -1,6 +1,8 @@
 //! A thread's area for traced calls.
 
-use super::entry::{ALIGN, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED};
+use super::entry::{
+    ALIGN, AsyncProgress, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED,
+};
 use super::exceptions::KeptExceptions;
 use super::grant::{GRANTS, Grant};
 use crate::probes::address_space;
@@ -201,6 +203,20 @@ impl ThreadArea {
         if method.decides().is_none() && !self.take_grant(method) {
             return None;
         }
+        // SAFETY: the caller's contract.
+        unsafe { self.push(method, variable) }
+    }
+
+    /// Puts an entry on the stack of calls; None if there is no room.
+    ///
+    /// # Safety
+    /// As [`ThreadArea::begin`].
+    #[inline(always)]
+    pub(super) unsafe fn push(
+        &self,
+        method: &'static TracedMethod,
+        variable: *const usize,
+    ) -> Option<*mut Entry> {
         let mut top = self.top.load(Ordering::Relaxed);
         // SAFETY: `top` is the offset of an entry, and so is each `below`; the lowest one has the highest variable.
         // Between the innermost entry's end and the end of the stack there is nobody's memory but ours.
@@ -232,6 +248,7 @@ impl ThreadArea {
             (*entry).inner = 0;
             (*entry).stack = 0;
             (*entry).frames = 0;
+            (*entry).async_number = 0;
             (*entry).start.store(0, Ordering::Relaxed);
             self.top.store(at, Ordering::Release);
             Some(entry)
@@ -347,6 +364,11 @@ fn ended(entry: &Entry, thread: u32, bytes: Vec<u8>) -> EndedCall {
         message: Some(entry.message).filter(|message| *message != 0),
         inner: entry.inner,
         stack: (entry.stack, entry.frames),
+        async_call: AsyncProgress {
+            number: entry.async_number,
+            steps: entry.async_steps,
+            running: entry.running,
+        },
         bytes,
     }
 }

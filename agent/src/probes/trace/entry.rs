@@ -1,5 +1,6 @@
 //! Memory layout of a traced call, and the method that it belongs to.
 
+use super::async_calls::AsyncLink;
 use crate::capture::CallCondition;
 use crate::capture::shape::MAX_DEPTH;
 use crate::probes::exception_stack::ExceptionClass;
@@ -46,6 +47,20 @@ pub struct TracedMethod {
     pub(super) condition: Option<CallCondition>,
     /// Bytes of an entry that values leave to the stack.
     pub(super) stack_bytes: u32,
+    /// Its part in an async method.
+    async_part: AsyncPart,
+}
+
+/// The part of a traced method in an async method.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum AsyncPart {
+    /// It is not async, or its calls are not followed.
+    #[default]
+    None,
+    /// It starts the calls.
+    Starts(&'static AsyncLink),
+    /// It is the `MoveNext` that completes the calls.
+    Completes(&'static AsyncLink),
 }
 
 impl TracedMethod {
@@ -69,6 +84,7 @@ impl TracedMethod {
             undecided: AtomicU64::new(0),
             condition: None,
             stack_bytes: 0,
+            async_part: AsyncPart::None,
         }
     }
 }
@@ -83,6 +99,24 @@ impl TracedMethod {
     pub fn with_stack(self, is_captured: bool) -> TracedMethod {
         let stack_bytes = if is_captured { (MAX_STACK_FRAMES * size_of::<u64>()) as u32 } else { 0 };
         TracedMethod { capacity: self.capacity + stack_bytes, stack_bytes, ..self }
+    }
+
+    /// Sets its part in an async method.
+    pub fn with_async_part(self, async_part: AsyncPart) -> TracedMethod {
+        TracedMethod { async_part, ..self }
+    }
+
+    /// Returns its part in an async method.
+    pub fn async_part(&self) -> AsyncPart {
+        self.async_part
+    }
+
+    /// Returns the async method whose calls it starts, if they are followed.
+    pub(super) fn starts(&self) -> Option<&'static AsyncLink> {
+        match self.async_part {
+            AsyncPart::Starts(link) => Some(link),
+            AsyncPart::None | AsyncPart::Completes(_) => None,
+        }
     }
 
     /// Whether the stack of each call is captured.
@@ -150,6 +184,12 @@ pub(super) struct Entry {
     pub(super) stack: u32,
     /// Their number.
     pub(super) frames: u32,
+    /// Number of the async call that it starts or completes; 0 for none.
+    pub(super) async_number: u32,
+    /// Steps of the async call that it completes.
+    pub(super) async_steps: u32,
+    /// Ticks that they took.
+    pub(super) running: u64,
 }
 
 /// Bytes of a call's values that each value leaves to every later one.
@@ -201,6 +241,17 @@ pub enum CallEnd {
     Thrown(ExceptionClass),
 }
 
+/// The async call that a call belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AsyncProgress {
+    /// Its number; 0 for none, or if its beginning was not seen.
+    pub number: u32,
+    /// Steps in which it ran until it completed.
+    pub steps: u32,
+    /// Ticks that they took.
+    pub running: u64,
+}
+
 /// A call as read from an area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedCall {
@@ -222,6 +273,8 @@ pub struct EndedCall {
     pub inner: u32,
     /// Offset of the return addresses of its callers, eight bytes each, and their number.
     pub stack: (u32, u32),
+    /// The async call that it starts or completes.
+    pub async_call: AsyncProgress,
     /// The entry's bytes: offsets of values count from its beginning.
     pub bytes: Vec<u8>,
 }

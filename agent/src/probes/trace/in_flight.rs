@@ -1,7 +1,7 @@
 //! Reads calls in flight of all threads, while they run.
 
 use super::area::{ThreadArea, areas};
-use super::entry::{CallEnd, EndedCall, Entry, IN_FLIGHT, PLACES};
+use super::entry::{AsyncProgress, CallEnd, EndedCall, Entry, IN_FLIGHT, PLACES};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Returns the calls in flight whose arguments are complete.
@@ -64,6 +64,7 @@ fn read(area: &ThreadArea, at: u32) -> Option<(u32, Option<EndedCall>)> {
             message: None,
             inner: 0,
             stack,
+            async_call: AsyncProgress::default(),
             bytes,
         });
         Some((below, call))

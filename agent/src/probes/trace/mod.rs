@@ -6,6 +6,7 @@
 //! Helpers never block, take no lock and nothing from the process's heap.
 
 mod area;
+pub mod async_calls;
 mod call_stack;
 mod conditions;
 mod entry;
@@ -22,7 +23,7 @@ mod tests;
 
 pub use area::{ThreadArea, areas, used_bytes};
 pub use call_stack::return_addresses;
-pub use entry::{CallEnd, EndedCall, PLACES, TracedMethod};
+pub use entry::{AsyncPart, AsyncProgress, CallEnd, EndedCall, PLACES, TracedMethod};
 pub use exceptions::{ExceptionFields, capture_exceptions, inner_class};
 pub use frame_size::{forget_frame_sizes, prepare_stacks};
 pub use in_flight::calls_in_flight;

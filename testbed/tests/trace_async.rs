@@ -1,0 +1,337 @@
+//! Traced calls of async methods, from their start to their completion (`programs/awaits.cs`). Calls wait for a gate that
+//! the test opens, never for time.
+
+use anyhow::{Context, Result, ensure};
+use redial_protocol::diagnostics::ChangeWarning;
+use redial_protocol::level::Level;
+use redial_protocol::order::{Order, TimeOptions};
+use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
+use redial_testbed::controller::{Controller, Lifetime};
+use redial_testbed::host::Host;
+use redial_testbed::on_each_runtime;
+use redial_testbed::programs::{self, Program};
+use redial_testbed::runtimes::Runtime;
+use redial_testbed::traced::{Calls, end, list, returned, text};
+use redial_testbed::under_agent::{self, LiveHost};
+use std::collections::BTreeMap;
+
+/// Threads that begin calls, and the calls that each begins.
+const THREADS: usize = 8;
+const CALLS: usize = 6;
+/// Largest relative difference in speed between the clocks of agent and program.
+const CLOCKS: f64 = 0.002;
+/// Error of one clock reading in nanoseconds.
+const READING: f64 = 300.0;
+
+fn start(runtime: Runtime, program: &Program) -> Result<(LiveHost, Controller)> {
+    under_agent::start_controlled(program.command(runtime)?)
+}
+
+/// Builds the program optimised and for debugging: there the state machines are classes.
+fn both_builds() -> Result<[Program; 2]> {
+    Ok([programs::named("awaits")?, programs::unoptimised("awaits")?])
+}
+
+fn orders(patterns: &[&str], level: Level, options: TimeOptions) -> Vec<Order> {
+    patterns.iter().map(|pattern| Order { options, ..Order::new(*pattern, level) }).collect()
+}
+
+/// Traces methods, and the state machines that do their work.
+fn trace(controller: &mut Controller, patterns: &[&str], options: TimeOptions) -> Result<()> {
+    let report = controller.order(orders(patterns, Level::Trace, options), Lifetime::Kept)?;
+    let expected = |warning: &ChangeWarning| matches!(warning, ChangeWarning::OnlyStarts { .. });
+    ensure!(report.accepted == report.matched && report.accepted as usize >= patterns.len(), "{report:?}");
+    ensure!(report.warnings.iter().all(expected), "{report:?}");
+    Ok(())
+}
+
+fn off(controller: &mut Controller, patterns: &[&str]) -> Result<()> {
+    controller.order(orders(patterns, Level::Off, TimeOptions::default()), Lifetime::Kept).map(drop)
+}
+
+/// Executes a command; returns the program's sums of durations inside the calls and around them, by method.
+fn ask(host: &mut Host, command: &str) -> Result<BTreeMap<String, [f64; 2]>> {
+    host.say(command)?;
+    let mut all = BTreeMap::new();
+    loop {
+        let line = host.next_line()?;
+        if line == "end" {
+            return Ok(all);
+        }
+        let words: Vec<&str> =
+            line.strip_prefix("known ").with_context(|| line.clone())?.split(' ').collect();
+        let [name, _, _, inner, outer] = words[..] else { anyhow::bail!("{line}") };
+        all.insert(name.to_owned(), [inner.parse()?, outer.parse()?]);
+    }
+}
+
+fn wait(host: &mut Host, name: &str) -> Result<()> {
+    host.ask(&format!("wait {name} {CALLS} {THREADS}"), &format!("waiting {}", THREADS * CALLS)).map(drop)
+}
+
+/// Returns the only argument besides `this`.
+fn number(call: &TracedCall) -> Result<i64> {
+    match call.arguments.last() {
+        Some(Value::Int(number)) => Ok(*number),
+        other => anyhow::bail!("{other:?}"),
+    }
+}
+
+/// A method that waits for the gate, and what it returns.
+struct Case {
+    /// The program's name for it.
+    name: &'static str,
+    patterns: [&'static str; 2],
+    method: &'static str,
+    /// The program's name of its sums.
+    sums: &'static str,
+    result: fn(i64) -> Outcome,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "Plain",
+        patterns: ["awaits!Awaits.Plain", "awaits!Awaits+<Plain>d__*.MoveNext"],
+        method: "Awaits.Plain",
+        sums: "Awaits.Plain(int)",
+        result: |n| returned(Value::Int(n + 1)),
+    },
+    Case {
+        name: "Value",
+        patterns: ["awaits!Awaits.Value", "awaits!Awaits+<Value>d__*.MoveNext"],
+        method: "Awaits.Value",
+        sums: "Awaits.Value(int)",
+        result: |n| returned(text(&n.to_string())),
+    },
+    Case {
+        name: "Long",
+        patterns: ["awaits!Awaits.Long", "awaits!Awaits+<Long>d__*.MoveNext"],
+        method: "Awaits.Long",
+        sums: "Awaits.Long(int)",
+        result: |n| returned(Value::Int(n + 2)),
+    },
+    Case {
+        name: "Void",
+        patterns: ["awaits!Awaits.Void", "awaits!Awaits+<Void>d__*.MoveNext"],
+        method: "Awaits.Void",
+        sums: "Awaits.Void(int)",
+        result: |_| Outcome::Returned(None),
+    },
+    Case {
+        name: "Outer",
+        patterns: ["awaits!Awaits.Outer", "awaits!Awaits+<Outer>d__*.MoveNext"],
+        method: "Awaits.Outer",
+        sums: "Awaits.Outer(int)",
+        result: |n| returned(Value::Int(n + 2)),
+    },
+];
+
+/// The arguments of all calls of a round, sorted.
+fn expected_numbers() -> Vec<i64> {
+    let mut all: Vec<i64> = (0..CALLS as i64).cycle().take(THREADS * CALLS).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Returns the calls of a round, after checking that they are all of it.
+fn round<'a>(calls: &'a Calls, method: &str, after: u64) -> Result<Vec<&'a TracedCall>> {
+    let found: Vec<&TracedCall> = calls.of(method).into_iter().filter(|call| call.number > after).collect();
+    let mut numbers = found.iter().map(|call| number(call)).collect::<Result<Vec<i64>>>()?;
+    numbers.sort_unstable();
+    ensure!(numbers == expected_numbers(), "{method}: {numbers:?} {found:?}");
+    Ok(found)
+}
+
+fn latest(calls: &Calls) -> u64 {
+    calls.calls.iter().map(|call| call.number).max().unwrap_or_default()
+}
+
+/// Calls that wait are in flight with their arguments; then they have their results, and durations that lie between what
+/// the program measures inside and around them.
+fn followed_to_the_end(runtime: Runtime) -> Result<()> {
+    for program in both_builds()? {
+        for case in CASES {
+            let (mut live, mut controller) = start(runtime, &program)?;
+            trace(&mut controller, &case.patterns, TimeOptions::default())?;
+            for (command, outcome) in
+                [("open", None), ("fail", Some("System.InvalidOperationException: failed"))]
+            {
+                let before = latest(&list(&mut controller, false)?);
+                let sums_before = ask(&mut live.host, "at-once 1")?;
+                wait(&mut live.host, case.name)?;
+                let waiting = list(&mut controller, true)?;
+                for call in round_in_flight(&waiting, case.method)? {
+                    let course = call.course.with_context(|| format!("{} {call:?}", case.name))?;
+                    ensure!(call.outcome == Outcome::InFlight && call.duration_ns.is_none(), "{call:?}");
+                    ensure!(course.began && course.steps == 1 && course.completed_on == 0, "{call:?}");
+                }
+                let sums = ask(&mut live.host, command)?;
+                let calls = list(&mut controller, false)?;
+                let round = round(&calls, case.method, before)?;
+                for call in &round {
+                    check(&case, call, outcome)?;
+                }
+                let sum: u64 = round.iter().filter_map(|call| call.duration_ns).sum();
+                let [inner, outer] = sums[case.sums];
+                let [inner_before, outer_before] = sums_before.get(case.sums).copied().unwrap_or_default();
+                let slack = READING * round.len() as f64;
+                let (inner, outer) = (inner - inner_before, outer - outer_before);
+                let is_between = sum as f64 >= inner * (1.0 - CLOCKS) - slack
+                    && sum as f64 <= outer * (1.0 + CLOCKS) + slack;
+                ensure!(is_between, "{}: {inner} <= {sum} <= {outer}", case.name);
+                ensure!(list(&mut controller, true)?.calls.is_empty(), "none is in flight");
+            }
+            end(live, controller)?;
+        }
+    }
+    Ok(())
+}
+
+fn round_in_flight<'a>(calls: &'a Calls, method: &str) -> Result<Vec<&'a TracedCall>> {
+    let found = calls.of(method);
+    let mut numbers = found.iter().map(|call| number(call)).collect::<Result<Vec<i64>>>()?;
+    numbers.sort_unstable();
+    ensure!(numbers == expected_numbers(), "{method}: {numbers:?} {found:?}");
+    Ok(found)
+}
+
+fn check(case: &Case, call: &TracedCall, thrown: Option<&str>) -> Result<()> {
+    let course = call.course.with_context(|| format!("{call:?}"))?;
+    let duration = call.duration_ns.with_context(|| format!("{call:?}"))?;
+    // The second gate of `Long` may be open already.
+    let steps = match case.name {
+        "Long" if thrown.is_none() => 3..=4,
+        _ => 2..=2,
+    };
+    ensure!(course.began && steps.contains(&course.steps), "{call:?}");
+    ensure!(course.running_ns <= duration && course.running_ns > 0 && course.completed_on != 0, "{call:?}");
+    match (thrown, &call.outcome) {
+        (None, outcome) => ensure!(*outcome == (case.result)(number(call)?), "{call:?}"),
+        (Some(expected), Outcome::Thrown { type_name: Some(name), message: Some(message), inner }) => {
+            let (type_name, words) = expected.split_once(": ").context("a message")?;
+            ensure!(name == type_name && *message == text(words) && inner.is_empty(), "{call:?}");
+        }
+        (Some(_), _) => anyhow::bail!("{call:?}"),
+    }
+    Ok(())
+}
+
+/// Calls that complete without waiting.
+fn at_once(runtime: Runtime) -> Result<()> {
+    for program in both_builds()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        let patterns = [
+            "awaits!Awaits.AtOnce",
+            "awaits!Awaits+<AtOnce>d__*.MoveNext",
+            "awaits!Awaits.Throws",
+            "awaits!Awaits+<Throws>d__*.MoveNext",
+        ];
+        trace(&mut controller, &patterns, TimeOptions::default())?;
+        ask(&mut live.host, "at-once 20")?;
+        ask(&mut live.host, "throws 20")?;
+        let calls = list(&mut controller, false)?;
+        let at_once = calls.of("Awaits.AtOnce");
+        ensure!(at_once.len() == 20 && calls.of("Awaits.Throws").len() == 20, "{calls:?}");
+        for call in at_once {
+            let course = call.course.with_context(|| format!("{call:?}"))?;
+            ensure!(call.outcome == returned(Value::Int(number(call)?)), "{call:?}");
+            ensure!(course.steps == 1 && course.completed_on == call.thread && course.began, "{call:?}");
+        }
+        for call in calls.of("Awaits.Throws") {
+            ensure!(call.course.is_some_and(|course| course.steps == 1), "{call:?}");
+            let is_thrown = match &call.outcome {
+                Outcome::Thrown { type_name, message, .. } => {
+                    let expected = Some("System.InvalidOperationException");
+                    ensure!(type_name.as_deref() == expected, "{call:?}");
+                    ensure!(*message == Some(text("thrown")), "{call:?}");
+                    true
+                }
+                outcome => {
+                    ensure!(*outcome == Outcome::Returned(None), "{call:?}");
+                    false
+                }
+            };
+            ensure!(is_thrown == (number(call)? % 2 == 0), "{call:?}");
+        }
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// Generic methods of generic classes, in shared code and not.
+fn generics(runtime: Runtime) -> Result<()> {
+    for program in both_builds()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        trace(
+            &mut controller,
+            &["awaits!Holder<*>.Hold", "awaits!Holder*+<Hold>d__*.MoveNext"],
+            TimeOptions::default(),
+        )?;
+        wait(&mut live.host, "Generic")?;
+        ask(&mut live.host, "open")?;
+        let calls = list(&mut controller, false)?;
+        let mut results: BTreeMap<String, usize> = BTreeMap::new();
+        for call in calls.calls.iter().filter(|call| call.course.is_some_and(|course| course.began)) {
+            let Outcome::Returned(Some(Value::String { units, .. })) = &call.outcome else {
+                anyhow::bail!("{call:?}")
+            };
+            *results.entry(String::from_utf16_lossy(units)).or_default() += 1;
+        }
+        let expected: BTreeMap<String, usize> =
+            ["a01.51", "1x11", "byz1", "a31.51", "4x41"].map(|result| (result.to_owned(), THREADS)).into();
+        let expected_sum = THREADS * CALLS;
+        ensure!(results.values().sum::<usize>() == expected_sum, "{results:?} {calls:?}");
+        ensure!(expected.keys().all(|result| results.contains_key(result)), "{results:?}");
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+/// Calls that began before they were traced complete without a beginning. Those that are left out do not.
+fn unseen_beginnings(runtime: Runtime) -> Result<()> {
+    for program in both_builds()? {
+        let patterns = CASES[0].patterns;
+        let (mut live, mut controller) = start(runtime, &program)?;
+        wait(&mut live.host, "Plain")?;
+        trace(&mut controller, &patterns, TimeOptions::default())?;
+        ask(&mut live.host, "open")?;
+        let calls = list(&mut controller, false)?;
+        let unseen = calls.of("Awaits.Plain");
+        ensure!(unseen.len() == THREADS * CALLS, "{calls:?}");
+        for call in unseen {
+            let course = call.course.context("a course")?;
+            ensure!(!course.began && call.duration_ns.is_none() && course.steps == 1, "{call:?}");
+            ensure!(call.arguments == [Value::Omitted(OmittedReason::Unseen)], "{call:?}");
+            let Outcome::Returned(Some(Value::Int(result))) = call.outcome else {
+                anyhow::bail!("{call:?}")
+            };
+            ensure!((1..=CALLS as i64).contains(&result), "{call:?}");
+        }
+        off(&mut controller, &patterns)?;
+
+        // All but one are left out, and so are their completions.
+        trace(&mut controller, &patterns, TimeOptions { rate: Some(1), ..TimeOptions::default() })?;
+        let before = latest(&list(&mut controller, false)?);
+        wait(&mut live.host, "Plain")?;
+        let in_flight = list(&mut controller, true)?;
+        let followed = in_flight.of("Awaits.Plain").len();
+        ensure!((1..THREADS * CALLS).contains(&followed), "{in_flight:?}");
+        ask(&mut live.host, "open")?;
+        let calls = list(&mut controller, false)?;
+        let calls: Vec<&TracedCall> = calls.calls.iter().filter(|call| call.number > before).collect();
+        ensure!(calls.len() == followed, "{calls:?}");
+        ensure!(calls.iter().all(|call| call.course.is_some_and(|course| course.began)), "{calls:?}");
+
+        // Calls whose method is turned off while they wait are forgotten.
+        wait(&mut live.host, "Plain")?;
+        off(&mut controller, &patterns)?;
+        trace(&mut controller, &patterns, TimeOptions::default())?;
+        ask(&mut live.host, "cancel")?;
+        let in_flight = list(&mut controller, true)?;
+        ensure!(in_flight.calls.is_empty(), "{in_flight:?}");
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
+on_each_runtime! { followed_to_the_end, at_once, generics, unseen_beginnings }
