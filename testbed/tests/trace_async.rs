@@ -73,7 +73,7 @@ fn wait(host: &mut Host, name: &str) -> Result<()> {
 fn number(call: &TracedCall) -> Result<i64> {
     match call.arguments.last() {
         Some(Value::Int(number)) => Ok(*number),
-        other => anyhow::bail!("{other:?}"),
+        _ => anyhow::bail!("{call:?}"),
     }
 }
 
@@ -302,9 +302,7 @@ fn unseen_beginnings(runtime: Runtime) -> Result<()> {
             let course = call.course.context("a course")?;
             ensure!(!course.began && call.duration_ns.is_none() && course.steps == 1, "{call:?}");
             ensure!(call.arguments == [Value::Omitted(OmittedReason::Unseen)], "{call:?}");
-            let Outcome::Returned(Some(Value::Int(result))) = call.outcome else {
-                anyhow::bail!("{call:?}")
-            };
+            let Outcome::Returned(Some(Value::Int(result))) = call.outcome else { anyhow::bail!("{call:?}") };
             ensure!((1..=CALLS as i64).contains(&result), "{call:?}");
         }
         off(&mut controller, &patterns)?;
@@ -328,7 +326,8 @@ fn unseen_beginnings(runtime: Runtime) -> Result<()> {
         trace(&mut controller, &patterns, TimeOptions::default())?;
         ask(&mut live.host, "cancel")?;
         let in_flight = list(&mut controller, true)?;
-        ensure!(in_flight.calls.is_empty(), "{in_flight:?}");
+        let calls = list(&mut controller, false)?;
+        ensure!(in_flight.calls.is_empty(), "{} {}", in_flight.calls.len(), calls.calls.len());
         end(live, controller)?;
     }
     Ok(())

@@ -136,7 +136,9 @@ impl Traces {
     /// Returns the calls in flight of each method that matches.
     pub fn in_flight(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<Arc<Call>> {
         let calls = trace::calls_in_flight();
-        let state = lock(&self.0);
+        let mut state = lock(&self.0);
+        // Async calls that wait have left their areas.
+        collector::collect(&mut state);
         let clock = CallClock::after(state.clock);
         let call = |call: trace::EndedCall| {
             let row = state.plans.get(&call.plan).filter(|row| matches(row))?;

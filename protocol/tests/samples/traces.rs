@@ -3,7 +3,8 @@
 use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::trace::{
-    AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
+    AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod,
+    TracedParameter, Value,
 };
 
 variants!(OUTCOMES, outcome_name, Outcome { InFlight, Returned, Thrown });

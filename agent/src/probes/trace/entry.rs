@@ -137,7 +137,9 @@ impl TracedMethod {
 
     /// Sets the limits of later calls; without one, the usual limit.
     pub fn set_limits(&self, rate: Option<u32>, depth: Option<u8>) {
-        self.rate.store(rate.map_or(RATE, u64::from), Ordering::Relaxed);
+        let rate = rate.map_or(RATE, u64::from);
+        self.rate.store(rate, Ordering::Relaxed);
+        self.tokens.fetch_min(i64::try_from(rate).unwrap_or(i64::MAX), Ordering::Relaxed);
         self.depth.store(depth.map_or(MAX_DEPTH, u32::from), Ordering::Relaxed);
     }
 

@@ -101,10 +101,15 @@ impl AsyncLink {
             // A builder of another form, or a call that is in its first step again.
             return is_within(machine, object).then(|| std::ptr::with_exposed_provenance(object));
         }
-        let place = PLACES.into_iter().find(|place| {
-            word(machine + *place as usize)
-                .is_some_and(|object| is_within(machine, object) && is_object(object))
-        })?;
+        let around = |place: &u32| {
+            let object = word(machine + *place as usize)?;
+            (is_within(machine, object) && is_object(object)).then_some(object)
+        };
+        let expected = Some(self.place.load(Ordering::Relaxed)).filter(|place| *place != UNKNOWN);
+        let expected = expected.filter(|place| around(place).is_some());
+        // Another object may lie a little before the one that holds the builder.
+        let place = expected
+            .or_else(|| PLACES.into_iter().filter(|place| around(place).is_some()).max_by_key(around))?;
         if self.varies {
             return word(machine + place as usize).map(std::ptr::with_exposed_provenance);
         }

@@ -148,10 +148,15 @@ unsafe extern "C" fn first(link: &'static AsyncLink, step: *mut usize) {
 unsafe extern "C" fn next(link: &'static AsyncLink, step: *mut usize) {
     let is = guard_always(Step::Ignored, || {
         // SAFETY: the caller's contract: a reference into the machine, while no object moves.
-        unsafe {
+        let is = unsafe {
             let machine = std::ptr::with_exposed_provenance::<usize>(step.read()).read();
             link.carrier(machine).map_or(Step::Unseen, |carrier| next_step(link, carrier))
+        };
+        if is != Step::Ignored {
+            // Exceptions that the step throws are kept there.
+            own_area();
         }
+        is
     });
     // SAFETY: the caller's contract.
     unsafe { step.write(is.word()) };
@@ -222,8 +227,7 @@ unsafe extern "C" fn completes(method: &'static TracedMethod, variable: *mut usi
             end(number);
             return None;
         }
-        let timer = timer().or_else(|| thread_block().and_then(thread_timer))?;
-        let area = timer.area_or_new()?;
+        let area = own_area()?;
         if number == 0 && !area.take_grant(method) {
             return None;
         }
@@ -236,6 +240,11 @@ unsafe extern "C" fn completes(method: &'static TracedMethod, variable: *mut usi
     });
     // SAFETY: the caller's contract.
     unsafe { variable.write(entry.map_or(0, |entry| entry.expose_provenance())) };
+}
+
+/// Returns the area of the thread, made if necessary.
+fn own_area() -> Option<&'static ThreadArea> {
+    timer().or_else(|| thread_block().and_then(thread_timer))?.area_or_new()
 }
 
 /// # Safety
