@@ -8,7 +8,7 @@ use super::inlined_callers;
 use super::loaded_methods::{RequestItem, take_back_gone};
 use super::request_outcome::refused;
 use super::row_request::{RowRequest, TimingRequest, TraceRequest};
-use super::trace_requests;
+use super::trace_requests::{self, NewTrace};
 use crate::catalogue::names::ModuleNames;
 use crate::context::Context;
 use crate::inlining::Method;
@@ -114,13 +114,19 @@ pub(super) fn prepare(
             row.ignored_request = None;
             row.progress = RequestProgress::Requesting;
             row.bodies.expect();
-            if row.is_on() {
+            let was_on = row.is_on();
+            if was_on {
                 row.bodies.supersede_body();
             }
             let body = request.timing();
             row.timing.body = body;
             let options = row.wanted.options;
-            traced.extend(body.trace().map(|body| (request.id, body.method.plan, options)));
+            traced.extend(body.trace().map(|body| NewTrace {
+                row: request.id,
+                plan: body.method.plan,
+                options,
+                is_anew: !was_on,
+            }));
             let is_timed = body.timing().is_some();
             newly_timed |= is_timed && !row.counters.recorded().times;
             row.counters.will_record(is_timed, body.counts_callers());

@@ -15,6 +15,7 @@ use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
+use std::collections::HashSet;
 
 /// Plans the values to capture of a method that is about to be traced. A method whose signature cannot be read is only
 /// timed.
@@ -79,14 +80,35 @@ fn type_of_this(import: &Import, type_def: u32, parameters: usize) -> Type {
     }
 }
 
+/// A row that is about to be traced.
+pub(super) struct NewTrace {
+    pub(super) row: RowId,
+    pub(super) plan: u32,
+    pub(super) options: TimeOptions,
+    /// Whether it was off before.
+    pub(super) is_anew: bool,
+}
+
 /// Adds rows that are about to be traced, with their plans and options, to the list of traced methods.
-pub(super) fn begin(context: &'static Context, traced: &[(RowId, u32, TimeOptions)]) {
+pub(super) fn begin(context: &'static Context, traced: &[NewTrace]) {
     if !traced.is_empty() {
-        traced.iter().for_each(|(row, _, options)| context.traces.set_limits(*row, *options));
-        context.traces.add_active(traced.iter().map(|(_, plan, _)| *plan));
+        // Those that were off may still be on the list, with their earlier calls.
+        let anew: HashSet<u32> = traced.iter().filter(|one| one.is_anew).map(|one| one.plan).collect();
+        let stale: Vec<u32> = context
+            .traces
+            .active()
+            .into_iter()
+            .map(|(_, plan)| plan)
+            .filter(|plan| anew.contains(plan))
+            .collect();
+        if !stale.is_empty() {
+            context.traces.remove_active(&stale);
+        }
+        traced.iter().for_each(|one| context.traces.set_limits(one.row, one.options));
+        context.traces.add_active(traced.iter().map(|one| one.plan));
         context.classes.follow(&context.info, &context.modules, &context.settings.capture);
         exceptions::follow(context);
-        if traced.iter().any(|(_, _, options)| options.stack) {
+        if traced.iter().any(|one| one.options.stack) {
             crate::probes::trace::prepare_stacks();
         }
     }
