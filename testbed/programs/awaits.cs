@@ -5,6 +5,7 @@
 //   wait NAME N THREADS   N calls on each of THREADS threads, all of which wait               -> waiting TOTAL
 //                         NAME is Plain, Value, Void, Outer (which awaits Inner), Generic, Lambda, Long (which waits twice)
 //   open | fail | cancel  the gate lets all calls continue, throws in them, or cancels them   -> known ...
+//   collect               collects garbage, and moves everything that waits                   -> collected
 //   trace                 the origin of an exception that passed through Outer and Inner      -> trace ...
 // "known" lines are "known METHOD STARTS COMPLETIONS INNER OUTER", in calls and nanoseconds since the start, then "end".
 using System;
@@ -321,6 +322,12 @@ static class Awaits
                 case "cancel":
                     Let(one => one.SetCanceled());
                     break;
+                case "collect":
+                    GC.Collect(2, GCCollectionMode.Forced, true, true);
+                    GC.WaitForPendingFinalizers();
+                    GC.Collect(2, GCCollectionMode.Forced, true, true);
+                    Console.WriteLine("collected");
+                    continue;
                 case "trace":
                     var outer = Outer(1);
                     gate.SetException(new InvalidOperationException("traced"));

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::level::Level;
+use redial_protocol::message::WireCommand;
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::{Controller, Lifetime};
@@ -36,7 +37,7 @@ fn orders(patterns: &[&str], level: Level, options: TimeOptions) -> Vec<Order> {
     patterns.iter().map(|pattern| Order { options, ..Order::new(*pattern, level) }).collect()
 }
 
-/// Traces methods, and the state machines that do their work.
+/// Traces methods, and by that the state machines that do their work.
 fn trace(controller: &mut Controller, patterns: &[&str], options: TimeOptions) -> Result<()> {
     let report = controller.order(orders(patterns, Level::Trace, options), Lifetime::Kept)?;
     let expected = |warning: &ChangeWarning| matches!(warning, ChangeWarning::OnlyStarts { .. });
@@ -81,7 +82,7 @@ fn number(call: &TracedCall) -> Result<i64> {
 struct Case {
     /// The program's name for it.
     name: &'static str,
-    patterns: [&'static str; 2],
+    pattern: &'static str,
     method: &'static str,
     /// The program's name of its sums.
     sums: &'static str,
@@ -91,35 +92,35 @@ struct Case {
 const CASES: [Case; 5] = [
     Case {
         name: "Plain",
-        patterns: ["awaits!Awaits.Plain", "awaits!Awaits+<Plain>d__*.MoveNext"],
+        pattern: "awaits!Awaits.Plain",
         method: "Awaits.Plain",
         sums: "Awaits.Plain(int)",
         result: |n| returned(Value::Int(n + 1)),
     },
     Case {
         name: "Value",
-        patterns: ["awaits!Awaits.Value", "awaits!Awaits+<Value>d__*.MoveNext"],
+        pattern: "awaits!Awaits.Value",
         method: "Awaits.Value",
         sums: "Awaits.Value(int)",
         result: |n| returned(text(&n.to_string())),
     },
     Case {
         name: "Long",
-        patterns: ["awaits!Awaits.Long", "awaits!Awaits+<Long>d__*.MoveNext"],
+        pattern: "awaits!Awaits.Long",
         method: "Awaits.Long",
         sums: "Awaits.Long(int)",
         result: |n| returned(Value::Int(n + 2)),
     },
     Case {
         name: "Void",
-        patterns: ["awaits!Awaits.Void", "awaits!Awaits+<Void>d__*.MoveNext"],
+        pattern: "awaits!Awaits.Void",
         method: "Awaits.Void",
         sums: "Awaits.Void(int)",
         result: |_| Outcome::Returned(None),
     },
     Case {
         name: "Outer",
-        patterns: ["awaits!Awaits.Outer", "awaits!Awaits+<Outer>d__*.MoveNext"],
+        pattern: "awaits!Awaits.Outer",
         method: "Awaits.Outer",
         sums: "Awaits.Outer(int)",
         result: |n| returned(Value::Int(n + 2)),
@@ -152,13 +153,15 @@ fn followed_to_the_end(runtime: Runtime) -> Result<()> {
     for program in both_builds()? {
         for case in CASES {
             let (mut live, mut controller) = start(runtime, &program)?;
-            trace(&mut controller, &case.patterns, TimeOptions::default())?;
+            trace(&mut controller, &[case.pattern], TimeOptions::default())?;
             for (command, outcome) in
                 [("open", None), ("fail", Some("System.InvalidOperationException: failed"))]
             {
                 let before = latest(&list(&mut controller, false)?);
                 let sums_before = ask(&mut live.host, "at-once 1")?;
                 wait(&mut live.host, case.name)?;
+                // All objects that carry the calls move.
+                live.host.ask("collect", "collected")?;
                 let waiting = list(&mut controller, true)?;
                 for call in round_in_flight(&waiting, case.method)? {
                     let course = call.course.with_context(|| format!("{} {call:?}", case.name))?;
@@ -220,12 +223,7 @@ fn check(case: &Case, call: &TracedCall, thrown: Option<&str>) -> Result<()> {
 fn at_once(runtime: Runtime) -> Result<()> {
     for program in both_builds()? {
         let (mut live, mut controller) = start(runtime, &program)?;
-        let patterns = [
-            "awaits!Awaits.AtOnce",
-            "awaits!Awaits+<AtOnce>d__*.MoveNext",
-            "awaits!Awaits.Throws",
-            "awaits!Awaits+<Throws>d__*.MoveNext",
-        ];
+        let patterns = ["awaits!Awaits.AtOnce", "awaits!Awaits.Throws"];
         trace(&mut controller, &patterns, TimeOptions::default())?;
         ask(&mut live.host, "at-once 20")?;
         ask(&mut live.host, "throws 20")?;
@@ -262,11 +260,7 @@ fn at_once(runtime: Runtime) -> Result<()> {
 fn generics(runtime: Runtime) -> Result<()> {
     for program in both_builds()? {
         let (mut live, mut controller) = start(runtime, &program)?;
-        trace(
-            &mut controller,
-            &["awaits!Holder<*>.Hold", "awaits!Holder*+<Hold>d__*.MoveNext"],
-            TimeOptions::default(),
-        )?;
+        trace(&mut controller, &["awaits!Holder<*>.Hold"], TimeOptions::default())?;
         wait(&mut live.host, "Generic")?;
         ask(&mut live.host, "open")?;
         let calls = list(&mut controller, false)?;
@@ -290,7 +284,7 @@ fn generics(runtime: Runtime) -> Result<()> {
 /// Calls that began before they were traced complete without a beginning. Those that are left out do not.
 fn unseen_beginnings(runtime: Runtime) -> Result<()> {
     for program in both_builds()? {
-        let patterns = CASES[0].patterns;
+        let patterns = [CASES[0].pattern];
         let (mut live, mut controller) = start(runtime, &program)?;
         wait(&mut live.host, "Plain")?;
         trace(&mut controller, &patterns, TimeOptions::default())?;
@@ -323,6 +317,8 @@ fn unseen_beginnings(runtime: Runtime) -> Result<()> {
         // Calls whose method is turned off while they wait are forgotten.
         wait(&mut live.host, "Plain")?;
         off(&mut controller, &patterns)?;
+        let rows = controller.ask(WireCommand::Status { pattern: None })?.rows;
+        ensure!(rows.len() == 2 && rows.iter().all(|row| row.wanted == Level::Off), "{rows:?}");
         trace(&mut controller, &patterns, TimeOptions::default())?;
         ask(&mut live.host, "cancel")?;
         let in_flight = list(&mut controller, true)?;
@@ -333,4 +329,37 @@ fn unseen_beginnings(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
-on_each_runtime! { followed_to_the_end, at_once, generics, unseen_beginnings }
+/// Conditions on arguments are decided at the start of a call; those on its result, its duration and its exception once it
+/// completes.
+fn conditions(runtime: Runtime) -> Result<()> {
+    let program = programs::named("awaits")?;
+    let (mut live, mut controller) = start(runtime, &program)?;
+    let mut before = 0;
+    for (name, when, expected) in [
+        ("Plain", "n == 3", THREADS),
+        ("Plain", "result > 4", 2 * THREADS),
+        ("Plain", "n > 0 && result < 4 && exception == null", 2 * THREADS),
+        ("Plain", "duration > duration('1h')", 0),
+        ("Value", "result == '2' || n == 5", 2 * THREADS),
+        ("Outer", "result % 2 == 1", THREADS * CALLS / 2),
+    ] {
+        let order = |level| Order {
+            when: (level == Level::Trace).then(|| when.to_owned()),
+            ..Order::new(format!("awaits!Awaits.{name}"), level)
+        };
+        let report = controller.order(vec![order(Level::Trace)], Lifetime::Kept)?;
+        ensure!(report.accepted > 0, "{report:?}");
+        wait(&mut live.host, name)?;
+        ask(&mut live.host, "open")?;
+        let calls = list(&mut controller, false)?;
+        let found = calls.of(&format!("Awaits.{name}")).into_iter().filter(|call| call.number > before);
+        let found: Vec<&TracedCall> = found.collect();
+        ensure!(found.len() == expected, "{when}: {found:?}");
+        ensure!(found.iter().all(|call| call.course.is_some_and(|course| course.began)), "{found:?}");
+        before = before.max(latest(&calls));
+        controller.order(vec![order(Level::Off)], Lifetime::Kept)?;
+    }
+    end(live, controller)
+}
+
+on_each_runtime! { conditions, followed_to_the_end, at_once, generics, unseen_beginnings }

@@ -62,6 +62,11 @@ impl CallCondition {
         CallCondition { written, inline: inline.into(), entry: entry.into(), exit: exit.into(), plan }
     }
 
+    /// Makes the condition for the `MoveNext` of an async method: it decides nothing there.
+    pub fn decided_elsewhere(written: Arc<Condition>, plan: CapturePlan) -> CallCondition {
+        CallCondition { written, inline: Box::default(), entry: Box::default(), exit: Box::default(), plan }
+    }
+
     /// Whether captured bytes decide about a call.
     pub fn needs_capture(&self) -> bool {
         !self.entry.is_empty() || !self.exit.is_empty()
@@ -77,10 +82,8 @@ impl CallCondition {
         places: usize,
         classes: KnownClasses<'_>,
     ) -> Result<bool, Undecided> {
-        all_hold(
-            &self.entry,
-            &CallValues { call: CapturedCall { bytes, places }, plan: &self.plan, end: None, classes },
-        )
+        let call = CapturedCall { bytes, places };
+        all_hold(&self.entry, &CallValues { call, plan: &self.plan, end: None, completion: None, classes })
     }
 
     /// Returns whether the parts for the end of a call are true.
@@ -95,7 +98,27 @@ impl CallCondition {
         classes: KnownClasses<'_>,
     ) -> Result<bool, Undecided> {
         let call = CapturedCall { bytes, places };
-        all_hold(&self.exit, &CallValues { call, plan: &self.plan, end: Some(end), classes })
+        let end = Some(end);
+        all_hold(&self.exit, &CallValues { call, plan: &self.plan, end, completion: None, classes })
+    }
+
+    /// Returns whether the parts for the end of an async call are true, from the bytes captured at its start and at its
+    /// completion. `end` refers to the latter.
+    ///
+    /// # Errors
+    /// If that is undecided.
+    pub fn holds_at_completion(
+        &self,
+        (start, completion): (&[u8], &[u8]),
+        places: usize,
+        (end, plan): (CallOutcome, &CapturePlan),
+        classes: KnownClasses<'_>,
+    ) -> Result<bool, Undecided> {
+        let bytes = [start, completion].concat();
+        let call = CapturedCall { bytes: &bytes, places };
+        let thrown = end.thrown.map(|at| if at == 0 { 0 } else { start.len() + at });
+        let (end, completion) = (Some(CallOutcome { thrown, ..end }), Some((start.len(), plan)));
+        all_hold(&self.exit, &CallValues { call, plan: &self.plan, end, completion, classes })
     }
 }
 
@@ -151,6 +174,8 @@ struct CallValues<'a> {
     plan: &'a CapturePlan,
     /// None at its beginning.
     end: Option<CallOutcome>,
+    /// Of an async call: where the bytes of its completion begin, and its plan.
+    completion: Option<(usize, &'a CapturePlan)>,
     classes: KnownClasses<'a>,
 }
 
@@ -175,15 +200,16 @@ impl<'c> Values for CallValues<'c> {
         match root {
             Root::Argument(index) => {
                 let index = usize::from(index);
-                self.planned(index, plan.parameters.get(index).ok_or(Undecided)?)
+                self.planned(0, index, plan.parameters.get(index).ok_or(Undecided)?)
             }
             Root::ArgumentAfter(index) => {
                 let mut places = plan.after_places();
                 let (_, place) = places.find(|(of, _)| *of == usize::from(index)).ok_or(Undecided)?;
-                self.object_in_place(place)
+                self.object_in_place(0, place)
             }
             Root::Result if self.end.is_some_and(|end| end.thrown.is_none()) => {
-                self.planned(plan.result_place(), plan.result.as_ref().ok_or(Undecided)?)
+                let (base, plan) = self.completion.unwrap_or((0, plan));
+                self.planned(base, plan.result_place(), plan.result.as_ref().ok_or(Undecided)?)
             }
             Root::Result => Err(Undecided),
             Root::Exception => Ok(match self.end.ok_or(Undecided)?.thrown {
@@ -242,8 +268,9 @@ impl<'c> CallValues<'c> {
         self.bits(at, WORD).map(|bits| bits as u32)
     }
 
-    fn planned(&self, place: usize, planned: &PlannedValue) -> Read<'c> {
-        let at = self.call.places + place * size_of::<u64>();
+    /// Returns the value in a place of the bytes from `base` on.
+    fn planned(&self, base: usize, place: usize, planned: &PlannedValue) -> Read<'c> {
+        let at = base + self.call.places + place * size_of::<u64>();
         let bits = self.bits(at, size_of::<u64>())?;
         match &planned.capture {
             Capture::Omitted(_) | Capture::Out(_) => Err(Undecided),
@@ -254,20 +281,20 @@ impl<'c> CallValues<'c> {
                 0 => Ok(Operand::Null),
                 NO_ROOM => Err(Undecided),
                 _ => {
-                    let (at, kept) = (bits as u32 as usize, (bits >> 32) as usize);
+                    let (at, kept) = (base + bits as u32 as usize, (bits >> 32) as usize);
                     let length = self.word(at)?;
                     Ok(Operand::Text(Text::Utf16(self.bytes(at + WORD, kept * 2)?, length)))
                 }
             },
-            Capture::Object | Capture::Typed(_) | Capture::ByRef(_) => self.object_in_place(place),
+            Capture::Object | Capture::Typed(_) | Capture::ByRef(_) => self.object_in_place(base, place),
         }
     }
 
-    fn object_in_place(&self, place: usize) -> Read<'c> {
-        match self.bits(self.call.places + place * size_of::<u64>(), size_of::<u64>())? {
+    fn object_in_place(&self, base: usize, place: usize) -> Read<'c> {
+        match self.bits(base + self.call.places + place * size_of::<u64>(), size_of::<u64>())? {
             0 => Ok(Operand::Null),
             NO_ROOM | UNREADABLE => Err(Undecided),
-            at => self.record(at as usize),
+            at => self.record(base + at as usize),
         }
     }
 

@@ -40,6 +40,8 @@ pub struct LedgerState {
     pub reverting: RevertingRows,
     /// Rows that the runtime passed over, not reported yet.
     pub(super) ignored: BTreeSet<RowId>,
+    /// Whether an order on an async method ever applied to its `MoveNext`.
+    follows_bodies: bool,
     stopping: bool,
 }
 
@@ -63,6 +65,16 @@ impl LedgerState {
     /// Counts a compilation that the agent caused.
     pub(super) fn add_compilation(&mut self) {
         self.compilations += 1;
+    }
+
+    /// Records that an order on an async method applies to its `MoveNext`.
+    pub fn note_inherited(&mut self) {
+        self.follows_bodies = true;
+    }
+
+    /// Whether an order on an async method ever applied to its `MoveNext`.
+    pub fn follows_bodies(&self) -> bool {
+        self.follows_bodies
     }
 
     /// Records that the agent stops.

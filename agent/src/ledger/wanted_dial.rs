@@ -13,6 +13,8 @@ pub struct WantedDial {
     /// The latest order that matched the row when orders were last checked; the order may no longer stand. The
     /// other matching orders are not kept: there may be thousands, and they are found again when this one goes.
     pub deciding_order: Option<OrderSeq>,
+    /// Whether that order matches the async method whose `MoveNext` the row is, and not the row itself.
+    pub is_inherited: bool,
     /// The level that the user asked for.
     pub level: Level,
     /// The time options that the user asked for.

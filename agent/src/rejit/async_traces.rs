@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::enum_types::EnumTypes;
-use crate::capture::{CapturePlan, Parameters};
+use crate::capture::{CapturePlan, Parameters, PlannedValue};
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
@@ -13,6 +13,7 @@ use crate::ledger::async_role::AsyncRole;
 use crate::probes::completions::Account;
 use crate::probes::trace::async_calls::AsyncLink;
 use crate::signature::{Convention, Method, Type, parse_method};
+use std::sync::Arc;
 
 /// Offset of a builder's reference if it follows another reference.
 const SECOND: u32 = 8;
@@ -39,6 +40,27 @@ pub(super) fn completion(
         None => Type::Void,
     };
     let variable = timed_body::variable_type(result.clone());
+    let plan = plan_of_result(context, (import, names, enums), method, result);
+    Some((plan, TracedPart::Completes(link, variable)))
+}
+
+/// Returns the result of the whole call of an async method, if it has one.
+pub(super) fn promised_result(
+    context: &Context,
+    metadata: (&Import, &ModuleNames, &EnumTypes<'_>),
+    method: &MethodDef,
+) -> Option<Arc<PlannedValue>> {
+    let result = promised(&parse_method(&method.signature).ok()?.result)?.clone();
+    plan_of_result(context, metadata, method, result).result
+}
+
+/// Returns the plan of a method that has nothing but a result.
+fn plan_of_result(
+    context: &Context,
+    (import, names, enums): (&Import, &ModuleNames, &EnumTypes<'_>),
+    method: &MethodDef,
+    result: Type,
+) -> CapturePlan {
     let signature = Method {
         convention: Convention::Default,
         has_this: false,
@@ -51,8 +73,7 @@ pub(super) fn completion(
     let of_type = names.generic_parameters(import, method.type_def);
     let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &[]);
     let of = Parameters { method: &signature, names: &[], out: &[], this: None };
-    let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), &context.settings.capture);
-    Some((plan, TracedPart::Completes(link, variable)))
+    CapturePlan::new(of, type_name, |token| enums.get(import, token), &context.settings.capture)
 }
 
 /// Returns what the start of an async method and its `MoveNext` have in common; None if the `MoveNext` has another form than

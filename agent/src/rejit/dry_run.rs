@@ -37,6 +37,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
         let target = ModuleOrders::new(context, &module, of_module);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
         target.each(context, &[], stop, |(import, names), method, here, refused| {
+            let here = &here.orders;
             target.note_shared(here, refused, &mut shared);
             let known = {
                 let ledger = context.ledger.lock();

@@ -3,6 +3,7 @@
 //! (`ReJITError` arrives there).
 #![forbid(unsafe_code)]
 
+mod async_bodies;
 mod async_detection;
 mod async_traces;
 mod budget;

@@ -67,8 +67,18 @@ pub fn apply(
             let condition_changed = row.wanted.condition != condition;
             let changed = row.wanted.level != wanted || options_changed || condition_changed;
             let spared = row.wanted.spared && stays_spared;
-            row.wanted =
-                WantedDial { deciding_order, level: wanted, options, condition, owner, stepped, spared };
+            let is_inherited = row.wanted.is_inherited;
+            let level = wanted;
+            row.wanted = WantedDial {
+                deciding_order,
+                is_inherited,
+                level,
+                options,
+                condition,
+                owner,
+                stepped,
+                spared,
+            };
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
             let was_misfit = row.reason.is_some_and(|(reason, _)| reason == Reason::Condition);
             if matches!(row.state, RequestState::Refused | RequestState::Failed)

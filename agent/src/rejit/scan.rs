@@ -1,6 +1,7 @@
 //! Finds the copies that orders match in a module and records them in the ledger, including refused ones.
 #![forbid(unsafe_code)]
 
+use super::async_bodies::{self, BodyOrders};
 use crate::catalogue::Module;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::matching;
@@ -84,14 +85,17 @@ impl<'a> ModuleOrders<'a> {
         context: &Context,
         only: &[&Standing],
         stop: &dyn Fn() -> bool,
-        mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &[&'a Standing], &[&'a Standing]),
+        mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &BodyOrders<'a>, &[&'a Standing]),
     ) {
         if self.aimed.is_empty() && only.is_empty() {
             return;
         }
         let all: Vec<&Standing> = self.aimed.here.iter().chain(&self.aimed.refused).copied().collect();
         let patterns: Vec<_> = all.iter().chain(only).map(|standing| &*standing.pattern).collect();
-        let (mut here, mut refused) = (Vec::new(), Vec::new());
+        let (mut here, mut refused) = (BodyOrders::default(), Vec::new());
+        let traces =
+            |orders: &[&Standing]| orders.iter().any(|standing| standing.order.level >= Level::Trace);
+        let follows = traces(&self.aimed.here) || context.ledger.lock().follows_bodies();
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
             matching(import, &names, &patterns, stop, |method, hits| {
@@ -99,16 +103,66 @@ impl<'a> ModuleOrders<'a> {
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
                 }
-                here.clear();
+                here.orders.clear();
+                here.is_inherited = false;
                 refused.clear();
                 for hit in hits {
-                    let list = if *hit < self.aimed.here.len() { &mut here } else { &mut refused };
+                    let list = if *hit < self.aimed.here.len() { &mut here.orders } else { &mut refused };
                     list.extend(all.get(*hit).copied());
                 }
+                if follows && async_bodies::may_be_body(method) {
+                    here = self.with_inherited((import, &names), method, here.orders.clone());
+                }
                 visit((import, &names), method, &here, &refused);
+                if follows && let Some(body) = self.body_to_follow(context, (import, &names), method, &here) {
+                    let orders = async_bodies::combined(&[], &here.orders);
+                    async_bodies::with_method((import, &names), body, |body| {
+                        visit((import, &names), body, &orders, &refused);
+                    });
+                }
                 if self.module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
+    }
+
+    /// Adds to the orders that match a `MoveNext` those that match its async method.
+    fn with_inherited(
+        &self,
+        metadata: (&Import, &ModuleNames),
+        method: &MatchedMethod,
+        direct: Vec<&'a Standing>,
+    ) -> BodyOrders<'a> {
+        match async_bodies::method_of(self.module, metadata.0, method.token) {
+            Some(start) => {
+                let inherited = async_bodies::matching_orders(metadata, start, &self.aimed.here);
+                async_bodies::combined(&direct, &inherited)
+            }
+            None => BodyOrders { orders: direct, is_inherited: false },
+        }
+    }
+
+    /// Returns the `MoveNext` to visit after its async method: one that is to be traced, or was because of this method. None
+    /// if orders match it, too, since it is visited by itself then.
+    fn body_to_follow(
+        &self,
+        context: &Context,
+        metadata: (&Import, &ModuleNames),
+        method: &MatchedMethod,
+        here: &BodyOrders<'a>,
+    ) -> Option<u32> {
+        let traces = async_bodies::traces(&here.orders);
+        if !traces && !context.ledger.lock().follows_bodies() {
+            return None;
+        }
+        let body = async_bodies::body_of(&context.info, self.module, metadata.0, method.token)?;
+        let was_inherited = || {
+            let ledger = context.ledger.lock();
+            let row = ledger.find(self.module.id(), body).and_then(|id| ledger.row(id));
+            row.is_some_and(|row| row.wanted.is_inherited)
+        };
+        let is_concerned = traces || was_inherited();
+        let is_alone = || async_bodies::matching_orders(metadata, body, &self.aimed.here).is_empty();
+        (is_concerned && is_alone()).then_some(body)
     }
 
     /// Records a match of orders that name only some of the domains that share the module.
@@ -147,9 +201,12 @@ pub fn scan(
     let now = context.ledger.now_ms();
     let stop = || is_cancelled() || context.inbox.all_off_pending();
     target.each(context, &[], &stop, |metadata, method, here, refused| {
-        target.note_shared(here, refused, &mut found.shared);
+        target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
-        if here.is_empty() {
+        if here.orders.is_empty() {
+            if turn_off_inherited(context, target.module, method, found) {
+                return;
+            }
             leave_out(target.module, metadata, method, refused, found);
         } else {
             enter(context, target.module, metadata, method, here, now, found);
@@ -166,9 +223,9 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
-        target.note_shared(here, &changed_refusals, &mut found.shared);
+        target.note_shared(&here.orders, &changed_refusals, &mut found.shared);
         found.refused_as_shared.extend(changed_refusals.iter().map(|standing| standing.seq));
-        if !here.is_empty() {
+        if !here.orders.is_empty() {
             enter(context, target.module, metadata, method, here, now, found);
             return;
         }
@@ -176,6 +233,7 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
         let known = ledger.find(target.module.id(), method.token);
         if let Some(row) = known.and_then(|id| ledger.row_mut(id)) {
             row.wanted.deciding_order = None;
+            row.wanted.is_inherited = false;
             found.rows.insert(row.id);
         }
         drop(ledger);
@@ -183,6 +241,25 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
             leave_out(target.module, metadata, method, &changed_refusals, found);
         }
     });
+}
+
+/// Turns a `MoveNext` off that was traced because of its async method, whose latest order has another level; false if there
+/// is none.
+fn turn_off_inherited(
+    context: &Context,
+    module: &Module,
+    method: &MatchedMethod,
+    found: &mut ScanResult,
+) -> bool {
+    let mut ledger = context.ledger.lock();
+    let known = ledger.find(module.id(), method.token);
+    let Some(row) = known.and_then(|id| ledger.row_mut(id)).filter(|row| row.wanted.is_inherited) else {
+        return false;
+    };
+    row.wanted.deciding_order = None;
+    row.wanted.is_inherited = false;
+    found.rows.insert(row.id);
+    true
 }
 
 /// Counts a method of a shared module when the orders name only some of its domains; it gets no row.
@@ -226,7 +303,7 @@ fn enter(
     module: &Arc<Module>,
     (import, names): (&Import, &ModuleNames),
     method: &MatchedMethod,
-    orders: &[&Standing],
+    BodyOrders { orders, is_inherited }: &BodyOrders<'_>,
     now: u64,
     found: &mut ScanResult,
 ) {
@@ -297,7 +374,12 @@ fn enter(
         return;
     };
     row.wanted.deciding_order = deciding_order;
+    row.wanted.is_inherited = *is_inherited;
     let id = row.id;
+    if *is_inherited {
+        ledger.note_inherited();
+    }
+    let Some(row) = ledger.row_mut(id) else { return };
     if let (Some(reason), true, true) = (ineligible, row.is_dialable(), wants) {
         ledger.fail(id, RequestState::Refused, reason, 0, now);
     }

@@ -5,12 +5,12 @@ use super::async_traces;
 use super::enum_types::EnumTypes;
 use super::exceptions;
 use super::row_request::{RowRequest, TraceRequest};
-use crate::capture::{CapturePlan, Parameters};
+use crate::capture::{CallCondition, CapturePlan, Parameters};
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::instrument::traced_body;
-use crate::instrument::traced_method::TracingOptions;
+use crate::instrument::traced_method::{TracedPart, TracingOptions};
 use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
 use redial_protocol::ids::RowId;
@@ -39,30 +39,43 @@ pub(super) fn plan(
     let this = has_this.then(|| type_of_this(import, method.type_def, of_type.len()));
     let of = Parameters { method: &signature, names: &parameters, out: &out, this: this.as_ref() };
     let rules = &context.settings.capture;
-    let completion =
-        async_traces::completion(context, (import, names, enums), (method, request.async_role.as_ref()));
-    let (plan, part) = completion.unwrap_or_else(|| {
-        let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
-        (plan, async_traces::part_of_start(context, import, request.async_role.as_ref()))
-    });
+    let metadata = (import, names, enums);
+    if let Some((plan, part)) =
+        async_traces::completion(context, metadata, (method, request.async_role.as_ref()))
+    {
+        let condition = request.condition.clone();
+        let condition = condition.map(|written| CallCondition::decided_elsewhere(written, plan.clone()));
+        return body(context, request, plan, TracingOptions { condition, stack: request.stack, part });
+    }
+    let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
+    let part = async_traces::part_of_start(context, import, request.async_role.as_ref());
+    let condition = match &request.condition {
+        Some(written) => {
+            // Its result is that of the whole call.
+            let known = match part {
+                TracedPart::Starts(_) => CapturePlan {
+                    result: async_traces::promised_result(context, metadata, method),
+                    ..plan.clone()
+                },
+                TracedPart::None | TracedPart::Completes(..) => plan.clone(),
+            };
+            match traced_body::condition(written, &known) {
+                Ok(condition) => Some(condition),
+                Err(misfit) => return TraceRequest::Misfit(Box::new(misfit)),
+            }
+        }
+        None => None,
+    };
+    body(context, request, plan, TracingOptions { condition, stack: request.stack, part })
+}
+
+fn body(context: &Context, request: &RowRequest, plan: CapturePlan, options: TracingOptions) -> TraceRequest {
     if let Some(layout) = context.info.string_layout() {
         crate::probes::trace::set_string_layout(layout);
     }
-    let condition = match &request.condition {
-        Some(written) => match traced_body::condition(written, &plan) {
-            Ok(condition) => Some(condition),
-            Err(misfit) => return TraceRequest::Misfit(Box::new(misfit)),
-        },
-        None => None,
-    };
     let identity = context.ledger.lock().row(request.id).map(|row| row.identity.clone());
     match identity {
-        Some(identity) => TraceRequest::Yes(context.traces.body(
-            request.id,
-            identity,
-            plan,
-            TracingOptions { condition, stack: request.stack, part },
-        )),
+        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan, options)),
         None => TraceRequest::No,
     }
 }

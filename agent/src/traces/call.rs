@@ -1,10 +1,12 @@
 //! A traced method, and one call of it.
 
 use super::call_clock::CallClock;
+use crate::capture::CallOutcome;
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::clock::between;
-use crate::probes::trace::{EndedCall, async_calls};
+use crate::probes::trace::{CallEnd, EndedCall, PLACES, async_calls, objects};
+use redial_protocol::condition::Undecided;
 use redial_protocol::ids::RowId;
 use std::sync::Arc;
 
@@ -78,6 +80,31 @@ impl Call {
         let took = known.then(|| between(self.call.start, completion.call.start));
         let duration_ns = took.map(|took| clock.ns(took));
         Call { duration_ns, course: AsyncCourse::Completed(completion), ..self }
+    }
+
+    /// Whether the condition on a completed async call is true and its rate allows it. Counts it if not.
+    pub(super) fn is_wanted(&self) -> bool {
+        let method = &self.row.body.method;
+        let (Some(condition), Some(completion)) = (method.condition(), self.completion()) else {
+            return true;
+        };
+        if condition.exit.is_empty() {
+            return true;
+        }
+        let end = CallOutcome {
+            duration_ns: self.duration_ns.and_then(|ns| i64::try_from(ns).ok()),
+            thrown: matches!(completion.call.end, CallEnd::Thrown(_))
+                .then(|| completion.call.message.unwrap_or_default() as usize),
+        };
+        let bytes = (&self.call.bytes[..], &completion.call.bytes[..]);
+        let end = (end, &completion.row.body.plan);
+        match condition.holds_at_completion(bytes, PLACES, end, &objects::shape) {
+            Ok(holds) => holds && method.take_one(),
+            Err(Undecided) => {
+                method.count_undecided();
+                false
+            }
+        }
     }
 
     /// Sets that an async call waits.

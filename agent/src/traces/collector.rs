@@ -98,8 +98,7 @@ fn joined(state: &mut State, clock: &CallClock, row: Arc<TracedRow>, call: Ended
             return Some(Call::unseen(clock, Arc::clone(row), state.number, completion));
         }
         let (row, call, completion) = state.async_calls.complete(completion)?;
-        state.number += 1;
-        return Some(Call::new(clock, row, state.number, call).completed(clock, completion));
+        return whole(state, clock, row, (call, completion));
     }
     if call.async_call.number == 0 {
         state.number += 1;
@@ -111,11 +110,23 @@ fn joined(state: &mut State, clock: &CallClock, row: Arc<TracedRow>, call: Ended
             state.number += 1;
             Some(Call::new(clock, row, state.number, call))
         }
-        Started::Completed(call, completion) => {
-            state.number += 1;
-            Some(Call::new(clock, row, state.number, call).completed(clock, completion))
-        }
+        Started::Completed(call, completion) => whole(state, clock, row, (call, completion)),
     }
+}
+
+/// Returns an async call, unless its condition leaves it out.
+fn whole(
+    state: &mut State,
+    clock: &CallClock,
+    row: Arc<TracedRow>,
+    (call, completion): (EndedCall, Completion),
+) -> Option<Call> {
+    let call = Call::new(clock, row, state.number + 1, call).completed(clock, completion);
+    if !call.is_wanted() {
+        return None;
+    }
+    state.number += 1;
+    Some(call)
 }
 
 fn add(state: &mut State, call: Arc<Call>) {

@@ -41,6 +41,12 @@ impl ThreadArea {
     #[inline(never)]
     unsafe fn decide_at_exit(&self, method: &'static TracedMethod, entry: *mut Entry) -> bool {
         let Some(condition) = method.decides() else { return true };
+        if method.starts().is_some() {
+            // SAFETY: the caller's contract.
+            let is_followed = unsafe { (*entry).async_number != 0 };
+            // Its completion decides; without one nothing does.
+            return is_followed || self.is_wanted(method, Err(Undecided), true);
+        }
         // SAFETY: the caller's contract.
         let (bytes, took, thrown, message) =
             unsafe { (captured(entry), (*entry).took, (*entry).thrown != 0, (*entry).message as usize) };

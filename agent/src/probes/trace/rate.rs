@@ -78,6 +78,22 @@ impl TracedMethod {
         wanted as u32
     }
 
+    /// Whether one more call may be captured, of which the collector decides; counts it if not.
+    pub fn take_one(&self) -> bool {
+        if self.tokens.load(Ordering::Relaxed).min(OF_PROCESS.load(Ordering::Relaxed)) <= 0 {
+            self.over_rate.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        self.tokens.fetch_sub(1, Ordering::Relaxed);
+        OF_PROCESS.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Counts a call whose condition the collector could not decide.
+    pub fn count_undecided(&self) {
+        self.undecided.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Adds calls that may be captured, up to the rate of a second.
     pub fn refill(&self, more: u64, rate: u64) {
         self.at_once.store((rate / 64).clamp(1, u64::from(MAX_AT_ONCE)) as u32, Ordering::Relaxed);

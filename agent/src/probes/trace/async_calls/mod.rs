@@ -228,8 +228,15 @@ unsafe extern "C" fn completes(method: &'static TracedMethod, variable: *mut usi
             return None;
         }
         let area = own_area()?;
-        if number == 0 && !area.take_grant(method) {
-            return None;
+        if number == 0 {
+            if method.condition().is_some() {
+                // It may concern the arguments.
+                area.own_grant(method)?.count_undecided();
+                return None;
+            }
+            if !area.take_grant(method) {
+                return None;
+            }
         }
         // SAFETY: the caller's contract; the area is the thread's own.
         unsafe {

@@ -1,0 +1,95 @@
+//! Orders on async methods that also apply to the `MoveNext` that does their work: at level *trace* a call is followed to its
+//! completion there.
+#![forbid(unsafe_code)]
+
+use crate::catalogue::Module;
+use crate::catalogue::async_methods::AsyncMethod;
+use crate::catalogue::matched_method::MatchedMethod;
+use crate::catalogue::names::ModuleNames;
+use crate::clr::ProfilerInfo;
+use crate::clr::attributes::AsyncKind;
+use crate::clr::metadata::Import;
+use crate::il;
+use crate::planner::Standing;
+use redial_protocol::level::Level;
+
+/// The orders that apply to a method.
+#[derive(Default)]
+pub struct BodyOrders<'a> {
+    /// Those that match it, and for the `MoveNext` of an async method those that match that method; oldest first.
+    pub orders: Vec<&'a Standing>,
+    /// Whether the latest matches the async method only.
+    pub is_inherited: bool,
+}
+
+/// Returns the orders for a `MoveNext` that orders match, and that other orders may match through its async method.
+pub(super) fn combined<'a>(direct: &[&'a Standing], inherited: &[&'a Standing]) -> BodyOrders<'a> {
+    let seq = |orders: &[&Standing]| orders.last().map(|standing| standing.seq);
+    let is_inherited = seq(inherited) > seq(direct);
+    // Other levels concern the method's own body only.
+    if is_inherited && inherited.last().is_some_and(|standing| standing.order.level < Level::Trace) {
+        return BodyOrders { orders: direct.to_vec(), is_inherited: false };
+    }
+    let mut orders: Vec<&Standing> = direct.iter().chain(inherited).copied().collect();
+    orders.sort_by_key(|standing| standing.seq);
+    orders.dedup_by_key(|standing| standing.seq);
+    BodyOrders { orders, is_inherited }
+}
+
+/// Whether the latest order traces.
+pub(super) fn traces(orders: &[&Standing]) -> bool {
+    orders.last().is_some_and(|standing| standing.order.level >= Level::Trace)
+}
+
+/// Whether a method may be the `MoveNext` of an async method.
+pub(super) fn may_be_body(method: &MatchedMethod) -> bool {
+    method.method.name == "MoveNext" && method.type_name.contains('<')
+}
+
+/// Returns the async method whose `MoveNext` has a token.
+pub(super) fn method_of(module: &Module, import: &Import, move_next: u32) -> Option<u32> {
+    module.async_methods(import).by_move_next(move_next).filter(|one| is_followed(one)).map(|one| one.method)
+}
+
+/// Returns the `MoveNext` of an async method, if calls can be followed in it.
+pub(super) fn body_of(info: &ProfilerInfo, module: &Module, import: &Import, method: u32) -> Option<u32> {
+    let move_next = module.async_methods(import).of(method).filter(|one| is_followed(one))?.move_next?;
+    let is_known = |body: &[u8]| {
+        let body = il::decode(body).ok()?;
+        il::completion_calls(&body, &il::state_machine(&body)?).map(drop)
+    };
+    info.il_body(import.module(), move_next, is_known).ok()?.map(|()| move_next)
+}
+
+fn is_followed(method: &AsyncMethod) -> bool {
+    method.kind == AsyncKind::Async
+}
+
+/// Returns the orders that match a method, oldest first, whatever others they match.
+pub(super) fn matching_orders<'a>(
+    (import, names): (&Import, &ModuleNames),
+    token: u32,
+    orders: &[&'a Standing],
+) -> Vec<&'a Standing> {
+    let matched = with_method((import, names), token, |method| {
+        let own = names.display(import, method);
+        let is_hit = |standing: &&&Standing| match standing.pattern.token() {
+            Some(of) => of == token,
+            None => own.match_pattern(&standing.pattern),
+        };
+        orders.iter().filter(is_hit).copied().collect()
+    });
+    matched.unwrap_or_default()
+}
+
+/// Reads a method as if a pattern had matched it.
+pub(super) fn with_method<T>(
+    (import, names): (&Import, &ModuleNames),
+    token: u32,
+    read: impl FnOnce(&MatchedMethod) -> T,
+) -> Option<T> {
+    let method = import.method(token).ok()?;
+    let type_name = names.type_name(import, method.type_def)?;
+    let type_token = method.type_def;
+    Some(read(&MatchedMethod { token, type_token, type_place: 0, type_name: &type_name, method: &method }))
+}
