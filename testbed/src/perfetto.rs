@@ -34,7 +34,7 @@ pub struct TraceSlice {
     pub pid: u32,
     /// The name of its process.
     pub process: String,
-    /// Its thread; 0 on the track of a process.
+    /// Its thread; 0 on the track of a process, and on that of an async call.
     pub thread: u32,
     /// Index of the slice around it.
     pub around: Option<usize>,

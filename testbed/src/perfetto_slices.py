@@ -54,8 +54,10 @@ def read(path):
             slices[stack.pop()]["end"] = packet.timestamp
             continue
         parent = tracks.get(track.parent_uuid)
-        if parent:
+        if parent and track.HasField("thread"):
             assert parent.process.pid == track.thread.pid
+        elif parent:
+            assert track.name == event.name and not stack
         slices.append({
             "pid": (parent or track).process.pid,
             "process": (parent or track).process.process_name,

@@ -353,6 +353,32 @@ fn ends_with_the_process(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
+/// Async calls that waited have tracks of their own; those that did not are on their threads.
+fn async_calls(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(programs::named("awaits")?.command(runtime)?)?;
+    let path = TracePath::new(&live);
+    let patterns = "awaits!Awaits.Outer";
+    let tracing = trace(&live, &[patterns, "--perfetto", path.text()])?;
+    live.host.ask("wait Outer 3 2", "waiting 6")?;
+    live.host.say("open")?;
+    live.host.wait_for("end")?;
+    interrupt(tracing, 6, &path.0)?;
+    let trace = path.read()?;
+    let mut arguments = Vec::new();
+    for slice in &trace.slices {
+        let end = slice.end.with_context(|| format!("{slice:?}"))?;
+        ensure!(slice.name == "Awaits.Outer" && slice.thread == 0 && slice.around.is_none(), "{slice:?}");
+        ensure!(end > slice.start && slice.pid == live.pid, "{slice:?}");
+        let n = slice.annotations["args"]["n"].as_i64().with_context(|| format!("{slice:?}"))?;
+        ensure!(slice.annotations["result"] == json!(n + 2), "{slice:?}");
+        ensure!(slice.annotations["async"]["steps"] == json!(2), "{slice:?}");
+        arguments.push(n);
+    }
+    arguments.sort_unstable();
+    ensure!(arguments == [0, 0, 1, 1, 2, 2], "{arguments:?}");
+    end(live)
+}
+
 on_each_runtime!(
     slices_are_the_traced_calls,
     several_processes_share_a_file,

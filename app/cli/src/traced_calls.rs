@@ -12,7 +12,7 @@ use redial_protocol::peer_text::clean;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
 use redial_text::callers;
-use redial_text::traced_calls::{call, dropped, fitted, outcome, target, time_of_day};
+use redial_text::traced_calls::{call, course, dropped, fitted, outcome, target, time_of_day};
 use redial_text::width::{cut_end, pad_left};
 use redial_text::words;
 use std::collections::HashMap;
@@ -194,7 +194,7 @@ fn text(method: &TracedMethod, traced: &TracedCall, age: Option<u64>, columns: O
     let room = columns.map(|columns| columns.saturating_sub(BEFORE));
     // Deep calls keep most of a narrow terminal.
     let indent = indent.min(room.map_or(indent, |room| room / 4));
-    let (call, outcome) = (call(method, traced), outcome(traced));
+    let (call, outcome) = (call(method, traced), outcome(traced) + &course(traced));
     let call = match room {
         Some(room) => fitted(&call, &outcome, room.saturating_sub(indent)),
         None => format!("{call}{}{outcome}", target(method, traced)),

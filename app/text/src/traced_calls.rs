@@ -46,6 +46,13 @@ fn argument(value: &Value, after: Option<&Value>) -> String {
     }
 }
 
+/// Returns the type of a call's result: for a call of an async method that was followed, the type that its task promises.
+pub fn result_type<'a>(method: &'a TracedMethod, call: &TracedCall) -> Option<&'a str> {
+    let written = method.result.as_deref()?;
+    let promised = || Some(written.strip_suffix('>')?.split_once('<')?.1);
+    Some(call.course.and_then(|_| promised()).unwrap_or(written))
+}
+
 /// Formats the end of a call, to follow it: ` = result`, ` threw Type: message ---> InnerType: message`, or nothing.
 pub fn outcome(call: &TracedCall) -> String {
     match &call.outcome {
@@ -59,6 +66,26 @@ pub fn outcome(call: &TracedCall) -> String {
             }
             text
         }
+    }
+}
+
+/// Formats the course of a call of an async method, to follow its end: ` (ran 12 µs in 3 steps)`; nothing if it never had to
+/// wait.
+pub fn course(call: &TracedCall) -> String {
+    let Some(course) = &call.course else { return String::new() };
+    if !course.began {
+        return " (began before it was traced)".to_owned();
+    }
+    let waits = call.outcome == Outcome::InFlight;
+    if course.steps <= 1 && !waits {
+        return String::new();
+    }
+    let steps = words::count(course.steps.into(), "step", "steps");
+    let ran = format!("ran {} in {steps}", words::duration(course.running_ns));
+    match (waits, course.completed_on) {
+        (true, _) => format!(" (waits; {ran})"),
+        (false, on) if on == 0 || on == call.thread => format!(" ({ran})"),
+        (false, on) => format!(" ({ran}, completed on thread {on})"),
     }
 }
 
@@ -113,7 +140,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{traced_call, traced_method};
     use redial_protocol::ids::RowId;
-    use redial_protocol::trace::InnerException;
+    use redial_protocol::trace::{AsyncCall, InnerException};
 
     fn message(text: &str) -> Option<Value> {
         let units: Vec<u16> = text.encode_utf16().collect();
@@ -144,6 +171,22 @@ mod tests {
         assert_eq!(target(&of_object, &traced), " on 7");
         let constructor = TracedMethod { method: "Shop.Cart..ctor".into(), parameters: vec![], ..method };
         assert_eq!(call(&constructor, &TracedCall { arguments: vec![], ..traced }), "Cart..ctor()");
+    }
+
+    #[test]
+    fn formats_courses_of_async_calls() {
+        let of = |course, outcome| super::course(&TracedCall { course, outcome, ..traced_call() });
+        let returned = || Outcome::Returned(None);
+        let course = AsyncCall { began: true, completed_on: 4711, steps: 3, running_ns: 12_000 };
+        assert_eq!(of(None, returned()), "");
+        assert_eq!(of(Some(course), returned()), " (ran 12 µs in 3 steps)");
+        let elsewhere = AsyncCall { completed_on: 9, ..course };
+        assert_eq!(of(Some(elsewhere), returned()), " (ran 12 µs in 3 steps, completed on thread 9)");
+        assert_eq!(of(Some(AsyncCall { steps: 1, ..course }), returned()), "");
+        let waits = AsyncCall { steps: 1, completed_on: 0, ..course };
+        assert_eq!(of(Some(waits), Outcome::InFlight), " (waits; ran 12 µs in 1 step)");
+        let unseen = AsyncCall { began: false, ..course };
+        assert_eq!(of(Some(unseen), returned()), " (began before it was traced)");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A thread's area for traced calls.
 
 use super::entry::{
-    ALIGN, AsyncProgress, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod, UNTIMED,
+    ALIGN, AsyncPart, AsyncProgress, CallEnd, ENDED, ENTERING, EndedCall, Entry, IN_FLIGHT, TracedMethod,
+    UNTIMED,
 };
 use super::exceptions::KeptExceptions;
 use super::grant::{GRANTS, Grant};
@@ -353,22 +354,24 @@ impl ThreadArea {
 
 fn ended(entry: &Entry, thread: u32, bytes: Vec<u8>) -> EndedCall {
     // SAFETY: methods are never freed.
-    let plan = unsafe { (*entry.method).plan };
+    let method = unsafe { &*entry.method };
+    let mut async_call = AsyncProgress { number: entry.async_number, ..AsyncProgress::default() };
+    let (mut took, mut depth) = (Some(entry.took).filter(|took| *took != UNTIMED), entry.depth);
+    if let AsyncPart::Completes(_) = method.async_part() {
+        async_call.steps = std::mem::take(&mut depth);
+        async_call.running = took.replace(0).unwrap_or_default();
+    }
     EndedCall {
-        plan,
+        plan: method.plan,
         thread,
         start: entry.start.load(Ordering::Relaxed),
-        took: Some(entry.took).filter(|took| *took != UNTIMED),
-        depth: entry.depth,
+        took,
+        depth,
         end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
         message: Some(entry.message).filter(|message| *message != 0),
-        inner: entry.inner,
+        inner: entry.inner.into(),
         stack: (entry.stack, entry.frames),
-        async_call: AsyncProgress {
-            number: entry.async_number,
-            steps: entry.async_steps,
-            running: entry.running,
-        },
+        async_call,
         bytes,
     }
 }
@@ -403,7 +406,7 @@ pub(super) unsafe fn set_end(entry: *mut Entry, times: Option<(u64, u64)>, throw
             (*entry).start.store(start, Ordering::Relaxed);
             (*entry).took = took;
         }
-        (*entry).thrown = u32::from(thrown.is_some());
+        (*entry).thrown = u16::from(thrown.is_some());
         if let Some(class) = thrown {
             (*entry).class = class;
         }

@@ -165,33 +165,29 @@ pub(super) struct Entry {
     pub(super) variable: usize,
     /// Number of the call on this area; changes with each.
     pub(super) number: AtomicU64,
-    /// Beginning in ticks; 0 until it is known.
+    /// Beginning in ticks; 0 until it is known. Of a completion, when it happens.
     pub(super) start: AtomicU64,
-    /// Duration in ticks, or [`UNTIMED`].
+    /// Duration in ticks, or [`UNTIMED`]. Of a completion, the ticks in which the async call ran.
     pub(super) took: u64,
     pub(super) class: ExceptionClass,
-    /// Number of timed calls around it.
+    /// Number of timed calls around it. Of a completion, the steps of the async call.
     pub(super) depth: u32,
     /// Whether an exception ended it.
-    pub(super) thrown: u32,
+    pub(super) thrown: u16,
+    /// Inner exceptions whose classes and messages follow the exception's message.
+    pub(super) inner: u16,
     /// Objects that were looked into so far.
     pub(super) dereferences: u32,
     /// Values that helpers captured so far.
     pub(super) captured: u32,
     /// Offset of the record of the exception's message; 0 for none.
     pub(super) message: u32,
-    /// Inner exceptions whose classes and messages follow it.
-    pub(super) inner: u32,
     /// Offset of the return addresses of its callers; 0 for none.
     pub(super) stack: u32,
     /// Their number.
     pub(super) frames: u32,
     /// Number of the async call that it starts or completes; 0 for none.
     pub(super) async_number: u32,
-    /// Steps of the async call that it completes.
-    pub(super) async_steps: u32,
-    /// Ticks that they took.
-    pub(super) running: u64,
 }
 
 /// Bytes of a call's values that each value leaves to every later one.

@@ -127,7 +127,7 @@ impl KeptExceptions {
             let capacity = (*entry).limit();
             let first = (*entry).used as usize;
             let mut to = Writer { entry, used: first, capacity };
-            let (mut units, mut written) = (place.units.get().cast::<u16>().cast_const(), 0);
+            let (mut units, mut written) = (place.units.get().cast::<u16>().cast_const(), 0_u16);
             for (number, link) in place.links.iter().take(place.count.get() as usize).enumerate() {
                 let link = link.get();
                 if !to.link((number > 0).then_some(link.class), link, units) {

@@ -279,10 +279,10 @@ unsafe fn complete(entry: *mut Entry, frame: *const usize, failed: bool) {
         unsafe {
             let number = (*entry).async_number;
             let (steps, running) = steps_of(number);
-            (*entry).async_steps = steps.saturating_add(1);
-            (*entry).running = running.saturating_add(step_ticks(frame, now));
+            (*entry).depth = steps.saturating_add(1);
+            let running = running.saturating_add(step_ticks(frame, now));
             let caught = failed.then(|| timer.caught());
-            set_end(entry, Some((now, 0)), caught.map(|(class, _)| class));
+            set_end(entry, Some((now, running)), caught.map(|(class, _)| class));
             if let Some((_, number)) = caught {
                 area.add_exception(entry, number);
             }

@@ -3,6 +3,7 @@
 use super::values::ValueJson;
 use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod};
 use redial_text::callers::name;
+use redial_text::traced_calls::result_type;
 use serde::Serialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -36,6 +37,9 @@ pub struct TracedCallJson<'a> {
     thrown: Option<ThrownJson<'a>>,
     /// Its callers, the innermost first; null if they were not captured.
     stack: Option<Vec<String>>,
+    /// Null unless it is a call of an async method that was followed to its completion.
+    #[serde(rename = "async")]
+    course: Option<AsyncJson>,
     /// The number of calls of this method that were not captured.
     dropped: u64,
 }
@@ -66,6 +70,32 @@ struct ThrownJson<'a> {
     message: Option<ValueJson<'a>>,
     /// Its inner exception, then that one's, and so on.
     inner: Vec<InnerJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct AsyncJson {
+    /// False for a call that began before the method was traced: its arguments and duration are unknown.
+    began: bool,
+    /// The operating system's id of the thread on which it completed; null if it has not or that is unknown.
+    completed_on: Option<u32>,
+    /// Steps in which it ran.
+    steps: u32,
+    running_ns: u64,
+    /// The rest of its duration; null if that is unknown.
+    waiting_ns: Option<u64>,
+}
+
+impl AsyncJson {
+    fn of(call: &TracedCall) -> Option<AsyncJson> {
+        let course = call.course?;
+        Some(AsyncJson {
+            began: course.began,
+            completed_on: Some(course.completed_on).filter(|thread| *thread != 0),
+            steps: course.steps,
+            running_ns: course.running_ns,
+            waiting_ns: call.duration_ns.map(|duration| duration.saturating_sub(course.running_ns)),
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -109,7 +139,7 @@ impl<'a> TracedCallJson<'a> {
             args: arguments(method, call),
             result: match &call.outcome {
                 Outcome::Returned(Some(value)) => {
-                    Some(ResultJson { type_name: method.result.as_deref(), value: ValueJson(value) })
+                    Some(ResultJson { type_name: result_type(method, call), value: ValueJson(value) })
                 }
                 _ => None,
             },
@@ -124,6 +154,7 @@ impl<'a> TracedCallJson<'a> {
             stack: Some(&call.stack)
                 .filter(|stack| !stack.is_empty())
                 .map(|stack| stack.iter().map(name).collect()),
+            course: AsyncJson::of(call),
             dropped,
         }
     }
@@ -153,7 +184,7 @@ fn start(unix_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_protocol::trace::Value;
+    use redial_protocol::trace::{AsyncCall, Value};
     use redial_text::fixtures::{traced_call, traced_method};
     use serde_json::json;
 
@@ -186,9 +217,31 @@ mod tests {
                 "result": { "type": "decimal", "value": { "$type": "decimal", "text": "3.50" } },
                 "thrown": null,
                 "stack": null,
+                "async": null,
                 "dropped": 3,
             })
         );
+    }
+
+    #[test]
+    fn an_async_call_has_its_course_and_result() {
+        let course = Some(AsyncCall { began: true, completed_on: 9, steps: 2, running_ns: 200_000 });
+        let mut method = traced_method();
+        method.result = Some("System.Threading.Tasks.Task<Shop.Box<int>>".into());
+        let call = TracedCall { course, ..traced_call() };
+        let json = |call: &TracedCall| {
+            serde_json::to_value(TracedCallJson::new((None, 12), &method, call, None, 0)).expect("JSON")
+        };
+        assert_eq!(
+            json(&call)["async"],
+            json!({"began": true, "completed_on": 9, "steps": 2, "running_ns": 200_000, "waiting_ns": 1_000_000})
+        );
+        assert_eq!(json(&call)["result"]["type"], "Shop.Box<int>");
+        assert_eq!(json(&traced_call())["result"]["type"], "System.Threading.Tasks.Task<Shop.Box<int>>");
+        let unseen = AsyncCall { began: false, completed_on: 0, steps: 1, running_ns: 5 };
+        let unseen = TracedCall { course: Some(unseen), duration_ns: None, ..traced_call() };
+        let course = json(&unseen)["async"].clone();
+        assert_eq!((&course["completed_on"], &course["waiting_ns"]), (&json!(null), &json!(null)));
     }
 
     #[test]

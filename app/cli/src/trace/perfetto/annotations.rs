@@ -34,6 +34,15 @@ pub fn of_call(method: &TracedMethod, call: &TracedCall, dropped: u64) -> Vec<De
         }
         Outcome::InFlight | Outcome::Returned(None) => {}
     }
+    if let Some(course) = call.course {
+        let mut entries = vec![single("began", AnnotationValue::Bool(course.began))];
+        entries.push(single("steps", AnnotationValue::UInt(course.steps.into())));
+        entries.push(single("running_ns", AnnotationValue::UInt(course.running_ns)));
+        if course.completed_on != 0 {
+            entries.push(single("completed_on", AnnotationValue::UInt(course.completed_on.into())));
+        }
+        all.push(dictionary("async", entries));
+    }
     let frames = call.stack.iter().map(|frame| text("", &callers::name(frame)));
     all.extend(filled(array("stack", frames.collect())));
     all.push(text("method", &method.method));

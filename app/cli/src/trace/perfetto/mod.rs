@@ -66,8 +66,11 @@ fn event(lines: &CallLines, call: &TracedCall) -> CallEvent {
     let method = lines.method(call);
     let duration = call.duration_ns.filter(|_| call.thread != 0);
     let kind = if duration.is_some() { EventType::SliceBegin } else { EventType::Instant };
+    // Others do not end while their callers run.
+    let is_async = duration.is_some() && call.course.is_some_and(|course| course.steps > 1);
     CallEvent {
         thread: call.thread,
+        is_async,
         depth: if call.thread == 0 { 0 } else { call.depth },
         start: call.start_unix_ns,
         end: duration.map(|duration| call.start_unix_ns.saturating_add(duration)),

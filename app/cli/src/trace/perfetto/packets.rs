@@ -40,6 +40,16 @@ pub fn thread(track: u64, of_process: u64, pid: u32, thread: u32) -> Vec<u8> {
     })
 }
 
+/// Returns a track of a process that belongs to no thread.
+pub fn async_calls(track: u64, of_process: u64, name: &str) -> Vec<u8> {
+    descriptor(TrackDescriptor {
+        uuid: Some(track),
+        name: Some(name.to_owned()),
+        parent_uuid: Some(of_process),
+        ..TrackDescriptor::default()
+    })
+}
+
 /// Returns an event at a time.
 pub fn event(unix_ns: u64, event: TrackEvent) -> Vec<u8> {
     encode(TracePacket { timestamp: Some(unix_ns), track_event: Some(event), ..TracePacket::default() })

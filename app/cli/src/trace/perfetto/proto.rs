@@ -66,7 +66,10 @@ pub struct TrackDescriptor {
     /// Its id in the trace.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// The process of a thread.
+    /// Its name, unless it is that of a process or thread.
+    #[prost(string, optional, tag = "2")]
+    pub name: Option<String>,
+    /// The process of a thread or of another track.
     #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
     /// Facts about a process.

@@ -20,6 +20,8 @@ use std::collections::hash_map::Entry;
 pub struct CallEvent {
     /// The operating system's thread id.
     pub thread: u32,
+    /// Whether it went on after its thread had left it: then it has a track of its own.
+    pub is_async: bool,
     /// The number of timed calls around it on its thread.
     pub depth: u32,
     /// Unix time in nanoseconds.

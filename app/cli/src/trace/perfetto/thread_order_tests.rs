@@ -48,7 +48,7 @@ fn call(name: &str, depth: u32, start: u64, end: Option<u64>) -> CallEvent {
         name: Some(name.to_owned()),
         ..TrackEvent::default()
     };
-    CallEvent { thread: 1, depth, start, end, event }
+    CallEvent { thread: 1, is_async: false, depth, start, end, event }
 }
 
 /// Sorts events as Perfetto does, and nests them.
@@ -220,7 +220,14 @@ fn a_call_keeps_all_its_facts() {
     let event = TrackEvent { categories: vec!["Shop".into()], ..call("a", 0, 0, Some(1)).event };
     let mut out = Vec::new();
     let end = traced.duration_ns.map(|duration| traced.start_unix_ns + duration);
-    let whole = CallEvent { thread: 1, depth: 0, start: traced.start_unix_ns, end, event: event.clone() };
+    let whole = CallEvent {
+        thread: 1,
+        is_async: false,
+        depth: 0,
+        start: traced.start_unix_ns,
+        end,
+        event: event.clone(),
+    };
     ThreadOrder::default().add(whole, &mut out);
     let packets = Trace::decode(&out[..]).expect("a trace").packet;
     assert_eq!(packets.len(), 2);

@@ -15,6 +15,8 @@ const MAX_HELD: usize = 16 << 20;
 const MAX_TRACKS: usize = 1 << 16;
 /// Bits of a thread id in a track's id.
 const THREAD_BITS: u32 = 32;
+/// The tracks of async calls have this bit, and no process's number.
+const ASYNC: u64 = 1 << 63;
 
 /// A trace that is being written.
 pub struct PerfettoWriter {
@@ -32,6 +34,8 @@ pub struct PerfettoWriter {
     /// Calls that are still wanted.
     left: u64,
     written: u64,
+    /// Async calls so far.
+    tracks: u64,
     /// Whether the file could not be written.
     failed: bool,
 }
@@ -57,6 +61,7 @@ impl PerfettoWriter {
             max_held: MAX_HELD,
             left: count.unwrap_or(u64::MAX),
             written: 0,
+            tracks: 0,
             failed: false,
         }
     }
@@ -76,7 +81,20 @@ impl PerfettoWriter {
         Ok(self.left > 0)
     }
 
+    /// Writes a call to a track of its own. Perfetto shows all tracks of a process with the same name as one group.
+    fn add_async(&mut self, process: u64, mut call: CallEvent, end: u64) {
+        self.tracks += 1;
+        let track = ASYNC | self.tracks;
+        self.out.extend(packets::async_calls(track, process, call.event.name.as_deref().unwrap_or_default()));
+        call.event.track_uuid = Some(track);
+        self.out.extend(packets::event(call.start, call.event));
+        self.out.extend(packets::end(end.max(call.start), Some(track)));
+    }
+
     fn add_call(&mut self, pid: u32, process: u64, mut call: CallEvent) {
+        if let Some(end) = call.end.filter(|_| call.is_async) {
+            return self.add_async(process, call, end);
+        }
         let track = process | u64::from(call.thread);
         call.event.track_uuid = Some(track);
         if call.thread != 0 && !self.described.contains(&track) {

@@ -43,7 +43,7 @@ fn call(thread: u32, depth: u32, start: u64) -> CallEvent {
         name: Some("A.B".into()),
         ..TrackEvent::default()
     };
-    CallEvent { thread, depth, start, end: Some(start + 5), event }
+    CallEvent { thread, is_async: false, depth, start, end: Some(start + 5), event }
 }
 
 fn events(packets: &[TracePacket]) -> Vec<&TrackEvent> {
@@ -71,6 +71,20 @@ fn processes_and_threads_have_tracks() {
     ids.dedup();
     assert_eq!(ids.len(), 5);
     assert!(events(&packets).iter().all(|event| ids.contains(&event.track_uuid())));
+}
+
+#[test]
+fn async_calls_have_tracks_of_their_own() {
+    let mut trace = begin("async", None);
+    let async_call = |start| CallEvent { is_async: true, ..call(7, 0, start) };
+    trace.writer.add(12, vec![async_call(10), async_call(12), call(7, 0, 11)]).expect("written");
+    let (_, packets) = trace.finish(true);
+    let tracks: Vec<_> = packets.iter().filter_map(|packet| packet.track_descriptor.as_ref()).collect();
+    let own: Vec<_> = tracks.iter().filter(|track| track.name.is_some()).collect();
+    assert_eq!(own.iter().map(|track| track.name()).collect::<Vec<_>>(), ["A.B", "A.B"]);
+    assert!(own.iter().all(|track| track.parent_uuid == tracks[0].uuid && track.thread.is_none()));
+    let on = |track: u64| events(&packets).iter().filter(|event| event.track_uuid() == track).count();
+    assert!(own.iter().all(|track| on(track.uuid()) == 2) && own[0].uuid != own[1].uuid);
 }
 
 #[test]
