@@ -4,6 +4,7 @@
 //   throws N              Throws(int), N times: every second call throws before it waits      -> known ...
 //   wait NAME N THREADS   N calls on each of THREADS threads, all of which wait               -> waiting TOTAL
 //                         NAME is Plain, Value, Void, Outer (which awaits Inner), Generic, Lambda, Long (which waits twice)
+//   yields N THREADS      Yields(int), N times on each of THREADS threads: continues at once on another thread, twice -> yielded
 //   open | fail | cancel  the gate lets all calls continue, throws in them, or cancels them   -> known ...
 //   collect               collects garbage, and moves everything that waits                   -> collected
 //   trace                 the origin of an exception that passed through Outer and Inner      -> trace ...
@@ -122,6 +123,38 @@ static class Awaits
         {
             Inside("Awaits.Long(int)", since);
         }
+    }
+
+    // Continues before the thread that began it has left it.
+    static async Task<long> Yields(int n)
+    {
+        await Task.Yield();
+        long first = n;
+        await Task.Yield();
+        return first * 2;
+    }
+
+    static void YieldAll(int count, int threads)
+    {
+        var running = new List<Thread>();
+        long sum = 0;
+        for (int number = 0; number < threads; number++)
+        {
+            int start = number * count;
+            var thread = new Thread(() =>
+            {
+                var calls = new List<Task<long>>();
+                for (int n = start; n < start + count; n++)
+                    calls.Add(Yields(n));
+                foreach (var call in calls)
+                    Interlocked.Add(ref sum, call.GetAwaiter().GetResult());
+            });
+            running.Add(thread);
+            thread.Start();
+        }
+        running.ForEach(thread => thread.Join());
+        long all = (long)count * threads;
+        Console.WriteLine(sum == all * (all - 1) ? "yielded" : "error " + sum);
     }
 
     static async void Void(int n)
@@ -322,6 +355,9 @@ static class Awaits
                 case "cancel":
                     Let(one => one.SetCanceled());
                     break;
+                case "yields":
+                    YieldAll(int.Parse(words[1]), int.Parse(words[2]));
+                    continue;
                 case "collect":
                     GC.Collect(2, GCCollectionMode.Forced, true, true);
                     GC.WaitForPendingFinalizers();

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::level::Level;
-use redial_protocol::message::WireCommand;
+use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::{Controller, Lifetime};
@@ -256,6 +256,43 @@ fn at_once(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
+/// Calls that continue on other threads before the threads that began them have left them.
+fn at_once_elsewhere(runtime: Runtime) -> Result<()> {
+    const ROUNDS: usize = 12;
+    const EACH: usize = 40;
+    for program in both_builds()? {
+        let (mut live, mut controller) = start(runtime, &program)?;
+        let options = TimeOptions { rate: Some(1_000_000), ..TimeOptions::default() };
+        trace(&mut controller, &["awaits!Awaits.Yields"], options)?;
+        controller.execute(WireCommand::StreamCalls { pattern: None })?;
+        let mut calls = Calls::default();
+        for round in 1..=ROUNDS {
+            live.host.ask(&format!("yields {EACH} {THREADS}"), "yielded")?;
+            while calls.calls.len() < round * EACH * THREADS {
+                let page = controller.wait_for("calls", |event| {
+                    matches!(event, Event::Calls { id: None, .. }).then(|| event.clone())
+                })?;
+                if let Event::Calls { dropped, unread, .. } = &page {
+                    ensure!(dropped.is_empty() && *unread == 0, "{page:?}");
+                }
+                calls.take(&page)?;
+            }
+        }
+        let mut numbers: BTreeMap<i64, usize> = BTreeMap::new();
+        for call in &calls.calls {
+            let (n, course) = (number(call)?, call.course.with_context(|| format!("{call:?}"))?);
+            ensure!(call.outcome == returned(Value::Int(2 * n)), "{call:?}");
+            ensure!(course.began && course.steps == 3 && call.duration_ns.is_some(), "{call:?}");
+            *numbers.entry(n).or_default() += 1;
+        }
+        let all = (0..(EACH * THREADS) as i64).map(|n| (n, ROUNDS)).collect();
+        ensure!(numbers == all, "{numbers:?}");
+        ensure!(list(&mut controller, true)?.calls.is_empty(), "none is in flight");
+        end(live, controller)?;
+    }
+    Ok(())
+}
+
 /// Generic methods of generic classes, in shared code and not.
 fn generics(runtime: Runtime) -> Result<()> {
     for program in both_builds()? {
@@ -362,4 +399,4 @@ fn conditions(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-on_each_runtime! { conditions, followed_to_the_end, at_once, generics, unseen_beginnings }
+on_each_runtime! { at_once_elsewhere, conditions, followed_to_the_end, at_once, generics, unseen_beginnings }

@@ -118,7 +118,7 @@ impl CallPages {
         let plan = &call.row.body.plan;
         let captured = CapturedCall { bytes: &call.call.bytes, places: PLACES };
         let classes = |number| self.context.classes.shape(number);
-        let is_unseen = matches!(call.course, AsyncCourse::Unseen(_));
+        let is_unseen = matches!(call.course, AsyncCourse::Unseen(..));
         let value = |place, planned: &_| match is_unseen {
             true => Value::Omitted(OmittedReason::Unseen),
             false => value(captured, place, planned, &classes),
@@ -134,7 +134,7 @@ impl CallPages {
         let outcome = match &call.course {
             AsyncCourse::None => self.outcome(&call.row, &call.call),
             AsyncCourse::Waits(..) => Outcome::InFlight,
-            AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => {
+            AsyncCourse::Completed(completion, _) | AsyncCourse::Unseen(completion, _) => {
                 self.outcome(&completion.row, &completion.call)
             }
         };
@@ -202,11 +202,13 @@ fn course(course: &AsyncCourse) -> Option<AsyncCall> {
         AsyncCourse::Waits(steps, running_ns) => {
             Some(AsyncCall { began: true, completed_on: 0, steps: *steps, running_ns: *running_ns })
         }
-        AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => Some(AsyncCall {
-            began: matches!(course, AsyncCourse::Completed(_)),
-            completed_on: completion.call.thread,
-            steps: completion.call.async_call.steps,
-            running_ns: completion.running_ns,
-        }),
+        AsyncCourse::Completed(completion, running_ns) | AsyncCourse::Unseen(completion, running_ns) => {
+            Some(AsyncCall {
+                began: matches!(course, AsyncCourse::Completed(..)),
+                completed_on: completion.call.thread,
+                steps: completion.steps,
+                running_ns: *running_ns,
+            })
+        }
     }
 }

@@ -40,8 +40,7 @@ impl AsyncCalls {
     pub(super) fn start(&mut self, row: &Arc<TracedRow>, call: EndedCall) -> Started {
         let number = call.async_call.number;
         if let Some(completion) = self.completed.remove(&number) {
-            async_calls::end(number);
-            return Started::Completed(call, completion);
+            return Started::Completed(call, joined(completion));
         }
         let bytes = OVERHEAD + call.bytes.len();
         if self.started.len() >= MAX_STARTED || self.bytes + bytes > MAX_BYTES || is_given_up(number) {
@@ -61,8 +60,7 @@ impl AsyncCalls {
         let number = completion.call.async_call.number;
         if let Some((row, call)) = self.started.remove(&number) {
             self.bytes = self.bytes.saturating_sub(OVERHEAD + call.bytes.len());
-            async_calls::end(number);
-            return Some((row, call, completion));
+            return Some((row, call, joined(completion)));
         }
         if is_given_up(number) {
             async_calls::end(number);
@@ -110,4 +108,12 @@ impl AsyncCalls {
             stays
         });
     }
+}
+
+/// Adds the steps of its call to a completion.
+fn joined(completion: Completion) -> Completion {
+    let number = completion.call.async_call.number;
+    let (steps, running) = async_calls::steps_of(number);
+    async_calls::end(number);
+    Completion { steps, running: running.saturating_add(completion.running), ..completion }
 }

@@ -42,10 +42,10 @@ pub enum AsyncCourse {
     None,
     /// It waits; steps in which it ran so far, and the nanoseconds that they took.
     Waits(u32, u64),
-    /// It completed.
-    Completed(Completion),
+    /// It completed, after it had run for some nanoseconds.
+    Completed(Completion, u64),
     /// It completed, and its beginning was not seen: the call has neither arguments nor a beginning.
-    Unseen(Completion),
+    Unseen(Completion, u64),
 }
 
 /// The completion of a call of an async method.
@@ -54,8 +54,18 @@ pub struct Completion {
     pub row: Arc<TracedRow>,
     /// The captured result, the thread and the end; it begins when the call completes.
     pub call: EndedCall,
-    /// Nanoseconds in which the call ran.
-    pub running_ns: u64,
+    /// Steps in which the call ran.
+    pub steps: u32,
+    /// Ticks that they took.
+    pub(super) running: u64,
+}
+
+impl Completion {
+    /// Makes one of which only its own step is known.
+    pub(super) fn new(row: Arc<TracedRow>, call: EndedCall) -> Completion {
+        let running = call.async_call.last_step;
+        Completion { row, call, steps: 1, running }
+    }
 }
 
 impl Call {
@@ -69,7 +79,7 @@ impl Call {
     /// Returns the completion of an async call.
     pub fn completion(&self) -> Option<&Completion> {
         match &self.course {
-            AsyncCourse::Completed(completion) | AsyncCourse::Unseen(completion) => Some(completion),
+            AsyncCourse::Completed(completion, _) | AsyncCourse::Unseen(completion, _) => Some(completion),
             AsyncCourse::None | AsyncCourse::Waits(..) => None,
         }
     }
@@ -79,7 +89,8 @@ impl Call {
         let known = self.call.start != 0 && completion.call.start != 0;
         let took = known.then(|| between(self.call.start, completion.call.start));
         let duration_ns = took.map(|took| clock.ns(took));
-        Call { duration_ns, course: AsyncCourse::Completed(completion), ..self }
+        let running_ns = clock.ns(completion.running);
+        Call { duration_ns, course: AsyncCourse::Completed(completion, running_ns), ..self }
     }
 
     /// Whether the condition on a completed async call is true and its rate allows it. Counts it if not.
@@ -122,7 +133,8 @@ impl Call {
     ) -> Call {
         let call = EndedCall { bytes: Vec::new(), stack: (0, 0), message: None, ..completion.call.clone() };
         let call = EndedCall { plan: row.body.method.plan, took: None, ..call };
-        Call { course: AsyncCourse::Unseen(completion), ..Call::new(clock, row, number, call) }
+        let running_ns = clock.ns(completion.running);
+        Call { course: AsyncCourse::Unseen(completion, running_ns), ..Call::new(clock, row, number, call) }
     }
 }
 

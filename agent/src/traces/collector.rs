@@ -89,8 +89,7 @@ pub(super) fn collect(state: &mut State) -> usize {
 /// Returns what a collected call tells: of an async method it may be one half only.
 fn joined(state: &mut State, clock: &CallClock, row: Arc<TracedRow>, call: EndedCall) -> Option<Call> {
     if let Some(link) = row.body.completes() {
-        let running_ns = clock.ns(call.async_call.running);
-        let completion = Completion { row, call, running_ns };
+        let completion = Completion::new(row, call);
         if completion.call.async_call.number == 0 {
             state.number += 1;
             let start = state.starts.get(&std::ptr::from_ref(link).addr());

@@ -356,17 +356,16 @@ fn ended(entry: &Entry, thread: u32, bytes: Vec<u8>) -> EndedCall {
     // SAFETY: methods are never freed.
     let method = unsafe { &*entry.method };
     let mut async_call = AsyncProgress { number: entry.async_number, ..AsyncProgress::default() };
-    let (mut took, mut depth) = (Some(entry.took).filter(|took| *took != UNTIMED), entry.depth);
+    let mut took = Some(entry.took).filter(|took| *took != UNTIMED);
     if let AsyncPart::Completes(_) = method.async_part() {
-        async_call.steps = std::mem::take(&mut depth);
-        async_call.running = took.replace(0).unwrap_or_default();
+        async_call.last_step = took.replace(0).unwrap_or_default();
     }
     EndedCall {
         plan: method.plan,
         thread,
         start: entry.start.load(Ordering::Relaxed),
         took,
-        depth,
+        depth: entry.depth,
         end: if entry.thrown == 0 { CallEnd::Returned } else { CallEnd::Thrown(entry.class) },
         message: Some(entry.message).filter(|message| *message != 0),
         inner: entry.inner.into(),

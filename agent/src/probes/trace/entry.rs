@@ -167,10 +167,10 @@ pub(super) struct Entry {
     pub(super) number: AtomicU64,
     /// Beginning in ticks; 0 until it is known. Of a completion, when it happens.
     pub(super) start: AtomicU64,
-    /// Duration in ticks, or [`UNTIMED`]. Of a completion, the ticks in which the async call ran.
+    /// Duration in ticks, or [`UNTIMED`]. Of a completion, that of its step so far.
     pub(super) took: u64,
     pub(super) class: ExceptionClass,
-    /// Number of timed calls around it. Of a completion, the steps of the async call.
+    /// Number of timed calls around it.
     pub(super) depth: u32,
     /// Whether an exception ended it.
     pub(super) thrown: u16,
@@ -244,10 +244,8 @@ pub enum CallEnd {
 pub struct AsyncProgress {
     /// Its number; 0 for none, or if its beginning was not seen.
     pub number: u32,
-    /// Steps in which it ran until it completed.
-    pub steps: u32,
-    /// Ticks that they took.
-    pub running: u64,
+    /// Of a completion, the ticks of its step until then.
+    pub last_step: u64,
 }
 
 /// A call as read from an area.

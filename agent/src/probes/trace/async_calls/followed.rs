@@ -45,9 +45,13 @@ impl FollowedCall {
         }
     }
 
-    /// Adds a step that took some ticks.
-    pub(super) fn add_step(&self, ticks: u64) {
+    /// Counts a step that begins.
+    pub(super) fn begin_step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds the ticks of a step that ends. The next one may have begun before.
+    pub(super) fn end_step(&self, ticks: u64) {
         self.running.fetch_add(ticks, Ordering::Relaxed);
     }
 
@@ -158,8 +162,10 @@ mod tests {
         let number = begin(&LINK).expect("there is room");
         let call = find(number).expect("it is in flight");
         assert!(call.is_of(&LINK) && !call.is_of(&OTHER) && !is_given_up(number));
-        call.add_step(30);
-        call.add_step(12);
+        for ticks in [30, 12] {
+            call.begin_step();
+            call.end_step(ticks);
+        }
         assert_eq!(steps_of(number), (2, 42));
         call.give_up();
         assert!(!call.is_of(&LINK) && is_given_up(number));

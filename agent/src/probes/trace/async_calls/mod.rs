@@ -152,6 +152,11 @@ unsafe extern "C" fn next(link: &'static AsyncLink, step: *mut usize) {
             let machine = std::ptr::with_exposed_provenance::<usize>(step.read()).read();
             link.carrier(machine).map_or(Step::Unseen, |carrier| next_step(link, carrier))
         };
+        if let Step::Later(number) = is
+            && let Some(call) = find(number)
+        {
+            call.begin_step();
+        }
         if is != Step::Ignored {
             // Exceptions that the step throws are kept there.
             own_area();
@@ -277,12 +282,8 @@ unsafe fn complete(entry: *mut Entry, frame: *const usize, failed: bool) {
         let now = clock::ticks();
         // SAFETY: the caller's contract; the area is the thread's own.
         unsafe {
-            let number = (*entry).async_number;
-            let (steps, running) = steps_of(number);
-            (*entry).depth = steps.saturating_add(1);
-            let running = running.saturating_add(step_ticks(frame, now));
             let caught = failed.then(|| timer.caught());
-            set_end(entry, Some((now, running)), caught.map(|(class, _)| class));
+            set_end(entry, Some((now, step_ticks(frame, now))), caught.map(|(class, _)| class));
             if let Some((_, number)) = caught {
                 area.add_exception(entry, number);
             }
@@ -305,7 +306,7 @@ unsafe extern "C" fn ended(step: usize, frame: *const usize) {
     if let Step::First(number) | Step::Later(number) = Step::of_word(step)
         && let Some(call) = find(number)
     {
-        call.add_step(step_ticks(frame, clock::ticks()));
+        call.end_step(step_ticks(frame, clock::ticks()));
     }
 }
 
@@ -398,6 +399,7 @@ impl ThreadArea {
                 return None;
             }
             let number = followed::begin(link)?;
+            find(number)?.begin_step();
             (*entry).async_number = number;
             Some(number)
         }
