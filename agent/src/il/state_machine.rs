@@ -213,4 +213,56 @@ mod tests {
             assert_eq!(state_machine(&edited), None, "a branch to {target}");
         }
     }
+
+    /// A machine that completes with a result, and in a handler with an exception.
+    fn completing(between: Vec<Instruction>) -> Body {
+        let builder = |value: Option<Opcode>, method: u32| {
+            let mut code =
+                vec![plain(Opcode::LDARG_0), Instruction::new(Opcode::LDFLDA, Operand::Token(STATE + 1))];
+            code.extend(value.map(plain));
+            code.push(Instruction::new(Opcode::CALL, Operand::Token(method)));
+            code
+        };
+        let parts = vec![
+            load(STATE),
+            vec![plain(Opcode::STLOC_0)],
+            store(short(-2), STATE),
+            builder(Some(Opcode::LDLOC_1), 0x0A00_0002),
+            vec![plain(Opcode::RET)],
+            store(short(-2), STATE),
+            between,
+            builder(Some(Opcode::LDLOC_2), 0x0A00_0001),
+            vec![plain(Opcode::RET)],
+        ];
+        let mut body = body(parts);
+        let end = Label(body.instructions.len() as u32);
+        body.clauses.push(crate::il::Clause {
+            kind: ClauseKind::Catch { class: 0x0100_0001 },
+            try_region: Label(0)..Label(3),
+            handler: Label(11)..end,
+        });
+        body
+    }
+
+    #[test]
+    fn finds_the_calls_that_complete_tasks() {
+        let clean_up =
+            vec![plain(Opcode::LDARG_0), plain(Opcode::LDNULL), plain(Opcode::POP), plain(Opcode::POP)];
+        for between in [Vec::new(), clean_up] {
+            let body = completing(between.clone());
+            let machine = state_machine(&body).expect("a machine");
+            let later = between.len() as u32;
+            let call = |at, with| CompletionCall { at: Label(at), builder: STATE + 1, with };
+            let expected =
+                vec![call(9, CompletionValue::Result), call(17 + later, CompletionValue::Exception)];
+            assert_eq!(completion_calls(&body, &machine), Some(expected));
+        }
+        // Nobody knows which call completes the task, or what it gets.
+        let branch = vec![Instruction::new(Opcode::BR_S, Operand::Target(Label(0)))];
+        let other_call = vec![Instruction::new(Opcode::CALL, Operand::Token(0x0A00_0009))];
+        for between in [branch, other_call] {
+            let body = completing(between);
+            assert_eq!(completion_calls(&body, &state_machine(&body).expect("a machine")), None);
+        }
+    }
 }

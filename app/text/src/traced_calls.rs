@@ -69,7 +69,7 @@ pub fn outcome(call: &TracedCall) -> String {
     }
 }
 
-/// Formats the course of a call of an async method, to follow its end: ` (ran 12 µs in 3 steps)`; nothing if it never had to
+/// Formats the course of a call of an async method, to follow its end: ` (ran 12.0 µs in 3 steps)`; nothing if it never had to
 /// wait.
 pub fn course(call: &TracedCall) -> String {
     let Some(course) = &call.course else { return String::new() };
@@ -179,12 +179,12 @@ mod tests {
         let returned = || Outcome::Returned(None);
         let course = AsyncCall { began: true, completed_on: 4711, steps: 3, running_ns: 12_000 };
         assert_eq!(of(None, returned()), "");
-        assert_eq!(of(Some(course), returned()), " (ran 12 µs in 3 steps)");
+        assert_eq!(of(Some(course), returned()), " (ran 12.0 µs in 3 steps)");
         let elsewhere = AsyncCall { completed_on: 9, ..course };
-        assert_eq!(of(Some(elsewhere), returned()), " (ran 12 µs in 3 steps, completed on thread 9)");
+        assert_eq!(of(Some(elsewhere), returned()), " (ran 12.0 µs in 3 steps, completed on thread 9)");
         assert_eq!(of(Some(AsyncCall { steps: 1, ..course }), returned()), "");
         let waits = AsyncCall { steps: 1, completed_on: 0, ..course };
-        assert_eq!(of(Some(waits), Outcome::InFlight), " (waits; ran 12 µs in 1 step)");
+        assert_eq!(of(Some(waits), Outcome::InFlight), " (waits; ran 12.0 µs in 1 step)");
         let unseen = AsyncCall { began: false, ..course };
         assert_eq!(of(Some(unseen), returned()), " (began before it was traced)");
     }
