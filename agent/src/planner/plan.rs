@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::orders::{OrderSeq, Standing};
+use redial_protocol::condition::ConditionError;
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::order::TimeOptions;
@@ -75,7 +76,7 @@ impl Tally {
     /// first; `refused` name some of the domains that share it. Returns the action it would need.
     pub fn add(
         &mut self,
-        copy: CopyFacts,
+        (copy, misfit): (CopyFacts, Option<ConditionError>),
         (here, refused): (&[&Standing], &[&Standing]),
         name: impl FnOnce() -> String,
     ) -> RequiredAction {
@@ -93,7 +94,7 @@ impl Tally {
             return RequiredAction::Nothing;
         }
         let Some(latest) = here.last() else {
-            self.refuse(Reason::Shared, name);
+            self.refuse(Reason::Shared, None, name);
             return RequiredAction::Nothing;
         };
         let wanted = latest.order.level;
@@ -105,7 +106,9 @@ impl Tally {
                 self.report.generic += u64::from(copy.generic);
             }
             (RequiredAction::Revert, _) => self.report.to_revert += 1,
-            (RequiredAction::Nothing, Some(reason)) if wanted > Level::Off => self.refuse(reason, name),
+            (RequiredAction::Nothing, Some(reason)) if wanted > Level::Off => {
+                self.refuse(reason, misfit, name)
+            }
             (RequiredAction::Nothing, None) if copy.options != latest.order.options => {
                 self.report.to_adjust += 1
             }
@@ -114,10 +117,10 @@ impl Tally {
         due
     }
 
-    fn refuse(&mut self, reason: Reason, name: impl FnOnce() -> String) {
+    fn refuse(&mut self, reason: Reason, condition: Option<ConditionError>, name: impl FnOnce() -> String) {
         *self.reasons.entry(reason).or_default() += 1;
         if self.report.refused.len() < MAX_REFUSALS {
-            self.report.refused.push(RefusedMethod { method: name(), reason, hresult: 0, condition: None });
+            self.report.refused.push(RefusedMethod { method: name(), reason, hresult: 0, condition });
         }
     }
 

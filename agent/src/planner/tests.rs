@@ -218,7 +218,7 @@ proptest! {
             let runs = if bit(on) && refusal.is_none() { Level::Count } else { Level::Off };
             let options = TimeOptions::default();
             let copy = CopyFacts { runs, options, callers: None, refusal, bodyless: false, generic: false };
-            tally.add(copy, (here, refused), || format!("{type_name}.{method}"));
+            tally.add((copy, None), (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
             let which = match (wanted > Level::Off, runs > Level::Off, refusal) {
                 _ if shared => 3,
@@ -308,7 +308,7 @@ fn other_options_at_same_level_need_no_request() {
             bodyless: false,
             generic: false,
         };
-        tally.add(copy, (&[orders.get(seq).unwrap()], &[]), String::new);
+        tally.add((copy, None), (&[orders.get(seq).unwrap()], &[]), String::new);
         let plan = tally.finish();
         [plan.to_request, plan.to_adjust, plan.unchanged]
     };

@@ -1,7 +1,9 @@
 //! Plans a change without making it: matches metadata in the same way, but records and requests nothing.
 #![forbid(unsafe_code)]
 
+use super::enum_types::EnumTypes;
 use super::scan::{ModuleOrders, may_be_expanded, refusal_of};
+use super::trace_requests;
 use crate::context::Context;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, RequiredAction, Tally};
@@ -35,9 +37,10 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
     for module in context.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = ModuleOrders::new(context, &module, of_module);
+        let enums = EnumTypes::new(context);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
         target.each(context, &[], stop, |(import, names), method, here, refused| {
-            let here = &here.orders;
+            let (here, is_inherited) = (&here.orders, here.is_inherited);
             target.note_shared(here, refused, &mut shared);
             let known = {
                 let ledger = context.ledger.lock();
@@ -53,6 +56,13 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
             let (runs, options, callers, refusal) = known.unwrap_or_else(|| {
                 (Level::Off, TimeOptions::default(), None, refusal_of(context, &module, import, method, here))
             });
+            let condition = here.last().filter(|latest| latest.order.level >= Level::Trace && !is_inherited);
+            let condition =
+                condition.and_then(|latest| latest.condition.as_ref()).filter(|_| refusal.is_none());
+            let metadata = (import, names, &enums);
+            let misfit = condition
+                .and_then(|written| trace_requests::misfit(context, &module, metadata, method, written));
+            let refusal = refusal.or(misfit.is_some().then_some(Reason::Condition));
             let copy = CopyFacts {
                 runs,
                 options,
@@ -62,7 +72,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
                 generic: method.is_generic(),
             };
             let name = || names.display(import, method).full_name(&module.name);
-            if tally.add(copy, (here, refused), name) == RequiredAction::Request {
+            if tally.add((copy, misfit), (here, refused), name) == RequiredAction::Request {
                 let itself = (module.id(), method.token);
                 expanded += u64::from(may_be_expanded(&module, import, method));
                 asked_for.push(itself);

@@ -1,64 +1,47 @@
 //! Plans which values a traced body captures, and keeps the list of traced methods in step with the ledger.
 #![forbid(unsafe_code)]
 
+use super::async_detection;
 use super::async_traces;
 use super::enum_types::EnumTypes;
 use super::exceptions;
 use super::row_request::{RowRequest, TraceRequest};
 use crate::capture::{CallCondition, CapturePlan, Parameters};
+use crate::catalogue::Module;
+use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::names::ModuleNames;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::instrument::traced_body;
 use crate::instrument::traced_method::{TracedPart, TracingOptions};
+use crate::ledger::async_role::AsyncRole;
 use crate::ledger::row::Row;
 use crate::signature::{Passing, Type, may_pass_by_reference, parse_method};
+use redial_protocol::condition::{Condition, ConditionError};
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Plans the values to capture of a method that is about to be traced. A method whose signature cannot be read is only
 /// timed.
 pub(super) fn plan(
     context: &Context,
-    (import, names, enums): (&Import, &ModuleNames, &EnumTypes<'_>),
+    metadata: (&Import, &ModuleNames, &EnumTypes<'_>),
     request: &RowRequest,
     method: &MethodDef,
 ) -> TraceRequest {
-    let Ok(signature) = parse_method(&method.signature) else { return TraceRequest::No };
-    let of_type = names.generic_parameters(import, method.type_def);
-    let of_method = import.generic_parameters(request.token);
-    let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
-    let parameters = import.parameter_names(request.token);
-    let passing =
-        if may_pass_by_reference(&method.signature) { import.passing(request.token) } else { vec![] };
-    let out: Vec<u32> =
-        passing.iter().filter(|(_, passing)| *passing == Passing::Out).map(|(number, _)| *number).collect();
-    // At the beginning of a constructor there is nothing to see yet.
-    let has_this = signature.has_this && !signature.explicit_this && method.name != ".ctor";
-    let this = has_this.then(|| type_of_this(import, method.type_def, of_type.len()));
-    let of = Parameters { method: &signature, names: &parameters, out: &out, this: this.as_ref() };
-    let rules = &context.settings.capture;
-    let metadata = (import, names, enums);
-    if let Some((plan, part)) =
-        async_traces::completion(context, metadata, (method, request.async_role.as_ref()))
-    {
+    let role = request.async_role.as_ref();
+    if let Some((plan, part)) = async_traces::completion(context, metadata, (method, role)) {
         let condition = request.condition.clone();
         let condition = condition.map(|written| CallCondition::decided_elsewhere(written, plan.clone()));
         return body(context, request, plan, TracingOptions { condition, stack: request.stack, part });
     }
-    let plan = CapturePlan::new(of, type_name, |token| enums.get(import, token), rules);
-    let part = async_traces::part_of_start(context, import, request.async_role.as_ref());
+    let Some(plan) = capture_plan(context, metadata, request.token, method) else { return TraceRequest::No };
+    let part = async_traces::part_of_start(context, metadata.0, role);
     let condition = match &request.condition {
         Some(written) => {
-            // Its result is that of the whole call.
-            let known = match part {
-                TracedPart::Starts(_) => CapturePlan {
-                    result: async_traces::promised_result(context, metadata, method),
-                    ..plan.clone()
-                },
-                TracedPart::None | TracedPart::Completes(..) => plan.clone(),
-            };
+            let known = as_conditions_see_it(context, metadata, method, (plan.clone(), &part));
             match traced_body::condition(written, &known) {
                 Ok(condition) => Some(condition),
                 Err(misfit) => return TraceRequest::Misfit(Box::new(misfit)),
@@ -67,6 +50,62 @@ pub(super) fn plan(
         None => None,
     };
     body(context, request, plan, TracingOptions { condition, stack: request.stack, part })
+}
+
+/// Returns why a condition does not fit a method that would be traced, if it does not.
+pub(super) fn misfit(
+    context: &Context,
+    module: &Module,
+    (import, names, enums): (&Import, &ModuleNames, &EnumTypes<'_>),
+    method: &MatchedMethod,
+    written: &Arc<Condition>,
+) -> Option<ConditionError> {
+    let (token, method, metadata) = (method.token, method.method, (import, names, enums));
+    let role = async_detection::recognise(&context.info, module, (import, names), token, method);
+    if matches!(role, Some(AsyncRole::Completes(_))) {
+        return None;
+    }
+    let plan = capture_plan(context, metadata, token, method)?;
+    let part = async_traces::part_of_start(context, import, role.as_ref());
+    let known = as_conditions_see_it(context, metadata, method, (plan, &part));
+    traced_body::condition(written, &known).err()
+}
+
+/// Returns the values to capture of a method; None if its signature cannot be read.
+fn capture_plan(
+    context: &Context,
+    (import, names, enums): (&Import, &ModuleNames, &EnumTypes<'_>),
+    token: u32,
+    method: &MethodDef,
+) -> Option<CapturePlan> {
+    let signature = parse_method(&method.signature).ok()?;
+    let of_type = names.generic_parameters(import, method.type_def);
+    let of_method = import.generic_parameters(token);
+    let type_name = |ty: &_| names.display_signature_type(import, ty, &of_type, &of_method);
+    let parameters = import.parameter_names(token);
+    let passing = if may_pass_by_reference(&method.signature) { import.passing(token) } else { vec![] };
+    let out: Vec<u32> =
+        passing.iter().filter(|(_, passing)| *passing == Passing::Out).map(|(number, _)| *number).collect();
+    // At the beginning of a constructor there is nothing to see yet.
+    let has_this = signature.has_this && !signature.explicit_this && method.name != ".ctor";
+    let this = has_this.then(|| type_of_this(import, method.type_def, of_type.len()));
+    let of = Parameters { method: &signature, names: &parameters, out: &out, this: this.as_ref() };
+    Some(CapturePlan::new(of, type_name, |token| enums.get(import, token), &context.settings.capture))
+}
+
+/// Returns the plan for conditions: the result of an async call that is followed is that of the whole call.
+fn as_conditions_see_it(
+    context: &Context,
+    metadata: (&Import, &ModuleNames, &EnumTypes<'_>),
+    method: &MethodDef,
+    (plan, part): (CapturePlan, &TracedPart),
+) -> CapturePlan {
+    match part {
+        TracedPart::Starts(_) => {
+            CapturePlan { result: async_traces::promised_result(context, metadata, method), ..plan }
+        }
+        TracedPart::None | TracedPart::Completes(..) => plan,
+    }
 }
 
 fn body(context: &Context, request: &RowRequest, plan: CapturePlan, options: TracingOptions) -> TraceRequest {
