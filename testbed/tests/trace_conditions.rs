@@ -195,6 +195,10 @@ fn command_line(runtime: Runtime) -> Result<()> {
     for part in [offers, "amount > 3\n", "^\n", "traced!Traced.Fails(int, string)"] {
         ensure!(misfit.stdout.contains(part), "nothing of {part} in {}", misfit.output());
     }
+    let planned = dial(&live, &["traced!Traced.Fails", "trace", "--when", "amount > 3", "--plan"])?;
+    ensure!(planned.code()? == 1 && planned.stdout.contains(offers), "{}", planned.output());
+    let planned = dial(&live, &["traced!Traced.*", "trace", "--when", "number > 3", "--plan"])?;
+    ensure!(planned.stdout.contains("the condition does not fit"), "{}", planned.output());
     let some = dial(&live, &["traced!Traced.*", "trace", "--when", "number > 3"])?;
     ensure!(some.code()? == 7 && some.stdout.contains("the condition does not fit"), "{}", some.output());
     dial(&live, &["traced!Traced.*", "off"])?.ok()?;
