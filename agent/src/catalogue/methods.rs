@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::matched_method::{MatchedMethod, arity_of};
+use super::metadata_matcher::MetadataMatcher;
 use super::names::ModuleNames;
+use super::supertypes::Supertypes;
 use crate::clr::metadata::{GLOBAL_TYPE, Import};
 use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
@@ -16,38 +18,48 @@ const TYPES_PER_CHECK: usize = 64;
 /// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks, or soon after `stop`
 /// returns true.
 pub fn matching(
-    import: &Import,
-    names: &ModuleNames,
+    metadata: (&Import, &ModuleNames),
+    supertypes: &Supertypes,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    matching_from(0, import, names, patterns, stop, visit);
+    matching_from(0, metadata, supertypes, patterns, stop, visit);
 }
 
 /// Like [`matching`], skipping the module's first types.
 pub fn matching_from(
     first_type: usize,
-    import: &Import,
-    names: &ModuleNames,
+    (import, names): (&Import, &ModuleNames),
+    supertypes: &Supertypes,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     mut visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
     let mut matcher = Matcher::new(patterns.to_vec());
+    let mut by_metadata = MetadataMatcher::new((import, names), supertypes, patterns);
     let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
     for (type_place, type_token) in types.enumerate().skip(first_type) {
         if type_place % TYPES_PER_CHECK == 0 && stop() {
             return;
         }
+        if by_metadata.as_ref().is_some_and(|by_metadata| by_metadata.rules_out(type_token)) {
+            continue;
+        }
         let Some(type_name) = names.type_name(import, type_token) else { continue };
-        if !matcher.enter_type(&type_name) {
+        let has_implementations =
+            by_metadata.as_mut().is_some_and(|by_metadata| by_metadata.enter_type(type_token, &type_name));
+        if !matcher.enter_type(&type_name) && !has_implementations {
             continue;
         }
         for token in import.methods_of(type_token) {
             let Ok(method) = import.method(token) else { continue };
             let parameters = || names.canonical_parameters(import, &method.signature);
-            let hits = matcher.hits(token, &method.name, arity_of(&method.signature), parameters);
+            let by_name = matcher.hits(token, &method.name, arity_of(&method.signature), parameters);
+            let hits = match &mut by_metadata {
+                Some(by_metadata) => by_metadata.hits(token, by_name),
+                None => by_name,
+            };
             if !hits.is_empty() {
                 let found =
                     MatchedMethod { token, type_token, type_place, type_name: &type_name, method: &method };

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::scan::{ModuleOrders, may_be_expanded, refusal_of};
+use crate::catalogue::supertypes::Supertypes;
 use crate::context::Context;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, RequiredAction, Tally};
@@ -32,11 +33,12 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
     let mut tally = Tally::new(seqs);
     let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
+    let supertypes = Supertypes::new(&context.info, &context.modules);
     for module in context.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = ModuleOrders::new(context, &module, of_module);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
-        target.each(context, &[], stop, |(import, names), method, here, refused| {
+        target.each(context, &supertypes, &[], stop, |(import, names), method, here, refused| {
             target.note_shared(here, refused, &mut shared);
             let known = {
                 let ledger = context.ledger.lock();

@@ -6,6 +6,7 @@ use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::matching;
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::self_recursion::ends_in_itself;
+use crate::catalogue::supertypes::Supertypes;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::eligibility::{self, MethodFacts};
@@ -17,7 +18,7 @@ use crate::ledger::request_state::RequestState;
 use crate::planner::scope::{self, ModulePlace, ScopedOrders};
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::diagnostics::UntimedReason;
-use redial_protocol::ids::RowId;
+use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::reason::Reason;
@@ -51,6 +52,9 @@ pub struct ScanResult {
     pub shared: BTreeMap<(u32, bool), SharedModule>,
     /// Matches for which the ledger had no room.
     pub no_room: u64,
+    /// The assemblies, by module, that define interfaces or base classes of its types and are not loaded. Orders by
+    /// interface may match more once they are.
+    pub missing: Vec<(ModuleKey, BTreeSet<Arc<str>>)>,
 }
 
 /// The orders that concern a module.
@@ -82,6 +86,7 @@ impl<'a> ModuleOrders<'a> {
     pub fn each(
         &self,
         context: &Context,
+        supertypes: &Supertypes,
         only: &[&Standing],
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &[&'a Standing], &[&'a Standing]),
@@ -94,7 +99,7 @@ impl<'a> ModuleOrders<'a> {
         let (mut here, mut refused) = (Vec::new(), Vec::new());
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
-            matching(import, &names, &patterns, stop, |method, hits| {
+            matching((import, &names), supertypes, &patterns, stop, |method, hits| {
                 // Hits are ascending, so that those of `only` come last.
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
@@ -141,12 +146,13 @@ impl<'a> ModuleOrders<'a> {
 pub fn scan(
     context: &Context,
     target: &ModuleOrders,
+    supertypes: &Supertypes,
     is_cancelled: &dyn Fn() -> bool,
     found: &mut ScanResult,
 ) {
     let now = context.ledger.now_ms();
     let stop = || is_cancelled() || context.inbox.all_off_pending();
-    target.each(context, &[], &stop, |metadata, method, here, refused| {
+    target.each(context, supertypes, &[], &stop, |metadata, method, here, refused| {
         target.note_shared(here, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.is_empty() {
@@ -155,14 +161,22 @@ pub fn scan(
             enter(context, target.module, metadata, method, here, now, found);
         }
     });
+    found.note_missing(target.module, supertypes);
 }
 
 /// Reviews the copies of a module that the changed orders match: finds the deciding order among all standing ones.
 /// Changed orders came, went, or apply to other domains now. `target` has all standing orders.
-pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], found: &mut ScanResult) {
+pub fn review(
+    context: &Context,
+    target: &ModuleOrders,
+    supertypes: &Supertypes,
+    changed: &[&Standing],
+    found: &mut ScanResult,
+) {
     let now = context.ledger.now_ms();
     let mut changed_refusals = Vec::new();
-    target.each(context, changed, &|| context.inbox.all_off_pending(), |metadata, method, here, refused| {
+    let stop = || context.inbox.all_off_pending();
+    target.each(context, supertypes, changed, &stop, |metadata, method, here, refused| {
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
@@ -183,6 +197,7 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
             leave_out(target.module, metadata, method, &changed_refusals, found);
         }
     });
+    found.note_missing(target.module, supertypes);
 }
 
 /// Counts a method of a shared module when the orders name only some of its domains; it gets no row.
@@ -205,6 +220,14 @@ impl ScanResult {
     /// Returns the orders that matched something, even if it was refused.
     pub fn matched(&self) -> impl Iterator<Item = OrderSeq> {
         self.per_order.keys().chain(&self.refused_as_shared).copied()
+    }
+
+    /// Records the assemblies that types of a module need and that are not loaded.
+    fn note_missing(&mut self, module: &Module, supertypes: &Supertypes) {
+        let missing = supertypes.take_missing();
+        if !missing.is_empty() {
+            self.missing.push((module.key, missing));
+        }
     }
 
     /// Counts a copy that gets no row.
