@@ -64,6 +64,11 @@ namespace Shop
         public virtual void Close() => Truth.Hit("handlers!Shop.HandlerBase.Close()");
     }
 
+    public class Plain : HandlerBase
+    {
+        public override void Handle(Order order) => Truth.Hit("handlers!Shop.Plain.Handle(Shop.Order)");
+    }
+
     public class Derived : HandlerBase
     {
         public override void Handle(Order order) => Truth.Hit("handlers!Shop.Derived.Handle(Shop.Order)");
@@ -153,6 +158,11 @@ namespace Shop
         public override void Handle(int item) => Truth.Hit("handlers!Shop.Closed.Handle(int)");
     }
 
+    public class Half : GenericBase<int, string>
+    {
+        public override void Handle(string item) => Truth.Hit("handlers!Shop.Half.Handle(string)");
+    }
+
     public class Visitor : IVisitor
     {
         public T Visit<T>(T item)
@@ -217,7 +227,8 @@ namespace Shop
             ((IOrderHandlers)new Plural()).Handle(new Order());
             Call(new Derived(), 2);
             Call(new MoreDerived(), 4);
-            HandlerBase[] all = { new Derived(), new MoreDerived() };
+            Call(new Plain(), 3);
+            HandlerBase[] all = { new Plain(), new Derived(), new MoreDerived() };
             foreach (HandlerBase one in all)
                 one.Close();
             Call(new Hiding(), 1);
@@ -241,6 +252,8 @@ namespace Shop
             new Box<int>().Handle(null, 1);
             ((IHandler<Order>)new Closed()).Handle(new Order());
             new Closed().Handle(1);
+            ((IHandler<string>)new Half()).Handle("text");
+            new Half().Handle(1);
             ((IVisitor)new Visitor()).Visit(1);
             ((IVisitor)new Visitor()).Visit("text");
             new Visitor().Visit((object)null);
