@@ -99,61 +99,14 @@ impl<'a> Supertypes<'a> {
     /// Returns the interfaces and base classes of a type, as far as they are loaded or named by it. If the type has one
     /// by itself and by a base class, it is there once, by itself.
     pub fn of(&self, import: &Import, names: &ModuleNames, type_def: u32) -> Vec<Supertype> {
-        let mut found: Vec<Supertype> = Vec::new();
-        let mut listed: Rc<[Relation]> = self.read_relations(import, names, type_def).into();
-        let mut by: Option<Rc<BaseClass>> = None;
-        loop {
-            let own: Rc<[String]> = by.as_ref().map(|base| Rc::clone(&base.arguments)).unwrap_or_default();
-            let mut at = found.len();
-            for relation in listed.iter().filter(|relation| !relation.is_base) {
-                self.add(&mut found, relation, &own, by.as_ref());
-            }
-            // Interfaces of these interfaces; compilers other than Roslyn do not list them.
-            while let Some(interface) = found.get(at) {
-                let (definition, arguments) = (interface.definition.clone(), Rc::clone(&interface.arguments));
-                for relation in self.relations(&definition).iter().filter(|relation| !relation.is_base) {
-                    self.add(&mut found, relation, &arguments, by.as_ref());
-                }
-                at += 1;
-            }
-            let Some(base) = listed.iter().find(|relation| relation.is_base) else { return found };
-            if !self.add(&mut found, base, &own, by.as_ref()) {
-                return found;
-            }
-            let Some(base) = found.last() else { return found };
-            let next = BaseClass { definition: base.definition.clone(), arguments: Rc::clone(&base.arguments) };
-            listed = self.relations(&next.definition);
-            by = Some(Rc::new(next));
-        }
-    }
-
-    /// Adds a supertype unless it is there or too many are; returns whether it did. `own` are the arguments of the type
-    /// whose relation it is.
-    fn add(
-        &self,
-        found: &mut Vec<Supertype>,
-        relation: &Relation,
-        own: &[String],
-        by: Option<&Rc<BaseClass>>,
-    ) -> bool {
-        let arguments: Rc<[String]> =
-            relation.arguments.iter().map(|argument| bounded(with_arguments(argument, own))).collect();
-        let is_known =
-            |known: &Supertype| known.name == relation.name && known.arguments == arguments;
-        if found.len() >= MAX_SUPERTYPES || found.iter().any(is_known) {
-            return false;
-        }
-        if let Definition::Missing(assembly) = &relation.definition {
-            self.missing.borrow_mut().insert(Arc::clone(assembly));
-        }
-        found.push(Supertype {
-            name: Arc::clone(&relation.name),
-            definition: relation.definition.clone(),
-            arguments,
-            is_base: relation.is_base,
-            by: by.cloned(),
+        let listed = self.read_relations(import, names, type_def).into();
+        let found = collect(listed, |definition| self.relations(definition));
+        let missing = found.iter().filter_map(|one| match &one.definition {
+            Definition::Missing(assembly) => Some(Arc::clone(assembly)),
+            Definition::Loaded(..) | Definition::Unknown => None,
         });
-        true
+        self.missing.borrow_mut().extend(missing);
+        found
     }
 
     fn relations(&self, of: &Definition) -> Rc<[Relation]> {
@@ -214,6 +167,59 @@ impl<'a> Supertypes<'a> {
     }
 }
 
+/// Collects what a type lists, what `relations` says about that, and so on.
+fn collect(mut listed: Rc<[Relation]>, relations: impl Fn(&Definition) -> Rc<[Relation]>) -> Vec<Supertype> {
+    let mut found = Vec::new();
+    let mut by: Option<Rc<BaseClass>> = None;
+    loop {
+        let own: Rc<[String]> = by.as_ref().map(|base| Rc::clone(&base.arguments)).unwrap_or_default();
+        let mut at = found.len();
+        for relation in listed.iter().filter(|relation| !relation.is_base) {
+            add(&mut found, relation, &own, by.as_ref());
+        }
+        // Interfaces of these interfaces, which not every compiler lists.
+        while let Some(interface) = found.get(at) {
+            let (definition, arguments) = (interface.definition.clone(), Rc::clone(&interface.arguments));
+            for relation in relations(&definition).iter().filter(|relation| !relation.is_base) {
+                add(&mut found, relation, &arguments, by.as_ref());
+            }
+            at += 1;
+        }
+        let Some(base) = listed.iter().find(|relation| relation.is_base) else { return found };
+        if !add(&mut found, base, &own, by.as_ref()) {
+            return found;
+        }
+        let Some(base) = found.last() else { return found };
+        let next = BaseClass { definition: base.definition.clone(), arguments: Rc::clone(&base.arguments) };
+        listed = relations(&next.definition);
+        by = Some(Rc::new(next));
+    }
+}
+
+/// Adds a supertype unless it is there or too many are; returns whether it did. `own` are the arguments of the type whose
+/// relation it is.
+fn add(
+    found: &mut Vec<Supertype>,
+    relation: &Relation,
+    own: &[String],
+    by: Option<&Rc<BaseClass>>,
+) -> bool {
+    let arguments = relation.arguments.iter().map(|argument| bounded(with_arguments(argument, own)));
+    let arguments: Rc<[String]> = arguments.collect();
+    let is_known = |known: &Supertype| known.name == relation.name && known.arguments == arguments;
+    if found.len() >= MAX_SUPERTYPES || found.iter().any(is_known) {
+        return false;
+    }
+    found.push(Supertype {
+        name: Arc::clone(&relation.name),
+        definition: relation.definition.clone(),
+        arguments,
+        is_base: relation.is_base,
+        by: by.cloned(),
+    });
+    true
+}
+
 /// Replaces the type parameters `!0`, `!1` … of a type in canonical text by its arguments. Without arguments the text
 /// stays as it is: they are those of the type itself.
 pub(super) fn with_arguments(text: &str, arguments: &[String]) -> String {
@@ -247,6 +253,70 @@ fn bounded(argument: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::Module;
+
+    /// Types by number, which is their token, each with what it lists: the type, its arguments, whether it is a base.
+    struct Types(Vec<Vec<(u32, &'static str, bool)>>);
+
+    impl Types {
+        fn relations(&self, token: u32) -> Rc<[Relation]> {
+            let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Shop"));
+            let relation = |(token, argument, is_base): &(u32, &str, bool)| Relation {
+                name: format!("T{token}").into(),
+                definition: Definition::Loaded(Arc::clone(&module), *token),
+                arguments: Some(*argument).filter(|one| !one.is_empty()).map(str::to_owned).into_iter().collect(),
+                is_base: *is_base,
+            };
+            self.0.get(token as usize).into_iter().flatten().map(relation).collect()
+        }
+
+        /// The supertypes of type 0: `T1<int>`, with `:` and the arguments of the base class that has it.
+        fn of_first(&self) -> Vec<String> {
+            let relations = |definition: &Definition| match definition {
+                Definition::Loaded(_, token) => self.relations(*token),
+                _ => Rc::new([]),
+            };
+            let show = |one: &Supertype| {
+                let by = one.by.as_ref().map(|by| format!(":{}", by.arguments.join(","))).unwrap_or_default();
+                format!("{}<{}>{by}", one.name, one.arguments.join(","))
+            };
+            collect(self.relations(0), relations).iter().map(show).collect()
+        }
+    }
+
+    #[test]
+    fn supertypes_have_the_arguments_of_the_type() {
+        // class T0<X> : T1<X[]>, T3<X>; class T1<Y> : T2<int>, T3<Y>; interface T3<Z> : T4<T3<Z>>
+        let types = Types(vec![
+            vec![(1, "!0[]", true), (3, "!0", false)],
+            vec![(2, "int", true), (3, "!0", false)],
+            vec![],
+            vec![(4, "T3<!0>", false)],
+        ]);
+        assert_eq!(
+            types.of_first(),
+            ["T3<!0>", "T4<T3<!0>>", "T1<!0[]>", "T3<!0[]>:!0[]", "T4<T3<!0[]>>:!0[]", "T2<int>:!0[]"]
+        );
+    }
+
+    #[test]
+    fn cycles_and_growing_arguments_end() {
+        let itself = Types(vec![vec![(0, "", true), (0, "", false)]]);
+        assert_eq!(itself.of_first(), ["T0<>"]);
+        let classes = Types(vec![vec![(1, "", true)], vec![(0, "", true)]]);
+        assert_eq!(classes.of_first(), ["T1<>", "T0<>:"]);
+        let interfaces = Types(vec![vec![(1, "", false)], vec![(2, "", false)], vec![(1, "", false)]]);
+        assert_eq!(interfaces.of_first(), ["T1<>", "T2<>"]);
+        // interface T1<Z> : T1<T1<Z>>, T1<Z, …> twice as long each time.
+        for growing in ["T1<!0>", "!0!0"] {
+            let types = Types(vec![vec![(1, "x", false)], vec![(1, growing, false)]]);
+            let found = types.of_first();
+            assert!(found.len() <= MAX_SUPERTYPES && found.len() > 8, "{}", found.len());
+            assert!(found.iter().all(|one| one.len() <= MAX_ARGUMENT + 4));
+        }
+        let many = Types(vec![(1..=600).map(|token| (token, "", false)).collect()]);
+        assert_eq!(many.of_first().len(), MAX_SUPERTYPES);
+    }
 
     #[test]
     fn arguments_replace_type_parameters() {
