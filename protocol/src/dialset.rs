@@ -73,8 +73,7 @@ pub fn print(orders: &[Order]) -> String {
 pub fn header<'a>(orders: impl IntoIterator<Item = &'a Order>) -> String {
     let has_newer_pattern =
         |order: &Order| Pattern::parse(&order.pattern).is_ok_and(|pattern| pattern.needs_metadata());
-    let is_newer =
-        |order: &Order| order.when.is_some() || order.options.stack || has_newer_pattern(order);
+    let is_newer = |order: &Order| order.when.is_some() || order.options.stack || has_newer_pattern(order);
     let has_newer = orders.into_iter().any(is_newer);
     format!("{HEADER}{}\n", if has_newer { VERSION_WITH_CONDITIONS } else { VERSION })
 }

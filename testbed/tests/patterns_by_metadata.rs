@@ -15,6 +15,20 @@ use redial_testbed::truth::{self, Truth};
 use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
 use redial_testbed::{host, on_each_runtime, programs};
 
+/// The core library of .NET 8 has interfaces whose members have bodies.
+#[test]
+fn default_bodies_implement_their_interface() -> Result<()> {
+    let live = under_agent::start(programs::named("handlers")?.command(Runtime::V8_0)?)?;
+    let pattern = "implements:System.Numerics.IBinaryInteger.WriteBigEndian";
+    let listed = live.redial("methods", &[pattern, "--json"])?.ok()?.json()?;
+    let is_default = |one: &serde_json::Value| {
+        one["method"] == "System.Numerics.IBinaryInteger<TSelf>.WriteBigEndian"
+            && one["signature"] == "(byte[])"
+    };
+    ensure!(listed.as_array().is_some_and(|all| all.iter().any(is_default)), "{listed}");
+    Ok(())
+}
+
 on_each_runtime!(
     dials_exactly_what_the_program_says,
     later_modules_count_from_the_first_call,
@@ -59,10 +73,7 @@ const CASES: &[(&str, &[&str])] = &[
             "Web.AuditedHandler.get_Name()",
         ],
     ),
-    (
-        "implements:Shop.IPriorityHandler",
-        &["Shop.Priority.Shop.IPriorityHandler.get_Priority()"],
-    ),
+    ("implements:Shop.IPriorityHandler", &["Shop.Priority.Shop.IPriorityHandler.get_Priority()"]),
     (
         "implements:Shop.IOrderHandler*.Handle(Shop.Order)",
         &[
@@ -134,7 +145,10 @@ const CASES: &[(&str, &[&str])] = &[
             "Web.OtherNamespace.Get()",
         ],
     ),
-    ("[HttpGet]Web.Controller.*", &["Web.Controller.Get()", "Web.Controller.List()", "Web.Controller.get_Accessor()"]),
+    (
+        "[HttpGet]Web.Controller.*",
+        &["Web.Controller.Get()", "Web.Controller.List()", "Web.Controller.get_Accessor()"],
+    ),
     ("[HttpGet] [Audit]", &["Web.Controller.List()", "Web.Till.Show()"]),
     (
         "[Web.AuditAttribute]",
@@ -201,15 +215,24 @@ fn dials_exactly_what_the_program_says(runtime: Runtime) -> Result<()> {
         let orders = vec![Order::new(*pattern, Level::Count)];
         let plan = controller.ask(WireCommand::Plan { orders, lifetime: Lifetime::Kept })?.reply;
         let Reply::Plan(plan) = plan else { anyhow::bail!("{plan:?}") };
-        let listed = controller.ask(WireCommand::Methods { pattern: Some((*pattern).into()), limit: 100 })?.reply;
+        let listed =
+            controller.ask(WireCommand::Methods { pattern: Some((*pattern).into()), limit: 100 })?.reply;
         let Reply::Methods { matched, .. } = listed else { anyhow::bail!("{listed:?}") };
         let report = controller.dial(pattern, Level::Count, Lifetime::Kept)?;
         let before = dialled(&mut controller, None)?;
         let names: BTreeSet<String> = before.keys().cloned().collect();
         let (extra, missing) = (names.difference(&expected), expected.difference(&names));
-        ensure!(names == expected, "{pattern}: {:?} {:?}", extra.collect::<Vec<_>>(), missing.collect::<Vec<_>>());
+        ensure!(
+            names == expected,
+            "{pattern}: {:?} {:?}",
+            extra.collect::<Vec<_>>(),
+            missing.collect::<Vec<_>>()
+        );
         let number = expected.len() as u64;
-        ensure!((plan.matched, matched, report.matched) == (number, number, number), "{pattern}: {plan:?} {report:?}");
+        ensure!(
+            (plan.matched, matched, report.matched) == (number, number, number),
+            "{pattern}: {plan:?} {report:?}"
+        );
         ensure!(dialled(&mut controller, Some(pattern))? == before, "{pattern}: the same filter of rows");
 
         let counted_before = truth(&mut live)?;
@@ -221,17 +244,28 @@ fn dials_exactly_what_the_program_says(runtime: Runtime) -> Result<()> {
             let is_silent = method == "handlers!Web.AuditedHandler..ctor()";
             let calls = match counted_after.get(method) {
                 None if is_silent => 1,
-                calls => calls.with_context(|| format!("{method} is never called"))? - counted_before.get(method).unwrap_or(&0),
+                calls => {
+                    calls.with_context(|| format!("{method} is never called"))?
+                        - counted_before.get(method).unwrap_or(&0)
+                }
             };
-            ensure!(counted - before[method] == calls && calls > 0, "{pattern} {method}: {calls}, not {counted}");
+            ensure!(
+                counted - before[method] == calls && calls > 0,
+                "{pattern} {method}: {calls}, not {counted}"
+            );
         }
         let report = controller.off(pattern)?;
-        ensure!(report.matched == number && dialled(&mut controller, None)?.is_empty(), "{pattern}: {report:?}");
+        ensure!(
+            report.matched == number && dialled(&mut controller, None)?.is_empty(),
+            "{pattern}: {report:?}"
+        );
     }
     for pattern in WITHOUT_MATCHES {
         let orders = vec![Order::new(pattern, Level::Count)];
-        let command = WireCommand::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Kept };
-        let refusal = controller.turn(command)?.err().with_context(|| format!("{pattern} matches something"))?;
+        let command =
+            WireCommand::RequestReJit { orders, later: false, take: false, lifetime: Lifetime::Kept };
+        let refusal =
+            controller.turn(command)?.err().with_context(|| format!("{pattern} matches something"))?;
         ensure!(format!("{refusal:?}") == "NothingMatched { suggestions: [] }", "{pattern}: {refusal:?}");
     }
     end(live, controller)
@@ -241,11 +275,7 @@ fn dials_exactly_what_the_program_says(runtime: Runtime) -> Result<()> {
 const LATE: [(&str, &[&str]); 3] = [
     (
         "implements:Contracts.IContract.Serve",
-        &[
-            "Late.Server.Serve(int)",
-            "Late.Derived.Serve(int)",
-            "Late.Giver.Contracts.IContract.Serve(int)",
-        ],
+        &["Late.Server.Serve(int)", "Late.Derived.Serve(int)", "Late.Giver.Contracts.IContract.Serve(int)"],
     ),
     ("Late!implements:Contracts.IContract<T>", &["Late.Giver.Give(string)"]),
     ("[Served]", &["Late.Giver.Serve(int)"]),
@@ -317,7 +347,8 @@ fn commands_take_such_patterns(runtime: Runtime) -> Result<()> {
 
     // Streams and lists have only the calls of their pattern.
     live.redial("dial", &["Web.Controller.Getter", "trace"])?.ok()?;
-    let mut tracing = Host::start_with_merged_output(live.command("trace", &["[Mark]", "-n", "2", "--json"])?)?;
+    let mut tracing =
+        Host::start_with_merged_output(live.command("trace", &["[Mark]", "-n", "2", "--json"])?)?;
     tracing.wait_for("redial: tracing")?;
     live.host.ask("call", "called")?;
     live.host.ask("call", "called")?;

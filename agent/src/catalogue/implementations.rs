@@ -53,13 +53,15 @@ pub fn implementations(
         patterns.iter().filter_map(|(at, pattern)| Some((*at, pattern.for_supertype(name)?))).collect()
     };
     let all = supertypes.of(import, names, type_def);
-    let with_patterns = |one: Supertype| Some(named(&one.name)).filter(|of| !of.is_empty()).map(|of| (one, of));
+    let with_patterns =
+        |one: Supertype| Some(named(&one.name)).filter(|of| !of.is_empty()).map(|of| (one, of));
     let matched: Vec<_> = all.into_iter().filter_map(with_patterns).collect();
     let itself = named(type_name);
     if matched.is_empty() && itself.is_empty() {
         return Vec::new();
     }
-    let explicit = if matched.is_empty() { Vec::new() } else { explicit_implementations(import, names, type_def) };
+    let explicit =
+        if matched.is_empty() { Vec::new() } else { explicit_implementations(import, names, type_def) };
     let mut methods: HashMap<String, Vec<OwnMethod>> = HashMap::new();
     let mut with_bodies = HashMap::new();
     for token in import.methods_of(type_def) {
@@ -71,7 +73,12 @@ pub fn implementations(
         with_bodies.insert(token, parameters.clone());
         if method.is_virtual() {
             let arity = arity_of(&method.signature);
-            methods.entry(method.name.clone()).or_default().push(OwnMethod { token, method, arity, parameters });
+            methods.entry(method.name.clone()).or_default().push(OwnMethod {
+                token,
+                method,
+                arity,
+                parameters,
+            });
         }
     }
     let mut of_type = ImplementingType { explicit, methods, supertypes, found: Vec::new() };
@@ -109,9 +116,10 @@ impl ImplementingType<'_> {
     /// Adds the methods that implement or override members of a supertype by their name.
     fn add_implicit(&mut self, supertype: &Supertype, patterns: &[(usize, TypeMatch<'_>)]) {
         let members = self.supertypes.members(&supertype.definition);
-        let inherited_explicit = supertype.by.as_ref().map(|base| {
-            (self.supertypes.explicit(&base.definition), std::rc::Rc::clone(&base.arguments))
-        });
+        let inherited_explicit = supertype
+            .by
+            .as_ref()
+            .map(|base| (self.supertypes.explicit(&base.definition), std::rc::Rc::clone(&base.arguments)));
         let overrides = supertype.is_base || supertype.by.is_some();
         for member in members.iter() {
             let Some(methods) = self.methods.get(&member.name) else { continue };
@@ -127,14 +135,14 @@ impl ImplementingType<'_> {
             if is_declared {
                 continue;
             }
-            let parameters =
-                LazyCell::new(|| with_arguments(&member.parameters, &supertype.arguments));
+            let parameters = LazyCell::new(|| with_arguments(&member.parameters, &supertype.arguments));
             for own in methods {
                 let may = if overrides { !own.method.is_new() } else { own.method.is_public() };
                 if !may || own.arity != member.arity || own.parameters != **parameters {
                     continue;
                 }
-                let matches = |of: &TypeMatch<'_>| of.matches(&member.name, member.arity, || own.parameters.clone());
+                let matches =
+                    |of: &TypeMatch<'_>| of.matches(&member.name, member.arity, || own.parameters.clone());
                 let matched = patterns.iter().filter(|(_, of)| matches(of));
                 self.found.extend(matched.map(|(at, _)| (own.token, *at)));
             }

@@ -93,7 +93,9 @@ impl ModuleNames {
             return Some((token, Vec::new()));
         }
         let spec = import.type_spec(token).ok()?;
-        let Type::Generic { token, arguments, .. } = signature::parse_type_spec(&spec).ok()? else { return None };
+        let Type::Generic { token, arguments, .. } = signature::parse_type_spec(&spec).ok()? else {
+            return None;
+        };
         let canonical = |argument: &Type| {
             let mut text = String::new();
             let resolver = Resolver { names: self, import };

@@ -110,7 +110,9 @@ impl<'a> Supertypes<'a> {
     }
 
     fn relations(&self, of: &Definition) -> Rc<[Relation]> {
-        self.cached(&self.relations, of, |import, names, type_def| self.read_relations(import, names, type_def))
+        self.cached(&self.relations, of, |import, names, type_def| {
+            self.read_relations(import, names, type_def)
+        })
     }
 
     /// Returns the virtual methods that a type defines.
@@ -198,12 +200,7 @@ fn collect(mut listed: Rc<[Relation]>, relations: impl Fn(&Definition) -> Rc<[Re
 
 /// Adds a supertype unless it is there or too many are; returns whether it did. `own` are the arguments of the type whose
 /// relation it is.
-fn add(
-    found: &mut Vec<Supertype>,
-    relation: &Relation,
-    own: &[String],
-    by: Option<&Rc<BaseClass>>,
-) -> bool {
+fn add(found: &mut Vec<Supertype>, relation: &Relation, own: &[String], by: Option<&Rc<BaseClass>>) -> bool {
     let arguments = relation.arguments.iter().map(|argument| bounded(with_arguments(argument, own)));
     let arguments: Rc<[String]> = arguments.collect();
     let is_known = |known: &Supertype| known.name == relation.name && known.arguments == arguments;
@@ -264,7 +261,11 @@ mod tests {
             let relation = |(token, argument, is_base): &(u32, &str, bool)| Relation {
                 name: format!("T{token}").into(),
                 definition: Definition::Loaded(Arc::clone(&module), *token),
-                arguments: Some(*argument).filter(|one| !one.is_empty()).map(str::to_owned).into_iter().collect(),
+                arguments: Some(*argument)
+                    .filter(|one| !one.is_empty())
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect(),
                 is_base: *is_base,
             };
             self.0.get(token as usize).into_iter().flatten().map(relation).collect()

@@ -54,7 +54,9 @@ impl<'a> TypeDefinitions<'a> {
     /// Returns the definition of the type that a TypeDef or TypeRef names.
     pub fn locate(&self, import: &Import, token: u32) -> Definition {
         let found = match token >> 24 {
-            TYPE_DEF => self.modules.get(import.module().id()).map(|module| Definition::Loaded(module, token)),
+            TYPE_DEF => {
+                self.modules.get(import.module().id()).map(|module| Definition::Loaded(module, token))
+            }
             TYPE_REF => self.referenced(import, token),
             _ => None,
         };

@@ -43,8 +43,7 @@ impl RowFilter {
             return identity.matches(&self.pattern);
         }
         let module = &identity.module;
-        self.pattern.matches_assembly(&module.name)
-            && self.of_module(module).tokens.contains(&identity.token)
+        self.pattern.matches_assembly(&module.name) && self.of_module(module).tokens.contains(&identity.token)
     }
 
     fn of_module(&self, module: &Module) -> Arc<ModuleMatches> {

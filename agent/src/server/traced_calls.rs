@@ -27,8 +27,7 @@ impl Session {
     pub(super) fn calls(&self, id: u32, filter: Option<RowFilter>, in_flight: bool) -> Reply {
         let traces = &self.context.traces;
         // The filter may read metadata, so it gets the rows before they are locked.
-        let is_meant =
-            |row: &TracedRow| filter.as_ref().is_none_or(|filter| filter.matches(&row.identity));
+        let is_meant = |row: &TracedRow| filter.as_ref().is_none_or(|filter| filter.matches(&row.identity));
         let rows = traces.rows();
         let plans: HashSet<u32> =
             rows.iter().filter(|row| is_meant(row)).map(|row| row.body.method.plan).collect();

@@ -15,7 +15,10 @@ pub fn with_async_bodies(order: &Order) -> Result<Order, String> {
         return Err(format!("--completions needs level time; it has no effect with {level}"));
     }
     let pattern = machines(&order.pattern).ok_or_else(|| {
-        format!("--completions needs a pattern that names only a type and a method; '{}' does not", order.pattern)
+        format!(
+            "--completions needs a pattern that names only a type and a method; '{}' does not",
+            order.pattern
+        )
     })?;
     Ok(Order { pattern, ..order.clone() })
 }
@@ -80,9 +83,14 @@ mod tests {
 
     #[test]
     fn refuses_patterns_without_names_and_lower_levels() {
-        for pattern in
-            ["Shop!0x06000012", "AddAsync", ".AddAsync", "Shop.", "[HttpGet]A.B", "implements:Shop.IHandler.B"]
-        {
+        for pattern in [
+            "Shop!0x06000012",
+            "AddAsync",
+            ".AddAsync",
+            "Shop.",
+            "[HttpGet]A.B",
+            "implements:Shop.IHandler.B",
+        ] {
             let why = with_async_bodies(&Order::new(pattern, Level::Time)).expect_err(pattern);
             assert!(why.contains(pattern), "{why}");
         }

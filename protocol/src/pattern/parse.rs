@@ -91,7 +91,9 @@ pub enum PatternError {
         token: String,
     },
     /// A `[` without `]`.
-    #[error("in the pattern '{pattern}', the '[' at character {position} has no ']'; write an attribute as [HttpGet]")]
+    #[error(
+        "in the pattern '{pattern}', the '[' at character {position} has no ']'; write an attribute as [HttpGet]"
+    )]
     OpenAttribute {
         /// The pattern.
         pattern: String,
@@ -99,7 +101,9 @@ pub enum PatternError {
         position: usize,
     },
     /// `[]`.
-    #[error("in the pattern '{pattern}', the brackets at character {position} name no attribute; write, for example, [HttpGet]")]
+    #[error(
+        "in the pattern '{pattern}', the brackets at character {position} name no attribute; write, for example, [HttpGet]"
+    )]
     NoAttribute {
         /// The pattern.
         pattern: String,

@@ -100,9 +100,8 @@ mod tests {
 
     #[test]
     fn attributes_match_with_and_without_namespace_and_ending() {
-        let matches = |name: &str, type_name: &str| {
-            AttributeName::new(&name.replace('*', "\0")).matches(type_name)
-        };
+        let matches =
+            |name: &str, type_name: &str| AttributeName::new(&name.replace('*', "\0")).matches(type_name);
         for (name, type_name) in [
             ("HttpGet", "Web.HttpGetAttribute"),
             ("HttpGetAttribute", "Web.HttpGetAttribute"),
@@ -133,12 +132,9 @@ mod tests {
 
     #[test]
     fn removes_numbers_of_type_parameters() {
-        for (type_name, expected) in [
-            ("Ns.Outer`1+Inner", "Ns.Outer+Inner"),
-            ("A`2+B`1", "A+B"),
-            ("A`x", "A`x"),
-            ("", ""),
-        ] {
+        for (type_name, expected) in
+            [("Ns.Outer`1+Inner", "Ns.Outer+Inner"), ("A`2+B`1", "A+B"), ("A`x", "A`x"), ("", "")]
+        {
             assert_eq!(without_arity(type_name), expected);
         }
     }
