@@ -52,12 +52,13 @@ impl StandingOrders {
         self.any.load(Ordering::Acquire)
     }
 
-    /// Whether an order may match methods of an assembly.
+    /// Whether an order may match methods of an assembly, or methods of others once it is loaded.
     pub fn may_match(&self, assembly: &str) -> bool {
         if !self.any() {
             return false;
         }
         let expected = Arc::clone(&lock(&self.expected));
-        expected.iter().any(|standing| standing.pattern.matches_assembly(assembly))
+        let patterns = expected.iter().map(|standing| &standing.pattern);
+        patterns.into_iter().any(|pattern| pattern.names_supertype() || pattern.matches_assembly(assembly))
     }
 }

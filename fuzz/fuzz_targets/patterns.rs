@@ -20,10 +20,13 @@ fuzz_target!(|data: &[u8]| {
     let mut word = || lines.next().unwrap_or("x");
     let (assembly, type_name, method, parameters) = (word(), word(), word(), word());
     assert_eq!(pattern.matches_assembly(assembly), reparsed.matches_assembly(assembly));
-    let first =
-        pattern.for_type(type_name).map(|type_match| type_match.matches(method, 1, || parameters.to_owned()));
-    let second = reparsed
-        .for_type(type_name)
-        .map(|type_match| type_match.matches(method, 1, || parameters.to_owned()));
-    assert_eq!(first, second);
+    let matches = |pattern: &Pattern| {
+        let of_type = [pattern.for_type(type_name), pattern.for_supertype(type_name)];
+        let by_name =
+            of_type.map(|of_type| of_type.map(|of_type| of_type.matches(method, 1, || parameters.to_owned())));
+        let attributes: Vec<bool> =
+            pattern.attributes().iter().map(|attribute| attribute.matches(type_name)).collect();
+        (by_name, attributes)
+    };
+    assert_eq!(matches(&pattern), matches(&reparsed));
 });

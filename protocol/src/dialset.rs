@@ -3,7 +3,8 @@
 //!
 //! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
 //! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`, and at level
-//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with one of the last two begins with `# redial dials 2`.
+//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with one of the last two, or with a pattern by interface or
+//! attribute, begins with `# redial dials 2`.
 //! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
 
@@ -26,7 +27,7 @@ const HEADER: &str = "# redial dials ";
 const ALL_DOMAINS: &str = "all-domains";
 /// Version of the format.
 const VERSION: &str = "1";
-/// Version of a dial set in which conditions and stacks may stand.
+/// Version of a dial set in which conditions, stacks, and patterns by interface or attribute may stand.
 const VERSION_WITH_CONDITIONS: &str = "2";
 
 /// Parses a dial set.
@@ -70,7 +71,9 @@ pub fn print(orders: &[Order]) -> String {
 
 /// Prints the first line of a dial set with these orders.
 pub fn header<'a>(orders: impl IntoIterator<Item = &'a Order>) -> String {
-    let is_newer = |order: &Order| order.when.is_some() || order.options.stack;
+    let has_newer_pattern =
+        |order: &Order| Pattern::parse(&order.pattern).is_ok_and(|pattern| pattern.needs_metadata());
+    let is_newer = |order: &Order| order.when.is_some() || order.options.stack || has_newer_pattern(order);
     let has_newer = orders.into_iter().any(is_newer);
     format!("{HEADER}{}\n", if has_newer { VERSION_WITH_CONDITIONS } else { VERSION })
 }
@@ -340,6 +343,15 @@ mod tests {
         orders.push(Order { when, ..order_of("A.B", Level::Trace, Some("d"), None) });
         assert!(print(&orders).starts_with("# redial dials 2\n"), "{}", print(&orders));
         assert_eq!(parse(&print(&orders)).unwrap(), orders);
+    }
+
+    #[test]
+    fn patterns_by_metadata_need_the_second_version() {
+        for pattern in ["implements:Shop.IOrderHandler.Handle*", "Shop![HttpGet] [Shop.Audit]Shop.*.*"] {
+            let orders = [order_of(pattern, Level::Count, None, None)];
+            assert_eq!(print(&orders), format!("# redial dials 2\n{pattern} = count\n"));
+            assert_eq!(parse(&print(&orders)).unwrap(), orders);
+        }
     }
 
     #[test]

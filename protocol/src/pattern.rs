@@ -1,4 +1,5 @@
-//! Patterns: the way users name methods, `[ASSEMBLY!]TYPE.METHOD[(PARAMS)]`.
+//! Patterns: the way users name methods, `[ASSEMBLY!]TYPE.METHOD[(PARAMS)]`, or select them by attribute
+//! (`[HttpGet]`) or by the interface whose members they implement (`implements:Shop.IOrderHandler`).
 //!
 //! Owns the grammar and the matching; pure. It must not know where names come from. Names have three forms
 //! here: the *metadata form* of types (``Ns.Outer`1+Inner``), which callers pass for matching; *canonical
@@ -16,6 +17,12 @@
 //! - Members have their metadata names: `get_Total`, `.ctor` (`Shop.Cart..ctor`), `Shop.ICart.Add`. `Put<U>` is
 //!   the `Put` with one type parameter; `Put` is every `Put`, but `Put(…)` only one without type parameters.
 //! - `ASSEMBLY!0x06000012` is one method by its token.
+//! - `[NAME]` before the names, once or several times, matches only methods that carry the attribute themselves or by
+//!   their type; without names, all of them. Its end `Attribute` may be omitted, and its namespace, unless NAME has a
+//!   dot or a plus.
+//! - `implements:TYPE` in place of the names matches the methods that a call of a member of that interface or class may
+//!   run, `implements:TYPE.MEMBER` only those of such members; `(PARAMS)` are those of the method. A type without a
+//!   list of type parameters also means generic types.
 //! - Spaces are ignored, case counts. `\*` is a literal star (of a pointer), `\\` a backslash.
 //!
 //! # Canonical params
@@ -41,10 +48,12 @@ mod matching;
 mod names;
 mod params;
 mod parse;
+mod selectors;
 mod suggest;
 
 pub use glob::NameBytes;
 pub use matching::{Pattern, TypeMatch};
 pub use names::csharp_type;
 pub use parse::PatternError;
+pub use selectors::AttributeName;
 pub use suggest::suggestions;

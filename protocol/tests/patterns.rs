@@ -215,6 +215,85 @@ fn a_token_names_one_method_of_an_assembly() {
     assert_eq!(Pattern::parse("Shop.Cart.Add").unwrap().token(), None);
 }
 
+/// Returns whether a pattern means a member of an interface or base class, with its own type parameters and the
+/// params of the method that implements it.
+fn means(pattern: &str, type_name: &str, (member, arity, params): (&str, u32, &str)) -> bool {
+    let pattern = Pattern::parse(pattern).unwrap();
+    assert!(pattern.names_supertype() && pattern.needs_metadata() && pattern.has_wildcard());
+    assert!(pattern.for_type(type_name).is_none(), "it matches by its members only");
+    let members = pattern.for_supertype(type_name);
+    members.is_some_and(|members| members.matches(member, arity, || params.to_owned()))
+}
+
+#[test]
+fn interfaces_are_named_with_or_without_members() {
+    const HANDLER: &str = "Shop.IOrderHandler";
+    const HANDLE: (&str, u32, &str) = ("Handle", 0, "(Shop.Order)");
+    for pattern in [
+        "implements:Shop.IOrderHandler",
+        " implements: Shop.IOrderHandler ",
+        "Shop!implements:Shop.IOrderHandler",
+        "implements:Shop.IOrderHandler.Handle",
+        "implements:Shop.IOrderHandler.H*",
+        "implements:Shop.IOrderHandler.Handle(Shop.Order)",
+        "implements:Shop.*",
+        "implements:*Handler",
+        "implements:*",
+        "implements:*.Handle",
+    ] {
+        assert!(means(pattern, HANDLER, HANDLE), "{pattern}");
+    }
+    for pattern in [
+        "implements:IOrderHandler",
+        "implements:Shop.IOrder",
+        "implements:Shop.IOrderHandler.Handles",
+        "implements:Shop.IOrderHandler.Handle(int)",
+        "implements:Shop.IOrderHandler.Handle<T>",
+        "implements:Shop.IOrderHandler<T>",
+    ] {
+        assert!(!means(pattern, HANDLER, HANDLE), "{pattern}");
+    }
+    for pattern in ["implements:Shop.IHandler", "implements:Shop.IHandler<T>.Handle", "implements:Shop.IH*"] {
+        assert!(means(pattern, "Shop.IHandler`1", HANDLE), "{pattern}");
+    }
+    for pattern in ["implements:Shop.IHandler<>.Put<U>(U)", "implements:Shop.IHandler.Put<>"] {
+        assert!(means(pattern, "Shop.IHandler`1", ("Put", 1, "(!!0)")), "{pattern}");
+    }
+    assert!(!means("implements:Shop.IHandler<T,U>", "Shop.IHandler`1", HANDLE));
+    assert!(means("implements:Shop.Outer+IHandler", "Shop.Outer`1+IHandler`1", HANDLE));
+    assert!(Pattern::parse("Shop.Cart.Add").unwrap().for_supertype("Shop.Cart").is_none());
+}
+
+#[test]
+fn attributes_precede_names() {
+    for (pattern, attributes, method) in [
+        ("[HttpGet]", 1, Some("Get")),
+        ("Shop![HttpGet]", 1, Some("Get")),
+        ("[HttpGet] [Audit] Shop.Cart.*", 2, Some("Get")),
+        ("[HttpGet]Shop.Cart.Get()", 1, Some("Get")),
+        ("[HttpGet]Shop.Cart.Get()", 1, None),
+        ("[HttpGet]Shop.Till.*", 1, None),
+    ] {
+        let parsed = Pattern::parse(pattern).unwrap();
+        assert_eq!(parsed.attributes().len(), attributes, "{pattern}");
+        assert!(parsed.needs_metadata() && parsed.has_wildcard() && parsed.text() == pattern);
+        assert!(parsed.matches_assembly("Shop"));
+        let matches = |of: redial_protocol::pattern::TypeMatch<'_>| {
+            of.matches(method.unwrap_or("Other"), 0, || "()".to_owned())
+        };
+        let expected = method.is_some() && !pattern.contains("Till");
+        if method.is_some() || pattern.contains("Till") {
+            assert_eq!(parsed.for_type("Shop.Cart").is_some_and(matches), expected, "{pattern}");
+        } else {
+            assert!(!parsed.for_type("Shop.Cart").is_some_and(matches), "{pattern}");
+        }
+        assert!(parsed.attributes()[0].matches("Web.HttpGetAttribute"));
+    }
+    let both = Pattern::parse("[Audit]implements:Shop.IOrderHandler.Handle").unwrap();
+    assert!(both.names_supertype() && both.attributes().len() == 1);
+    assert!(!Pattern::parse("Shop.Cart.Get").unwrap().needs_metadata());
+}
+
 #[test]
 fn refuses_more_dots_than_any_name_has() {
     assert!(Pattern::parse("a.".repeat(64).trim_end_matches('.')).is_ok());
@@ -282,6 +361,34 @@ fn problems_are_complete_sentences() {
         (
             "Shop!0x106000012",
             "'0x106000012' is not a method token; method tokens are 0x06000001 to 0x06ffffff",
+        ),
+        (
+            "Shop![HttpGet",
+            "in the pattern 'Shop![HttpGet', the '[' at character 6 has no ']'; write an attribute as [HttpGet]",
+        ),
+        (
+            "[HttpGet] [ ]A.B",
+            "in the pattern '[HttpGet] [ ]A.B', the brackets at character 11 name no attribute; write, for example, [HttpGet]",
+        ),
+        (
+            "[Route(\"x\")]",
+            "in the pattern '[Route(\"x\")]', the attribute at character 1 has more than a name; write only its type, as in [HttpGet]",
+        ),
+        (
+            "Shop!implements: ",
+            "in the pattern 'Shop!implements:', no interface or base class follows the ':' at character 16; write, for example, implements:Shop.IOrderHandler",
+        ),
+        (
+            "Shop![A]0x06000012",
+            "the token in the pattern 'Shop![A]0x06000012' already names one method; write only ASSEMBLY!0x06000012",
+        ),
+        (
+            "Shop!implements:0x06000012",
+            "the token in the pattern 'Shop!implements:0x06000012' already names one method; write only ASSEMBLY!0x06000012",
+        ),
+        (
+            "[A](int)",
+            "the pattern '[A](int)' names no method; for all methods of an assembly write ASSEMBLY!*",
         ),
     ] {
         assert_eq!(Pattern::parse(pattern).unwrap_err().to_string(), expected);

@@ -110,14 +110,18 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_pattern_or_a_sentence(text in r"[A-C.+*\\<>(),!&?` \[\]0x6déx]{0,40}|\PC{0,20}|.{0,8}") {
+    fn any_text_is_a_pattern_or_a_sentence(
+        text in r"[A-C.+*\\<>(),!&?` \[\]0x6déx]{0,40}|(A!)?(\[[AB.*]{0,3}\]){0,2}(implements:)?[A-C.*<>()]{0,12}|\PC{0,20}|.{0,8}"
+    ) {
         match Pattern::parse(&text) {
             Err(error) => prop_assert!(!error.to_string().is_empty()),
             Ok(pattern) => {
                 let names = [("A", "A.B`1+C", "A"), ("A.B", "A", ".ctor"), ("B", "B.C", "A<B>.C")];
                 for (assembly, type_name, method) in names {
                     let _ = pattern.matches_assembly(assembly);
-                    if let Some(type_match) = pattern.for_type(type_name) {
+                    let _ = pattern.attributes().iter().all(|attribute| attribute.matches(type_name));
+                    let by_name = pattern.for_type(type_name).into_iter();
+                    for type_match in by_name.chain(pattern.for_supertype(type_name)) {
                         for params in ["()", "(A)", "(int,!0)", "(A<B>[,]*", "", "((<"] {
                             let _ = type_match.matches(method, 1, || params.to_owned());
                         }

@@ -40,7 +40,8 @@ impl Program {
 /// Compiles the demo program of `assets/demo`: `Shop.dll`.
 ///
 /// Every `.cs` file directly in the folder belongs to Shop. Every sub-folder is a plug-in: an assembly of the
-/// folder's name that references Shop and lies in `plugins/` below Shop's folder.
+/// folder's name that references Shop, and lies in `plugins/` below Shop's folder. A comment line `// references: NAME`
+/// in its first file adds another plug-in, which must be earlier in the alphabet.
 ///
 /// # Errors
 /// The compiler's messages.
@@ -140,7 +141,9 @@ fn with_plugins(name: &str, folder: &Path) -> Result<Program> {
     for plugin in &plugins {
         let plugin_name = plugin.file_name().unwrap_or_default().to_string_lossy();
         let mut compilation = with_directives(Compilation::library(&plugin_name, sources(plugin)?))?;
+        let others = referenced(&compilation, &built)?;
         compilation.references.push(dll.clone());
+        compilation.references.extend(others);
         built.push(compilation.build()?);
     }
     Ok(Program { dll: assemble(name, &dll, &built)? })
@@ -184,6 +187,18 @@ fn with_directives(mut compilation: Compilation) -> Result<Compilation> {
         }
     }
     Ok(compilation)
+}
+
+/// Returns those of the plug-ins built before that a plug-in names: `// references: NAME`.
+fn referenced(compilation: &Compilation, built: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let text = compilation.sources.first().map(fs::read_to_string).transpose()?.unwrap_or_default();
+    let mut found = Vec::new();
+    for name in text.lines().filter_map(|line| line.strip_prefix("// references:")) {
+        let is_it = |dll: &&PathBuf| dll.file_stem().is_some_and(|stem| *stem == *name.trim());
+        let dll = built.iter().find(is_it);
+        found.push(dll.with_context(|| format!("no earlier plug-in is called {}", name.trim()))?.clone());
+    }
+    Ok(found)
 }
 
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {

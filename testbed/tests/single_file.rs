@@ -2,6 +2,7 @@
 //! stay the same, its calls are counted exactly, and at the end every method runs its original code.
 #![cfg(target_os = "linux")]
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -104,6 +105,39 @@ fn everything_changes_no_answer(level: Level) -> Result<()> {
     assert_eq!(report["exit_code"], 0);
     assert!(has_last_numbers(&report), "{}", report["note"]);
     assert!(report["status"].as_array().is_some_and(|rows| rows.len() > 50_000));
+    Ok(())
+}
+
+/// The commands of one assembly derive from a generic class of another, and carry an attribute.
+#[test]
+fn finds_commands_by_base_class_and_attribute() -> Result<()> {
+    const BY_NAME: &str = "Fabric.Mcp.Tools.Docs!*Command.ExecuteAsync";
+    const BY_METADATA: [&str; 3] = [
+        "Fabric.Mcp.Tools.Docs!implements:Microsoft.Mcp.Core.Commands.BaseCommand.ExecuteAsync",
+        "Fabric.Mcp.Tools.Docs![CommandMetadata]*.ExecuteAsync",
+        "[CommandMetadata]implements:Microsoft.Mcp.Core.Commands.BaseCommand<,>.ExecuteAsync",
+    ];
+    let mut server = Server::start(redial_run(&[], &command()?)?)?;
+    server.initialize()?;
+    let mut controller = Controller::connect(server.host.only_child()?)?;
+    let mut copies = |pattern: &str, controller: &mut Controller| -> Result<BTreeMap<String, u64>> {
+        controller.dial(pattern, Level::Count, Lifetime::Kept)?;
+        server.best_practices()?;
+        let rows = controller.status(None)?.into_iter().filter(|row| row.wanted == Level::Count);
+        let ours = rows.filter(|row| row.module == "Fabric.Mcp.Tools.Docs");
+        let calls = ours.map(|row| (full_name(&row), row.calls)).collect();
+        controller.all_off()?;
+        Ok(calls)
+    };
+    let mut called = copies(BY_NAME, &mut controller)?;
+    ensure!(called.len() == 6 && called.values().sum::<u64>() == 1, "{called:?}");
+    for pattern in BY_METADATA {
+        // Rows keep their counts.
+        called.values_mut().filter(|calls| **calls > 0).for_each(|calls| *calls += 1);
+        let found = copies(pattern, &mut controller)?;
+        ensure!(found == called, "{pattern}: {found:?}, not {called:?}");
+    }
+    server.finish()?;
     Ok(())
 }
 

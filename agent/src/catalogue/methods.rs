@@ -3,11 +3,14 @@
 #![forbid(unsafe_code)]
 
 use super::matched_method::{MatchedMethod, arity_of};
+use super::metadata_matcher::MetadataMatcher;
 use super::names::ModuleNames;
-use crate::clr::metadata::{GLOBAL_TYPE, Import};
+use super::supertypes::Supertypes;
+use crate::clr::metadata::{GLOBAL_TYPE, Import, MethodDef};
 use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Types between two checks whether to stop: thousands of long patterns take a millisecond for four types.
 const TYPES_PER_CHECK: usize = 64;
@@ -16,38 +19,34 @@ const TYPES_PER_CHECK: usize = 64;
 /// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks, or soon after `stop`
 /// returns true.
 pub fn matching(
-    import: &Import,
-    names: &ModuleNames,
+    metadata: (&Import, &ModuleNames),
+    supertypes: &Supertypes,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    matching_from(0, import, names, patterns, stop, visit);
+    matching_from(0, metadata, supertypes, patterns, stop, visit);
 }
 
 /// Like [`matching`], skipping the module's first types.
 pub fn matching_from(
     first_type: usize,
-    import: &Import,
-    names: &ModuleNames,
+    (import, names): (&Import, &ModuleNames),
+    supertypes: &Supertypes,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     mut visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    let mut matcher = Matcher::new(patterns.to_vec());
+    let mut matcher = MethodMatcher::new((import, names), supertypes, patterns);
     let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
     for (type_place, type_token) in types.enumerate().skip(first_type) {
         if type_place % TYPES_PER_CHECK == 0 && stop() {
             return;
         }
-        let Some(type_name) = names.type_name(import, type_token) else { continue };
-        if !matcher.enter_type(&type_name) {
-            continue;
-        }
+        let Some(type_name) = matcher.enter_type(type_token) else { continue };
         for token in import.methods_of(type_token) {
             let Ok(method) = import.method(token) else { continue };
-            let parameters = || names.canonical_parameters(import, &method.signature);
-            let hits = matcher.hits(token, &method.name, arity_of(&method.signature), parameters);
+            let hits = matcher.hits(token, &method);
             if !hits.is_empty() {
                 let found =
                     MatchedMethod { token, type_token, type_place, type_name: &type_name, method: &method };
@@ -55,6 +54,57 @@ pub fn matching_from(
                     return;
                 }
             }
+        }
+    }
+}
+
+/// Finds the patterns that match single methods of a module.
+pub struct MethodMatcher<'a> {
+    import: &'a Import<'a>,
+    names: &'a ModuleNames,
+    by_name: Matcher<'a>,
+    by_metadata: Option<MetadataMatcher<'a>>,
+}
+
+impl<'a> MethodMatcher<'a> {
+    /// Makes a matcher for these patterns. The caller checks their assembly part.
+    pub fn new(
+        (import, names): (&'a Import<'a>, &'a ModuleNames),
+        supertypes: &'a Supertypes<'a>,
+        patterns: &'a [&'a Pattern],
+    ) -> MethodMatcher<'a> {
+        let by_metadata = MetadataMatcher::new((import, names), supertypes, patterns);
+        MethodMatcher { import, names, by_name: Matcher::new(patterns.to_vec()), by_metadata }
+    }
+
+    /// Moves on to a type and returns its name; None if none of its methods can match.
+    fn enter_type(&mut self, type_token: u32) -> Option<Arc<str>> {
+        if self.by_metadata.as_ref().is_some_and(|by_metadata| by_metadata.rules_out(type_token)) {
+            return None;
+        }
+        let type_name = self.names.type_name(self.import, type_token)?;
+        let by_metadata = self.by_metadata.as_mut();
+        let has_implementations =
+            by_metadata.is_some_and(|by_metadata| by_metadata.enter_type(type_token, &type_name));
+        (self.by_name.enter_type(&type_name) || has_implementations).then_some(type_name)
+    }
+
+    /// Returns the ascending indices of the patterns that match a method of the current type.
+    fn hits(&mut self, token: u32, method: &MethodDef) -> &[usize] {
+        let parameters = || self.names.canonical_parameters(self.import, &method.signature);
+        let by_name = self.by_name.hits(token, &method.name, arity_of(&method.signature), parameters);
+        match &mut self.by_metadata {
+            Some(by_metadata) => by_metadata.hits(token, by_name),
+            None => by_name,
+        }
+    }
+
+    /// Returns the ascending indices of the patterns that match a method.
+    pub fn hits_of(&mut self, token: u32) -> Vec<usize> {
+        let Ok(method) = self.import.method(token) else { return Vec::new() };
+        match self.enter_type(method.type_def) {
+            Some(_) => self.hits(token, &method).to_vec(),
+            None => Vec::new(),
         }
     }
 }

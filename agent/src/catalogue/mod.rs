@@ -3,14 +3,19 @@
 #![forbid(unsafe_code)]
 
 pub mod async_methods;
+mod attributes;
 pub mod code_queries;
+mod explicit;
+mod implementations;
 pub mod matched_method;
+mod metadata_matcher;
 pub mod methods;
 pub mod modules;
 pub mod names;
 pub mod precompiled;
 pub mod self_recursion;
 pub mod suggestions;
+pub mod supertypes;
 pub mod tokens;
 pub mod type_definitions;
 mod unload_wait;

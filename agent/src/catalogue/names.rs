@@ -85,6 +85,26 @@ impl ModuleNames {
         out
     }
 
+    /// Returns the TypeDef or TypeRef token that a token names, which may be a TypeSpec of an instance of a generic type,
+    /// with the instance's type arguments in canonical form.
+    pub fn instance(&self, import: &Import, token: u32) -> Option<(u32, Vec<String>)> {
+        const TYPE_SPEC: u32 = 0x1B;
+        if token >> 24 != TYPE_SPEC {
+            return Some((token, Vec::new()));
+        }
+        let spec = import.type_spec(token).ok()?;
+        let Type::Generic { token, arguments, .. } = signature::parse_type_spec(&spec).ok()? else {
+            return None;
+        };
+        let canonical = |argument: &Type| {
+            let mut text = String::new();
+            let resolver = Resolver { names: self, import };
+            signature::append_type(argument, Form::Canonical, &resolver, &mut text);
+            text
+        };
+        Some((token, arguments.iter().map(canonical).collect()))
+    }
+
     /// Returns the type's display name.
     pub fn display_type(&self, import: &Import, type_token: u32, type_name: &str) -> String {
         if !type_name.contains('`') {

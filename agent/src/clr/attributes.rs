@@ -38,10 +38,7 @@ impl Import<'_> {
     /// Returns the MethodDef tokens of the module's async methods, with the names of their state machine types as
     /// the compiler wrote them (in the form of `Type.FullName`).
     pub fn state_machines(&self) -> Vec<(u32, AsyncKind, String)> {
-        let all = self.tokens(|handle, out, max, count| {
-            // SAFETY: as in `type_defs`.
-            unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
-        });
+        let all = self.all_attributes();
         let mut known: HashMap<u32, Option<AsyncKind>> = HashMap::new();
         let of_one = |attribute| {
             let (owner, constructor, start, size) = self.attribute_row(attribute)?;
@@ -57,11 +54,7 @@ impl Import<'_> {
     }
 
     fn kind_by_constructor(&self, constructor: u32) -> Option<AsyncKind> {
-        let of = match constructor >> 24 {
-            MEMBER_REF => self.member_ref(constructor).ok()?.parent,
-            METHOD_DEF => self.method(constructor).ok()?.type_def,
-            _ => return None,
-        };
+        let of = self.type_of_constructor(constructor)?;
         let name = match of >> 24 {
             TYPE_REF => self.type_ref(of).ok()?.1,
             TYPE_DEF => self.type_def_name(of).ok()?,
@@ -78,10 +71,7 @@ impl Import<'_> {
         let intrinsic = self.constructors_of("System.Runtime.CompilerServices.IntrinsicAttribute");
         let fixed = self.constructors_of("System.Runtime.Versioning.NonVersionableAttribute");
         // Asked for one constructor and any owner, the runtime returns all attributes, so filter here.
-        let all = self.tokens(|handle, out, max, count| {
-            // SAFETY: as in `type_defs`.
-            unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
-        });
+        let all = self.all_attributes();
         let mut expanded: Vec<u32> = all
             .into_iter()
             .filter_map(|attribute| self.owner_and_constructor(attribute))
@@ -95,6 +85,35 @@ impl Import<'_> {
         expanded.sort_unstable();
         expanded.dedup();
         expanded.into_boxed_slice()
+    }
+
+    /// Calls `visit` for each attribute of a type or method, with the TypeDef or MethodDef token of its owner and the
+    /// MethodDef or MemberRef token of its constructor.
+    pub fn each_attribute(&self, mut visit: impl FnMut(u32, u32)) {
+        for attribute in self.all_attributes() {
+            if let Some((owner, constructor)) = self.owner_and_constructor(attribute)
+                && matches!(owner >> 24, TYPE_DEF | METHOD_DEF)
+            {
+                visit(owner, constructor);
+            }
+        }
+    }
+
+    /// Returns the TypeDef, TypeRef or TypeSpec token of the type that a constructor belongs to.
+    pub fn type_of_constructor(&self, constructor: u32) -> Option<u32> {
+        match constructor >> 24 {
+            MEMBER_REF => Some(self.member_ref(constructor).ok()?.parent),
+            METHOD_DEF => Some(self.method(constructor).ok()?.type_def),
+            _ => None,
+        }
+    }
+
+    /// Returns all attributes of the module, of whatever.
+    fn all_attributes(&self) -> Vec<u32> {
+        self.tokens(|handle, out, max, count| {
+            // SAFETY: as in `type_defs`.
+            unsafe { self.import.EnumCustomAttributes(handle, 0, 0, out, max, count) }
+        })
     }
 
     /// Returns the constructors of an attribute type that this module defines.

@@ -6,6 +6,9 @@ use super::hresult::ClrError;
 use super::metadata::Import;
 use windows_core::{Interface, PCWSTR};
 
+/// Table number of AssemblyRef (ECMA-335 II.22.5).
+const ASSEMBLY_REF: u32 = 0x23;
+
 impl Import<'_> {
     /// Returns the simple name of an AssemblyRef (`0x23……`).
     pub fn assembly_ref(&self, token: u32) -> Result<String, ClrError> {
@@ -36,12 +39,37 @@ impl Import<'_> {
 
     /// Whether the module forwards the type with this full name to another module (an ExportedType).
     pub fn forwards(&self, name: &str) -> bool {
-        let Ok(import) = self.assemblies("FindExportedTypeByName") else { return false };
+        self.exported_type(name).is_some()
+    }
+
+    /// Returns the simple name of the assembly to which the module forwards the type with this full name.
+    pub fn forwarded_to(&self, name: &str) -> Option<String> {
+        let exported = self.exported_type(name)?;
+        let import = self.assemblies("GetExportedTypeProps").ok()?;
+        let (mut length, mut implementation, mut definition, mut flags) = (0u32, 0u32, 0u32, 0u32);
+        // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
+        let hresult = unsafe {
+            import.GetExportedTypeProps(
+                exported,
+                None,
+                0,
+                &mut length,
+                &mut implementation,
+                &mut definition,
+                &mut flags,
+            )
+        };
+        (hresult.is_ok() && implementation >> 24 == ASSEMBLY_REF).then_some(())?;
+        self.assembly_ref(implementation).ok()
+    }
+
+    fn exported_type(&self, name: &str) -> Option<u32> {
+        let import = self.assemblies("FindExportedTypeByName").ok()?;
         let name = wide(name);
         let mut token = 0u32;
         // SAFETY: the name is NUL-terminated and outlives the call; nil means that the type is not nested.
         let hresult = unsafe { import.FindExportedTypeByName(PCWSTR(name.as_ptr()), 0, &mut token) };
-        hresult.is_ok()
+        hresult.is_ok().then_some(token)
     }
 
     fn assemblies(&self, call: &'static str) -> Result<IMetaDataAssemblyImport, ClrError> {

@@ -57,7 +57,7 @@ impl CopyIdentity {
         }
     }
 
-    /// Whether a pattern matches this copy.
+    /// Whether a pattern matches this copy, which must not need metadata (`RowFilter` matches those that do).
     pub fn matches(&self, pattern: &Pattern) -> bool {
         pattern.matches_assembly(&self.module.name)
             && match pattern.token() {

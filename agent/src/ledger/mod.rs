@@ -14,6 +14,7 @@ pub mod recompiled_callers;
 pub mod request_state;
 pub mod reverting_rows;
 pub mod row;
+pub mod row_filter;
 mod row_inlining;
 mod row_notes;
 pub mod row_table;

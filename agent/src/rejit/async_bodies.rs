@@ -5,6 +5,7 @@
 use crate::catalogue::Module;
 use crate::catalogue::async_methods::AsyncMethod;
 use crate::catalogue::matched_method::MatchedMethod;
+use crate::catalogue::methods::MethodMatcher;
 use crate::catalogue::names::ModuleNames;
 use crate::clr::ProfilerInfo;
 use crate::clr::attributes::AsyncKind;
@@ -65,21 +66,13 @@ fn is_followed(method: &AsyncMethod) -> bool {
     method.kind == AsyncKind::Async
 }
 
-/// Returns the orders that match a method, oldest first, whatever others they match.
+/// Returns the orders that match a method, oldest first. `matcher` has their patterns first.
 pub(super) fn matching_orders<'a>(
-    (import, names): (&Import, &ModuleNames),
+    matcher: &mut MethodMatcher<'_>,
     token: u32,
     orders: &[&'a Standing],
 ) -> Vec<&'a Standing> {
-    let matched = with_method((import, names), token, |method| {
-        let own = names.display(import, method);
-        let is_hit = |standing: &&&Standing| match standing.pattern.token() {
-            Some(of) => of == token,
-            None => own.match_pattern(&standing.pattern),
-        };
-        orders.iter().filter(is_hit).copied().collect()
-    });
-    matched.unwrap_or_default()
+    matcher.hits_of(token).into_iter().filter_map(|hit| orders.get(hit).copied()).collect()
 }
 
 /// Reads a method as if a pattern had matched it.

@@ -22,6 +22,7 @@ mod exceptions;
 mod inlined_callers;
 mod inlining_barrier;
 mod loaded_methods;
+mod missing_assemblies;
 mod prepare;
 mod request;
 mod request_outcome;

@@ -4,9 +4,10 @@
 use super::async_bodies::{self, BodyOrders};
 use crate::catalogue::Module;
 use crate::catalogue::matched_method::MatchedMethod;
-use crate::catalogue::methods::matching;
+use crate::catalogue::methods::{MethodMatcher, matching};
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::self_recursion::ends_in_itself;
+use crate::catalogue::supertypes::Supertypes;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::eligibility::{self, MethodFacts};
@@ -18,7 +19,7 @@ use crate::ledger::request_state::RequestState;
 use crate::planner::scope::{self, ModulePlace, ScopedOrders};
 use crate::planner::{OrderSeq, Standing};
 use redial_protocol::diagnostics::UntimedReason;
-use redial_protocol::ids::RowId;
+use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
 use redial_protocol::limits::MAX_REFUSALS;
 use redial_protocol::reason::Reason;
@@ -52,6 +53,9 @@ pub struct ScanResult {
     pub shared: BTreeMap<(u32, bool), SharedModule>,
     /// Matches for which the ledger had no room.
     pub no_room: u64,
+    /// The assemblies, by module, that define interfaces or base classes of its types and are not loaded. Orders by
+    /// interface may match more once they are.
+    pub missing: Vec<(ModuleKey, BTreeSet<Arc<str>>)>,
 }
 
 /// The orders that concern a module.
@@ -83,6 +87,7 @@ impl<'a> ModuleOrders<'a> {
     pub fn each(
         &self,
         context: &Context,
+        supertypes: &Supertypes,
         only: &[&Standing],
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &BodyOrders<'a>, &[&'a Standing]),
@@ -98,7 +103,8 @@ impl<'a> ModuleOrders<'a> {
         let follows = traces(&self.aimed.here) || context.ledger.lock().follows_bodies();
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
-            matching(import, &names, &patterns, stop, |method, hits| {
+            let mut single = follows.then(|| MethodMatcher::new((import, &names), supertypes, &patterns));
+            matching((import, &names), supertypes, &patterns, stop, |method, hits| {
                 // Hits are ascending, so that those of `only` come last.
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
@@ -110,11 +116,15 @@ impl<'a> ModuleOrders<'a> {
                     let list = if *hit < self.aimed.here.len() { &mut here.orders } else { &mut refused };
                     list.extend(all.get(*hit).copied());
                 }
-                if follows && async_bodies::may_be_body(method) {
-                    here = self.with_inherited((import, &names), method, here.orders.clone());
+                if let Some(single) = &mut single
+                    && async_bodies::may_be_body(method)
+                {
+                    here = self.with_inherited(import, single, method, here.orders.clone());
                 }
                 visit((import, &names), method, &here, &refused);
-                if follows && let Some(body) = self.body_to_follow(context, (import, &names), method, &here) {
+                if let Some(single) = &mut single
+                    && let Some(body) = self.body_to_follow(context, import, single, (method, &here))
+                {
                     let orders = async_bodies::combined(&[], &here.orders);
                     async_bodies::with_method((import, &names), body, |body| {
                         visit((import, &names), body, &orders, &refused);
@@ -128,13 +138,14 @@ impl<'a> ModuleOrders<'a> {
     /// Adds to the orders that match a `MoveNext` those that match its async method.
     fn with_inherited(
         &self,
-        metadata: (&Import, &ModuleNames),
+        import: &Import,
+        matcher: &mut MethodMatcher<'_>,
         method: &MatchedMethod,
         direct: Vec<&'a Standing>,
     ) -> BodyOrders<'a> {
-        match async_bodies::method_of(self.module, metadata.0, method.token) {
+        match async_bodies::method_of(self.module, import, method.token) {
             Some(start) => {
-                let inherited = async_bodies::matching_orders(metadata, start, &self.aimed.here);
+                let inherited = async_bodies::matching_orders(matcher, start, &self.aimed.here);
                 async_bodies::combined(&direct, &inherited)
             }
             None => BodyOrders { orders: direct, is_inherited: false },
@@ -146,23 +157,24 @@ impl<'a> ModuleOrders<'a> {
     fn body_to_follow(
         &self,
         context: &Context,
-        metadata: (&Import, &ModuleNames),
-        method: &MatchedMethod,
-        here: &BodyOrders<'a>,
+        import: &Import,
+        matcher: &mut MethodMatcher<'_>,
+        (method, here): (&MatchedMethod, &BodyOrders<'a>),
     ) -> Option<u32> {
         let traces = async_bodies::traces(&here.orders);
         if !traces && !context.ledger.lock().follows_bodies() {
             return None;
         }
-        let body = async_bodies::body_of(&context.info, self.module, metadata.0, method.token)?;
+        let body = async_bodies::body_of(&context.info, self.module, import, method.token)?;
         let was_inherited = || {
             let ledger = context.ledger.lock();
             let row = ledger.find(self.module.id(), body).and_then(|id| ledger.row(id));
             row.is_some_and(|row| row.wanted.is_inherited)
         };
-        let is_concerned = traces || was_inherited();
-        let is_alone = || async_bodies::matching_orders(metadata, body, &self.aimed.here).is_empty();
-        (is_concerned && is_alone()).then_some(body)
+        let is_alone = |matcher: &mut MethodMatcher<'_>| {
+            async_bodies::matching_orders(matcher, body, &self.aimed.here).is_empty()
+        };
+        ((traces || was_inherited()) && is_alone(matcher)).then_some(body)
     }
 
     /// Records a match of orders that name only some of the domains that share the module.
@@ -195,12 +207,13 @@ impl<'a> ModuleOrders<'a> {
 pub fn scan(
     context: &Context,
     target: &ModuleOrders,
+    supertypes: &Supertypes,
     is_cancelled: &dyn Fn() -> bool,
     found: &mut ScanResult,
 ) {
     let now = context.ledger.now_ms();
     let stop = || is_cancelled() || context.inbox.all_off_pending();
-    target.each(context, &[], &stop, |metadata, method, here, refused| {
+    target.each(context, supertypes, &[], &stop, |metadata, method, here, refused| {
         target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.orders.is_empty() {
@@ -212,14 +225,22 @@ pub fn scan(
             enter(context, target.module, metadata, method, here, now, found);
         }
     });
+    found.note_missing(target.module, supertypes);
 }
 
 /// Reviews the copies of a module that the changed orders match: finds the deciding order among all standing ones.
 /// Changed orders came, went, or apply to other domains now. `target` has all standing orders.
-pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], found: &mut ScanResult) {
+pub fn review(
+    context: &Context,
+    target: &ModuleOrders,
+    supertypes: &Supertypes,
+    changed: &[&Standing],
+    found: &mut ScanResult,
+) {
     let now = context.ledger.now_ms();
     let mut changed_refusals = Vec::new();
-    target.each(context, changed, &|| context.inbox.all_off_pending(), |metadata, method, here, refused| {
+    let stop = || context.inbox.all_off_pending();
+    target.each(context, supertypes, changed, &stop, |metadata, method, here, refused| {
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
@@ -241,6 +262,7 @@ pub fn review(context: &Context, target: &ModuleOrders, changed: &[&Standing], f
             leave_out(target.module, metadata, method, &changed_refusals, found);
         }
     });
+    found.note_missing(target.module, supertypes);
 }
 
 /// Turns a `MoveNext` off that was traced because of its async method, whose latest order has another level; false if there
@@ -282,6 +304,14 @@ impl ScanResult {
     /// Returns the orders that matched something, even if it was refused.
     pub fn matched(&self) -> impl Iterator<Item = OrderSeq> {
         self.per_order.keys().chain(&self.refused_as_shared).copied()
+    }
+
+    /// Records the assemblies that types of a module need and that are not loaded.
+    fn note_missing(&mut self, module: &Module, supertypes: &Supertypes) {
+        let missing = supertypes.take_missing();
+        if !missing.is_empty() {
+            self.missing.push((module.key, missing));
+        }
     }
 
     /// Counts a copy that gets no row.

@@ -6,7 +6,6 @@ use super::exceptions;
 use super::request;
 use super::revert;
 use super::reverting_check;
-use super::scan::{ModuleOrders, ScanResult, scan};
 use super::trace_requests;
 use super::worker::Worker;
 use crate::catalogue::Module;
@@ -177,7 +176,7 @@ impl Worker {
             Job::DomainsChanged => batch.affected.extend(self.domains_changed()),
             Job::Loaded(module, gate) => {
                 batch.gates.0.extend(gate);
-                let found = self.scan_one(&module);
+                let found = self.scan_loaded(&module);
                 batch.matched.extend(found.matched());
                 batch.affected.extend(found.rows);
             }
@@ -219,13 +218,6 @@ impl Worker {
             _ if self.context.inbox.all_off_pending() => Err(outdated()),
             result => result,
         });
-    }
-
-    fn scan_one(&self, module: &Arc<Module>) -> ScanResult {
-        let mut found = ScanResult::default();
-        let orders = self.orders.for_assembly(&module.name);
-        scan(self.context, &ModuleOrders::new(self.context, module, orders), &|| false, &mut found);
-        found
     }
 
     /// Ends expired orders.

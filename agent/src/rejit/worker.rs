@@ -4,8 +4,11 @@
 
 use super::change_state::{DeferredChange, QueuedChange};
 use super::cost_meter::CostMeter;
+use super::missing_assemblies::MissingAssemblies;
 use super::request::{self, Applied};
 use super::scan::{ModuleOrders, ScanResult, review, scan};
+use crate::catalogue::Module;
+use crate::catalogue::supertypes::Supertypes;
 use crate::context::Context;
 use crate::inbox::Progress;
 use crate::known_bad::RuntimeIssue;
@@ -35,6 +38,7 @@ pub struct Worker {
     pub(super) withdrawn: BTreeSet<OrderSeq>,
     /// The AppDomains that shared copies served at the last check of orders for domains.
     pub(super) served: Served,
+    missing: MissingAssemblies,
     /// Nanoseconds per copy from a change's beginning to acceptance, as last measured.
     pub(super) pace_ns: u64,
     /// The budget, and the present cost of dials.
@@ -56,6 +60,7 @@ impl Worker {
             ended: Vec::new(),
             withdrawn: BTreeSet::new(),
             served: Served::default(),
+            missing: MissingAssemblies::default(),
             pace_ns: usual_pace_ns(context.runtime.does(RuntimeIssue::StopsForRequests)),
             meter: CostMeter::new(context.settings.budget),
             last_check: Instant::now(),
@@ -65,31 +70,64 @@ impl Worker {
     }
 
     /// Finds the copies that these orders match, everywhere. Gives up once `is_cancelled`.
-    pub(super) fn scan_all(&self, seqs: &[OrderSeq], is_cancelled: &dyn Fn() -> bool) -> ScanResult {
+    pub(super) fn scan_all(&mut self, seqs: &[OrderSeq], is_cancelled: &dyn Fn() -> bool) -> ScanResult {
         let mut found = ScanResult::default();
         if seqs.is_empty() {
             return found;
         }
+        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
         let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         for module in self.context.modules.all() {
             let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
-            scan(self.context, &ModuleOrders::new(self.context, &module, orders), is_cancelled, &mut found);
+            let target = ModuleOrders::new(self.context, &module, orders);
+            scan(self.context, &target, &supertypes, is_cancelled, &mut found);
         }
+        self.note_missing(&mut found);
         found
     }
 
+    /// Finds the copies that orders match in a module that was just loaded, and those that orders by interface match in
+    /// earlier modules now that this one defines supertypes of theirs.
+    pub(super) fn scan_loaded(&mut self, module: &Arc<Module>) -> ScanResult {
+        let mut found = ScanResult::default();
+        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
+        let target = ModuleOrders::new(self.context, module, self.orders.for_assembly(&module.name));
+        scan(self.context, &target, &supertypes, &|| false, &mut found);
+        for key in self.missing.take(&module.name) {
+            let earlier = self.context.modules.get(key.module_id as usize).filter(|one| one.key == key);
+            let Some(earlier) = earlier else { continue };
+            let of_earlier: Vec<&Standing> = self.orders.for_assembly(&earlier.name).collect();
+            let by_supertype: Vec<&Standing> =
+                of_earlier.iter().copied().filter(|one| one.pattern.names_supertype()).collect();
+            if !by_supertype.is_empty() {
+                let target = ModuleOrders::new(self.context, &earlier, of_earlier.into_iter());
+                review(self.context, &target, &supertypes, &by_supertype, &mut found);
+            }
+        }
+        self.note_missing(&mut found);
+        found
+    }
+
+    fn note_missing(&mut self, found: &mut ScanResult) {
+        for (module, assemblies) in found.missing.drain(..) {
+            self.missing.note(module, assemblies);
+        }
+    }
+
     /// Reviews the copies that the changed orders match; changed orders came, went, or apply to other domains now.
-    pub(super) fn review(&self, changed: &[Arc<Standing>]) -> ScanResult {
+    pub(super) fn review(&mut self, changed: &[Arc<Standing>]) -> ScanResult {
         let mut found = ScanResult::default();
         if changed.is_empty() {
             return found;
         }
         if self.orders.is_empty() {
+            self.missing.clear();
             // No metadata has to be read to know that no order decides any row.
             let all = self.context.ledger.lock().without_orders();
             found.rows.extend(all);
             return found;
         }
+        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
         for module in self.context.modules.all() {
             let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
             let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
@@ -98,11 +136,13 @@ impl Worker {
                 review(
                     self.context,
                     &ModuleOrders::new(self.context, &module, orders),
+                    &supertypes,
                     &of_module,
                     &mut found,
                 );
             }
         }
+        self.note_missing(&mut found);
         // Nothing stays on for an order that no longer stands, even if its module's metadata is gone.
         let ledger = self.context.ledger.lock();
         let stale =

@@ -6,12 +6,12 @@ use super::session::Session;
 use super::shared::Server;
 use super::traced_calls::{CALLS_PER_PAGE, CallPages};
 use crate::context::Context;
+use crate::ledger::row_filter::RowFilter;
 use crate::sync::lock;
 use crate::traces::{CallStream, StreamedCalls};
 use redial_protocol::diagnostics::Unavailable;
 use redial_protocol::message::{Event, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
-use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,9 +24,9 @@ const LAST_FRAMES_WAIT: Duration = Duration::from_secs(2);
 
 impl Session {
     /// Starts a stream of traced calls, instead of an earlier one.
-    pub(super) fn stream_calls(&mut self, pattern: Option<Pattern>) -> Reply {
+    pub(super) fn stream_calls(&mut self, filter: Option<RowFilter>) -> Reply {
         self.stop_calls();
-        let stream = Arc::new(CallStream::new(pattern));
+        let stream = Arc::new(CallStream::new(filter));
         let sender = Sender {
             context: self.context,
             server: self.server,

@@ -6,9 +6,11 @@ use super::session::Session;
 use super::session::reply_frame;
 use super::subscription::{StopSignal, Subscription};
 use super::{method_pages, rows, times};
+use crate::context::Context;
 use crate::inbox::HANG_THRESHOLD;
 use crate::inbox::{OrderChange, WorkTimer};
 use crate::known_bad;
+use crate::ledger::row_filter::RowFilter;
 use crate::ledger::state::Totals;
 use crate::platform::heap_bytes;
 use crate::probes::{TIMING_BUDGET, blocks, call_cost, stack_pages, timing_bytes};
@@ -82,13 +84,13 @@ impl Session {
                 self.changes.cancel(request);
                 Reply::Done
             }
-            WireCommand::Status { pattern } => match parse(pattern.as_deref()) {
-                Ok(pattern) => self.status(id, pattern),
+            WireCommand::Status { pattern } => match self.filter(pattern.as_deref()) {
+                Ok(filter) => self.status(id, filter),
                 Err(refusal) => Reply::Refused(refusal),
             },
             WireCommand::AgentStatus => Reply::AgentStatus(self.agent_status()),
-            WireCommand::Subscribe { pattern, interval_ms } => match parse(pattern.as_deref()) {
-                Ok(pattern) => self.subscribe(pattern, interval_ms),
+            WireCommand::Subscribe { pattern, interval_ms } => match self.filter(pattern.as_deref()) {
+                Ok(filter) => self.subscribe(filter, interval_ms),
                 Err(refusal) => Reply::Refused(refusal),
             },
             WireCommand::Unsubscribe => {
@@ -111,12 +113,12 @@ impl Session {
             }
             WireCommand::SlowestCalls { rows } => self.slowest_calls(&rows),
             WireCommand::Callers { row } => self.callers(row),
-            WireCommand::Calls { pattern, in_flight } => match parse(pattern.as_deref()) {
-                Ok(pattern) => self.calls(id, pattern, in_flight),
+            WireCommand::Calls { pattern, in_flight } => match self.filter(pattern.as_deref()) {
+                Ok(filter) => self.calls(id, filter, in_flight),
                 Err(refusal) => Reply::Refused(refusal),
             },
-            WireCommand::StreamCalls { pattern } => match parse(pattern.as_deref()) {
-                Ok(pattern) => self.stream_calls(pattern),
+            WireCommand::StreamCalls { pattern } => match self.filter(pattern.as_deref()) {
+                Ok(filter) => self.stream_calls(filter),
                 Err(refusal) => Reply::Refused(refusal),
             },
             WireCommand::StopCalls => {
@@ -158,9 +160,15 @@ impl Session {
         Ok(Reply::Methods { matched, suggestions })
     }
 
-    fn status(&self, id: u32, pattern: Option<Pattern>) -> Reply {
+    /// Returns the filter for the rows that a pattern matches; without a pattern, none.
+    fn filter(&self, text: Option<&str>) -> Result<Option<RowFilter>, Refusal> {
+        let Context { info, modules, .. } = self.context;
+        Ok(parse(text)?.map(|pattern| RowFilter::new(pattern, info, modules)))
+    }
+
+    fn status(&self, id: u32, filter: Option<RowFilter>) -> Reply {
         let mut sent = Vec::new();
-        let rows = rows::send_rows(self.context, RowId(0)..RowId(u32::MAX), pattern.as_ref(), |page| {
+        let rows = rows::send_rows(self.context, RowId(0)..RowId(u32::MAX), filter.as_ref(), |page| {
             sent.extend(page.rows.iter().map(|row| row.row));
             self.send_page(Event::Rows { id: Some(id), rows: page.rows })
         });
@@ -248,7 +256,7 @@ impl Session {
         }
     }
 
-    fn subscribe(&mut self, pattern: Option<Pattern>, interval_ms: u32) -> Reply {
+    fn subscribe(&mut self, filter: Option<RowFilter>, interval_ms: u32) -> Reply {
         self.unsubscribe();
         let stop = Arc::new(StopSignal::default());
         let interval = Duration::from_millis(u64::from(interval_ms.max(MIN_INTERVAL_MS)));
@@ -258,7 +266,7 @@ impl Session {
             Arc::clone(&self.outbox),
             Arc::clone(&self.calls),
             Arc::clone(&stop),
-            pattern,
+            filter,
             interval,
         );
         if !subscription.begin() || !crate::platform::spawn(c"redial-watch", move || subscription.run()) {

@@ -5,6 +5,7 @@ use crate::catalogue::Module;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::matching_from;
 use crate::catalogue::names::{ModuleNames, OwnNames};
+use crate::catalogue::supertypes::Supertypes;
 use crate::context::Context;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::limits::METHODS_PER_PAGE;
@@ -28,11 +29,12 @@ pub fn methods(
     mut send: impl FnMut(MethodPage) -> bool,
 ) -> u64 {
     let mut matched = 0u64;
+    let supertypes = Supertypes::new(&context.info, &context.modules);
     for module in context.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
         let mut next = Some(0);
         while let Some(first_type) = next {
             let room = limit.saturating_sub(matched);
-            let batch = read_batch(context, module, pattern, first_type, room);
+            let batch = read_batch(context, module, (pattern, &supertypes), first_type, room);
             matched += batch.seen;
             if !batch.pages.into_iter().all(&mut send) {
                 return matched;
@@ -54,14 +56,20 @@ struct Batch {
 }
 
 /// Reads a module's matches, starting at one of its types, with at most `room` of them on pages.
-fn read_batch(context: &Context, module: &Module, pattern: &Pattern, first_type: usize, room: u64) -> Batch {
+fn read_batch(
+    context: &Context,
+    module: &Module,
+    (pattern, supertypes): (&Pattern, &Supertypes),
+    first_type: usize,
+    room: u64,
+) -> Batch {
     let mut batch = Batch::default();
     let mut page = Page::default();
     page.begin(module.key);
     module.with_metadata(&context.info, |import| {
         let names = ModuleNames::default();
         let mut at_type = None;
-        matching_from(first_type, import, &names, &[pattern], &|| false, |found, _| {
+        matching_from(first_type, (import, &names), supertypes, &[pattern], &|| false, |found, _| {
             let begins = at_type.replace(found.type_place) != Some(found.type_place);
             if begins && batch.pages.len() >= PAGES_AT_ONCE {
                 batch.next = Some(found.type_place);

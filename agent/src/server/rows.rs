@@ -6,11 +6,11 @@ use crate::context::Context;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::ledger::counters::Counters;
 use crate::ledger::row::Row;
+use crate::ledger::row_filter::RowFilter;
 use crate::probes::blocks::{self, Slot};
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::ROWS_PER_PAGE;
 use redial_protocol::message::StatusRow;
-use redial_protocol::pattern::Pattern;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ pub struct Page {
     pub next_transition: u64,
 }
 
-/// Sends the rows of `range` (by [`RowId`]) that match `pattern` (None: all), in pages; returns their number.
+/// Sends the rows of `range` (by [`RowId`]) that `filter` lets pass (None: all), in pages; returns their number.
 /// `send` returns whether to go on.
 pub fn send_rows(
     context: &Context,
     range: Range<RowId>,
-    pattern: Option<&Pattern>,
+    filter: Option<&RowFilter>,
     mut send: impl FnMut(Page) -> bool,
 ) -> u64 {
     let mut next = range.start;
@@ -43,7 +43,7 @@ pub fn send_rows(
         };
         let Some((last, _)) = candidates.last() else { return sent };
         next = RowId(last.0.saturating_add(1));
-        let meant = |identity: &CopyIdentity| pattern.is_none_or(|pattern| identity.matches(pattern));
+        let meant = |identity: &CopyIdentity| filter.is_none_or(|filter| filter.matches(identity));
         let mut chosen: Vec<RowId> =
             candidates.into_iter().filter(|(_, identity)| meant(identity)).map(|(id, _)| id).collect();
         while !chosen.is_empty() {

@@ -9,6 +9,7 @@ use super::times::send_times;
 use super::watched_times::{WatchedRow, WatchedTimes};
 use crate::context::Context;
 use crate::inbox::WorkTimer;
+use crate::ledger::row_filter::RowFilter;
 use crate::ledger::slots::CountedRow;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
@@ -18,7 +19,6 @@ use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_COUNTER_ROWS;
 use redial_protocol::message::Event;
 use redial_protocol::packet::AgentPacket;
-use redial_protocol::pattern::Pattern;
 use redial_protocol::state::CopyState;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +69,7 @@ pub struct Subscription {
     outbox: Arc<Outbox>,
     calls: SessionCalls,
     stop: Arc<StopSignal>,
-    pattern: Option<Pattern>,
+    filter: Option<RowFilter>,
     interval: Duration,
     /// Rows whose `StatusRow` was sent.
     sent: HashMap<RowId, SentRow>,
@@ -105,14 +105,14 @@ impl Drop for Subscription {
 }
 
 impl Subscription {
-    /// Makes a subscription; without a pattern it has every row.
+    /// Makes a subscription; without a filter it has every row.
     pub fn new(
         context: &'static Context,
         server: &'static Server,
         outbox: Arc<Outbox>,
         calls: SessionCalls,
         stop: Arc<StopSignal>,
-        pattern: Option<Pattern>,
+        filter: Option<RowFilter>,
         interval: Duration,
     ) -> Subscription {
         server.subscribed();
@@ -123,7 +123,7 @@ impl Subscription {
             outbox,
             calls,
             stop,
-            pattern,
+            filter,
             interval,
             sent: HashMap::new(),
             counted: Vec::new(),
@@ -213,7 +213,7 @@ impl Subscription {
         let mut alive = true;
         let mut sent = Vec::new();
         // Exclude rows added meanwhile: sending a row twice would hide the transitions in between.
-        rows::send_rows(self.context, self.rows_seen..total, self.pattern.as_ref(), |page| {
+        rows::send_rows(self.context, self.rows_seen..total, self.filter.as_ref(), |page| {
             sent.extend(
                 page.rows.iter().map(|row| {
                     (row.row, SentRow { calls: row.calls, next_transition: page.next_transition })

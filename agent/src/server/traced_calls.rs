@@ -5,6 +5,7 @@ use super::exception_types::ExceptionTypes;
 use super::session::Session;
 use crate::capture::{CapturedCall, message, value, value_after};
 use crate::context::Context;
+use crate::ledger::row_filter::RowFilter;
 use crate::probes::exception_stack::ExceptionClass;
 use crate::probes::trace::{CallEnd, EndedCall, PLACES, inner_class, return_addresses};
 use crate::traces::{AsyncCourse, Call, TracedRow, page_length};
@@ -12,7 +13,6 @@ use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Event, Reply};
-use redial_protocol::pattern::Pattern;
 use redial_protocol::trace::{
     AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod,
     TracedParameter, Value,
@@ -25,9 +25,14 @@ pub(super) const CALLS_PER_PAGE: usize = 256;
 
 impl Session {
     /// Sends the latest calls of each method that matches, or the calls in flight.
-    pub(super) fn calls(&self, id: u32, pattern: Option<Pattern>, in_flight: bool) -> Reply {
-        let matches = |row: &TracedRow| pattern.as_ref().is_none_or(|pattern| row.identity.matches(pattern));
+    pub(super) fn calls(&self, id: u32, filter: Option<RowFilter>, in_flight: bool) -> Reply {
         let traces = &self.context.traces;
+        // The filter may read metadata, so it gets the rows before they are locked.
+        let is_meant = |row: &TracedRow| filter.as_ref().is_none_or(|filter| filter.matches(&row.identity));
+        let rows = traces.rows();
+        let plans: HashSet<u32> =
+            rows.iter().filter(|row| is_meant(row)).map(|row| row.body.method.plan).collect();
+        let matches = |row: &TracedRow| filter.is_none() || plans.contains(&row.body.method.plan);
         let calls = if in_flight { traces.in_flight(matches) } else { traces.kept(matches) };
         let mut pages = CallPages::new(self.context);
         let mut sent = 0;
@@ -42,7 +47,7 @@ impl Session {
                 return Reply::Calls { calls: sent };
             }
         }
-        let dropped: Vec<DroppedCalls> = pages.dropped_of(traces.plans(matches)).collect();
+        let dropped: Vec<DroppedCalls> = pages.dropped_of(plans.iter().copied().collect()).collect();
         for part in dropped.chunks(TRACED_CALLS_PER_PAGE) {
             let (methods, calls, dropped) = (Vec::new(), Vec::new(), part.to_vec());
             if !self.send_page(Event::Calls { id: Some(id), methods, calls, dropped, unread: 0 }) {

@@ -152,10 +152,9 @@ impl Traces {
         calls
     }
 
-    /// Returns the plans of methods that match.
-    pub fn plans(&self, matches: impl Fn(&TracedRow) -> bool) -> Vec<u32> {
-        let state = lock(&self.0);
-        state.plans.iter().filter(|(_, row)| matches(row)).map(|(plan, _)| *plan).collect()
+    /// Returns the methods that are traced or were, each with its plan.
+    pub fn rows(&self) -> Vec<Arc<TracedRow>> {
+        lock(&self.0).plans.values().cloned().collect()
     }
 
     /// Returns the dropped calls of methods with these plans that have some.

@@ -1,8 +1,8 @@
 //! Calls on their way to a session.
 
 use super::call::{Call, TracedRow, page_length};
+use crate::ledger::row_filter::RowFilter;
 use crate::sync::lock;
-use redial_protocol::pattern::Pattern;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// The calls that wait for a session. Further ones are dropped and counted while it reads too slowly.
 pub struct CallStream {
-    pattern: Option<Pattern>,
+    filter: Option<RowFilter>,
     queue: Mutex<Queue>,
     filled: Condvar,
 }
@@ -48,14 +48,14 @@ pub struct StreamedCalls {
 }
 
 impl CallStream {
-    /// Makes a stream of the calls of methods that match; without a pattern, of all.
-    pub fn new(pattern: Option<Pattern>) -> CallStream {
-        CallStream { pattern, queue: Mutex::default(), filled: Condvar::new() }
+    /// Makes a stream of the calls of methods that match; without a filter, of all.
+    pub fn new(filter: Option<RowFilter>) -> CallStream {
+        CallStream { filter, queue: Mutex::default(), filled: Condvar::new() }
     }
 
-    /// Whether a method matches the stream's pattern.
+    /// Whether a method matches the stream's filter.
     fn wants(&self, row: &TracedRow) -> bool {
-        self.pattern.as_ref().is_none_or(|pattern| row.identity.matches(pattern))
+        self.filter.as_ref().is_none_or(|filter| filter.matches(&row.identity))
     }
 
     pub(super) fn add(&self, call: &Arc<Call>) {

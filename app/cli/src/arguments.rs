@@ -31,6 +31,7 @@ fn after() -> String {
 PATTERN is [ASSEMBLY!]TYPE.METHOD[(PARAMS)] with C# names; * matches anything.
   Shop.Cart.*    every method of that type      Shop.*.*    the namespace and below
   Shop!*         a whole assembly               *.Add       every method of that name
+  [HttpGet]      methods with an attribute      implements:Shop.IOrderHandler    implementations of an interface
 {levels}
 PID is a process id; or a list, 12,34; or name:NAME, every .NET process whose program or assembly has that name
 (Shop matches Shop, Shop.exe and dotnet Shop.dll); or pool:NAME, the worker processes of an IIS application pool.

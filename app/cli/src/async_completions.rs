@@ -2,6 +2,7 @@
 
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
+use redial_protocol::pattern::Pattern;
 
 /// Returns the order for the state machines of the async methods that an order matches. The C# compiler moves the body
 /// of `Shop.Cart.AddAsync` to `Shop.Cart+<AddAsync>d__3.MoveNext`.
@@ -14,13 +15,20 @@ pub fn with_async_bodies(order: &Order) -> Result<Order, String> {
         return Err(format!("--completions needs level time; it has no effect with {level}"));
     }
     let pattern = machines(&order.pattern).ok_or_else(|| {
-        format!("--completions needs a pattern that names a type and a method; '{}' does not", order.pattern)
+        format!(
+            "--completions needs a pattern that names only a type and a method; '{}' does not",
+            order.pattern
+        )
     })?;
     Ok(Order { pattern, ..order.clone() })
 }
 
 /// Returns the pattern of the state machines. Their names do not include parameters.
 fn machines(pattern: &str) -> Option<String> {
+    // Attributes and interfaces are those of the method, not of its state machine.
+    if Pattern::parse(pattern).is_ok_and(|pattern| pattern.needs_metadata()) {
+        return None;
+    }
     let (assembly, names) = match pattern.split_once('!') {
         Some((assembly, names)) => (Some(assembly.trim()), names.trim()),
         None => (None, pattern.trim()),
@@ -45,7 +53,6 @@ fn machines(pattern: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_protocol::pattern::Pattern;
 
     /// Returns whether the state machine pattern matches the `MoveNext` of a type.
     fn means(pattern: &str, machine: &str) -> bool {
@@ -76,7 +83,14 @@ mod tests {
 
     #[test]
     fn refuses_patterns_without_names_and_lower_levels() {
-        for pattern in ["Shop!0x06000012", "AddAsync", ".AddAsync", "Shop."] {
+        for pattern in [
+            "Shop!0x06000012",
+            "AddAsync",
+            ".AddAsync",
+            "Shop.",
+            "[HttpGet]A.B",
+            "implements:Shop.IHandler.B",
+        ] {
             let why = with_async_bodies(&Order::new(pattern, Level::Time)).expect_err(pattern);
             assert!(why.contains(pattern), "{why}");
         }

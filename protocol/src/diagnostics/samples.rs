@@ -205,6 +205,11 @@ pub fn pattern_problems() -> Vec<PatternProblem> {
         PatternError::Tuple { pattern: pattern(), tuple: "(int, int)".into() }.into(),
         PatternError::TokenAlone { pattern: pattern() }.into(),
         PatternError::BadToken { token: "0x07000001".into() }.into(),
+        PatternError::OpenAttribute { pattern: "[Audit".into(), position: 1 }.into(),
+        PatternError::NoAttribute { pattern: "Shop![]".into(), position: 6 }.into(),
+        PatternError::AttributeArguments { pattern: "[Route(x)]".into(), position: 1 }.into(),
+        PatternError::NoInterface { pattern: "implements:".into(), position: 11 }.into(),
+        PatternError::SelectedToken { pattern: "Shop![Audit]0x06000001".into() }.into(),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use super::glob::{Glob, NameBytes};
 use super::params;
+use super::selectors::{AttributeName, without_arity};
 use std::cell::LazyCell;
 
 /// A parsed pattern.
@@ -9,6 +10,7 @@ use std::cell::LazyCell;
 pub struct Pattern {
     pub(super) text: String,
     pub(super) assembly: Option<Glob>,
+    pub(super) attributes: Vec<AttributeName>,
     pub(super) target: Target,
     pub(super) wildcard: bool,
 }
@@ -22,6 +24,8 @@ pub(super) enum Target {
         /// Text between the assembly and the params, without spaces, with stars as [`super::glob::STAR`].
         body: String,
     },
+    /// Members of an interface or base class; every way to split it, also into a type alone.
+    Implements(Vec<Split>),
 }
 
 /// One way to split a pattern into a type and a method.
@@ -63,7 +67,7 @@ impl Pattern {
     pub fn token(&self) -> Option<u32> {
         match self.target {
             Target::Token(token) => Some(token),
-            Target::Named { .. } => None,
+            Target::Named { .. } | Target::Implements(_) => None,
         }
     }
 
@@ -72,10 +76,45 @@ impl Pattern {
         self.assembly.as_ref().is_none_or(|glob| glob.matches(assembly))
     }
 
-    /// Restricts the pattern to a type, given in metadata form; None if none of its methods can match.
+    /// Restricts the pattern to a type, given in metadata form; None if none of its methods can match by name. A
+    /// pattern that names an interface or base class matches no type.
     pub fn for_type<'p>(&'p self, type_name: &str) -> Option<TypeMatch<'p>> {
         let Target::Named { splits, .. } = &self.target else { return None };
-        let bit = |(index, split): (usize, &Split)| u128::from(split.type_name.matches(type_name)) << index;
+        TypeMatch::of(splits, |name| name.matches(type_name))
+    }
+
+    /// Returns whether the pattern names an interface or base class: it matches the methods that implement the
+    /// members that [`Pattern::for_supertype`] describes.
+    pub fn names_supertype(&self) -> bool {
+        matches!(self.target, Target::Implements(_))
+    }
+
+    /// Restricts the pattern to the members of an interface or base class, given in metadata form; None if it names
+    /// another, or none. A name without type parameters also means generic types.
+    pub fn for_supertype<'p>(&'p self, type_name: &str) -> Option<TypeMatch<'p>> {
+        let Target::Implements(splits) = &self.target else { return None };
+        let generic = type_name.contains('`').then(|| without_arity(type_name));
+        let is_it = |name: &Glob| {
+            name.matches(type_name) || generic.as_deref().is_some_and(|generic| name.matches(generic))
+        };
+        TypeMatch::of(splits, is_it)
+    }
+
+    /// Returns the attributes that a matching method, or its type, must carry, each of them.
+    pub fn attributes(&self) -> &[AttributeName] {
+        &self.attributes
+    }
+
+    /// Returns whether names alone do not decide what the pattern matches.
+    pub fn needs_metadata(&self) -> bool {
+        self.names_supertype() || !self.attributes.is_empty()
+    }
+}
+
+impl<'p> TypeMatch<'p> {
+    /// Keeps the splits with a left half that matches; None if there is none.
+    fn of(splits: &'p [Split], is_it: impl Fn(&Glob) -> bool) -> Option<TypeMatch<'p>> {
+        let bit = |(index, split): (usize, &Split)| u128::from(is_it(&split.type_name)) << index;
         let matching =
             splits.iter().take(u128::BITS as usize).enumerate().map(bit).fold(0, |all, one| all | one);
         (matching != 0).then(|| {
@@ -85,9 +124,7 @@ impl Pattern {
             TypeMatch { required, ..matched }
         })
     }
-}
 
-impl<'p> TypeMatch<'p> {
     /// Iterates over the splits whose left half matches.
     fn matching_splits(&self) -> impl Iterator<Item = &'p Split> {
         let (splits, mut remaining) = (self.splits, self.matching);

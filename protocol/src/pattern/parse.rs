@@ -4,6 +4,7 @@ use super::glob::{Glob, STAR};
 use super::matching::{Pattern, Split, Target};
 use super::names::{cut_list, metadata_of_keyword, opening, split_outside};
 use super::params::{self, Declared};
+use super::selectors::{Selected, cut_selectors, is_any};
 use crate::limits::{MAX_PATTERN, MAX_PATTERN_DOTS};
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,52 @@ pub enum PatternError {
         /// The token.
         token: String,
     },
+    /// A `[` without `]`.
+    #[error(
+        "in the pattern '{pattern}', the '[' at character {position} has no ']'; write an attribute as [HttpGet]"
+    )]
+    OpenAttribute {
+        /// The pattern.
+        pattern: String,
+        /// Position of the bracket, from 1.
+        position: usize,
+    },
+    /// `[]`.
+    #[error(
+        "in the pattern '{pattern}', the brackets at character {position} name no attribute; write, for example, [HttpGet]"
+    )]
+    NoAttribute {
+        /// The pattern.
+        pattern: String,
+        /// Position of the opening bracket, from 1.
+        position: usize,
+    },
+    /// An attribute with more than its name.
+    #[error(
+        "in the pattern '{pattern}', the attribute at character {position} has more than a name; write only its type, as in [HttpGet]"
+    )]
+    AttributeArguments {
+        /// The pattern.
+        pattern: String,
+        /// Position of the opening bracket, from 1.
+        position: usize,
+    },
+    /// No text after `implements:`.
+    #[error(
+        "in the pattern '{pattern}', no interface or base class follows the ':' at character {position}; write, for example, implements:Shop.IOrderHandler"
+    )]
+    NoInterface {
+        /// The pattern.
+        pattern: String,
+        /// Position of the colon, from 1.
+        position: usize,
+    },
+    /// A token with an attribute or after `implements:`.
+    #[error("the token in the pattern '{pattern}' already names one method; write only ASSEMBLY!0x06000012")]
+    SelectedToken {
+        /// The pattern.
+        pattern: String,
+    },
 }
 
 impl Pattern {
@@ -123,22 +170,31 @@ fn parse(text: &str) -> Result<Pattern, PatternError> {
     if body.is_empty() {
         return Err(PatternError::NoMethod { pattern: pattern() });
     }
+    let Selected { attributes, implements, names } = cut_selectors(&body, text)?;
+    if names.is_empty() && params.is_some() {
+        return Err(PatternError::NoMethod { pattern: pattern() });
+    }
     if let Some(inner) = params {
         check_params(inner, text)?;
     }
     let assembly = assembly.map(Glob::new);
+    let by_metadata = implements || !attributes.is_empty();
     let token =
-        body.get(..2).filter(|start| start.eq_ignore_ascii_case("0x")).map(|_| token(&body)).transpose()?;
+        names.get(..2).filter(|start| start.eq_ignore_ascii_case("0x")).map(|_| token(names)).transpose()?;
     let target = match token {
+        Some(_) if by_metadata => return Err(PatternError::SelectedToken { pattern: pattern() }),
         Some(token) => {
             if params.is_some() || assembly.as_ref().is_none_or(Glob::has_wildcard) {
                 return Err(PatternError::TokenAlone { pattern: pattern() });
             }
             Target::Token(token)
         }
-        None => Target::Named { splits: splits(&body, params)?, body },
+        None if implements => Target::Implements(member_splits(names, params)?),
+        // Nothing after the attributes stands for all methods that carry them.
+        None => Target::Named { splits: splits(names, params)?, body: names.to_owned() },
     };
-    Ok(Pattern { wildcard: unescaped.contains(STAR), text: text.to_owned(), assembly, target })
+    let wildcard = by_metadata || unescaped.contains(STAR);
+    Ok(Pattern { wildcard, text: text.to_owned(), assembly, attributes, target })
 }
 
 /// Replaces wildcards with [`STAR`] and removes escapes.
@@ -169,14 +225,15 @@ fn cut_params(text: &str) -> Option<(&str, Option<&str>)> {
         return text[open..].starts_with('(').then(|| (&text[..open], Some(&text[open + 1..text.len() - 1])));
     }
     // Round brackets inside <…> can be part of a method's name, for explicit implementations of generic
-    // interfaces.
+    // interfaces. Those inside […] get an error of their own.
     let mut open = Vec::new();
     for c in text.chars() {
         match c {
-            '<' => open.push(c),
+            '<' | '[' => open.push(c),
             '(' if open.is_empty() => return None,
             '(' => open.push(c),
             '>' if open.last() == Some(&'<') => drop(open.pop()),
+            ']' if open.last() == Some(&'[') => drop(open.pop()),
             ')' if open.last() == Some(&'(') => drop(open.pop()),
             ')' => return None,
             _ => {}
@@ -228,9 +285,22 @@ fn token(body: &str) -> Result<u32, PatternError> {
 }
 
 fn splits(body: &str, params: Option<&str>) -> Result<Vec<Split>, PatternError> {
-    if body.chars().all(|c| c == STAR) {
-        return Ok(vec![split("\0", body, params)]);
+    if is_any(body) {
+        return Ok(vec![split("\0", "\0", params)]);
     }
+    let dots = dots(body)?;
+    Ok(dots.into_iter().map(|dot| split(&body[..dot], &body[dot + 1..], params)).collect())
+}
+
+/// Like [`splits`], but the whole may also be a type, for all its members.
+fn member_splits(names: &str, params: Option<&str>) -> Result<Vec<Split>, PatternError> {
+    let whole = split(names, "\0", params);
+    let dots = dots(names)?.into_iter().map(|dot| split(&names[..dot], &names[dot + 1..], params));
+    Ok(std::iter::once(whole).chain(dots).collect())
+}
+
+/// Returns the places of the dots outside brackets.
+fn dots(body: &str) -> Result<Vec<usize>, PatternError> {
     let mut dots = Vec::new();
     let mut position = 0;
     for part in split_outside(body, '.') {
@@ -242,7 +312,7 @@ fn splits(body: &str, params: Option<&str>) -> Result<Vec<Split>, PatternError> 
     if dots.len() > MAX_PATTERN_DOTS {
         return Err(PatternError::TooManyDots { dots: dots.len() });
     }
-    Ok(dots.iter().map(|dot| split(&body[..*dot], &body[*dot + 1..], params)).collect())
+    Ok(dots)
 }
 
 fn split(type_half: &str, method_half: &str, params: Option<&str>) -> Split {

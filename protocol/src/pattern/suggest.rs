@@ -26,6 +26,9 @@ pub fn suggestions<'a>(
     names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> Vec<String> {
     let Target::Named { body, .. } = &pattern.target else { return Vec::new() };
+    if pattern.needs_metadata() {
+        return Vec::new();
+    }
     let mut nearest = BestSuggestions::default();
     if body.chars().all(|character| character == STAR) {
         for (assembly, ..) in names {
