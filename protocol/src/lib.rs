@@ -15,6 +15,7 @@ pub mod diagnostics;
 pub mod dialset;
 pub mod duration;
 pub mod endpoint;
+pub mod exceptions;
 pub mod frame;
 pub mod frozen;
 pub mod histogram;
@@ -41,7 +42,7 @@ pub mod unreachable_note;
 
 /// Version of everything above the frozen layer. Peers with different versions can still exchange Hello, Status
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// CLSID of the agent's class factory. It never changes.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

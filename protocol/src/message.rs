@@ -11,21 +11,23 @@ use crate::counters::CounterDelta;
 use crate::diagnostics::{
     AuditAction, Limit, PatternProblem, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
 };
+use crate::exceptions::{ThrownCount, ThrownException, ThrownRow, ThrownTotals};
 use crate::histogram::RowHistogram;
 pub use crate::holder::Holder;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_NOTES,
-    MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE, TRACED_CALLS_PER_PAGE,
+    AUDIT_ENTRIES, CALLS_PER_REPLY, EXCEPTIONS_PER_PAGE, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES,
+    MAX_NOTES, MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, MAX_THROWN_ROWS, ROWS_PER_PAGE,
+    TIMES_PER_PAGE, TRACED_CALLS_PER_PAGE,
 };
 use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
 use crate::slowest_calls::RowSlowestCalls;
 use crate::state::CopyState;
 use crate::times::Times;
-use crate::trace::{DroppedCalls, TracedCall, TracedMethod, calls_of_page};
+use crate::trace::{DroppedCalls, TracedCall, TracedMethod, of_page};
 use serde::{Deserialize, Serialize};
 
 /// A command with the id that its reply carries.
@@ -171,6 +173,17 @@ pub enum WireCommand {
     },
     /// Stop that; answered by `Reply::Done` after the last page.
     StopCalls,
+    /// Start counting thrown exceptions, and sending them as `Event::Exceptions`; answered by `Reply::Done` once the
+    /// runtime reports them. Replaces an earlier stream of the session.
+    StreamExceptions {
+        /// Only types that match, as typed: `[ASSEMBLY!]TYPE`.
+        types: Option<String>,
+        /// Most exceptions to send in a second, within what the host allows; absent:
+        /// `limits::EXCEPTIONS_PER_SECOND`. All are counted.
+        rate: Option<u32>,
+    },
+    /// Stop that; answered by `Reply::Done` after the last page.
+    StopExceptions,
 }
 
 /// Messages of an agent.
@@ -254,13 +267,27 @@ pub enum Event {
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
         methods: Vec<TracedMethod>,
         /// Calls, with at most `limits::VALUES_PER_PAGE` values in all.
-        #[serde(deserialize_with = "calls_of_page")]
+        #[serde(deserialize_with = "of_page::<_, _, TRACED_CALLS_PER_PAGE>")]
         calls: Vec<TracedCall>,
         /// Rows whose number of dropped calls changed since the last page.
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
         dropped: Vec<DroppedCalls>,
         /// Calls of a stream that were dropped because the session read too slowly, so far.
         unread: u64,
+    },
+    /// Thrown exceptions of a stream.
+    Exceptions {
+        /// Rows that were not sent before.
+        #[serde(deserialize_with = "capped::<_, _, EXCEPTIONS_PER_PAGE>")]
+        rows: Vec<ThrownRow>,
+        /// Rows whose counts changed since the last page.
+        #[serde(deserialize_with = "capped::<_, _, MAX_THROWN_ROWS>")]
+        counts: Vec<ThrownCount>,
+        /// Exceptions, oldest first, with at most `limits::VALUES_PER_PAGE` values in all.
+        #[serde(deserialize_with = "of_page::<_, _, EXCEPTIONS_PER_PAGE>")]
+        exceptions: Vec<ThrownException>,
+        /// The sums so far.
+        totals: ThrownTotals,
     },
 }
 
@@ -469,6 +496,8 @@ pub struct AgentStatus {
     /// Additional picoseconds per timed call while callers are counted. Absent if callers cannot be identified
     /// or nothing is timed.
     pub callers_picoseconds: Option<u64>,
+    /// Whether the runtime reports every thrown exception to the agent, which makes each a little slower.
+    pub exceptions_reported: bool,
 }
 
 /// A resource limit of the agent.
