@@ -8,7 +8,6 @@ use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::Value;
 
 use crate::controller::Controller;
-use crate::traced::text;
 
 /// Type and throwing method of a row.
 pub type RowName = (String, String);
@@ -75,7 +74,12 @@ impl Exceptions {
         let of_rows: u64 = self.counts.values().map(|(thrown, _)| thrown).sum();
         ensure!(of_rows + others == thrown, "{:?}: {:?}", self.totals, self.counts());
         ensure!(self.counts.values().map(|(_, rethrown)| rethrown).sum::<u64>() <= rethrown);
-        ensure!(self.exceptions.len() as u64 + unsent == thrown, "{} {:?}", self.exceptions.len(), self.totals);
+        ensure!(
+            self.exceptions.len() as u64 + unsent == thrown,
+            "{} {:?}",
+            self.exceptions.len(),
+            self.totals
+        );
         Ok(())
     }
 
@@ -114,9 +118,4 @@ impl Exceptions {
 pub fn expected(rows: &[(&str, &str, u64, u64)]) -> BTreeMap<RowName, (u64, u64)> {
     let row = |row: &(&str, &str, u64, u64)| ((row.0.to_owned(), row.1.to_owned()), (row.2, row.3));
     rows.iter().map(row).collect()
-}
-
-/// Whether a message is this text.
-pub fn is_text(message: &Value, expected: &str) -> bool {
-    *message == text(expected)
 }

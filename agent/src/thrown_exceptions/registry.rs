@@ -5,7 +5,7 @@ use super::stream::ExceptionStream;
 use crate::caller_names::CallerNames;
 use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
-use crate::probes::thrown;
+use crate::probes::thrown::{self, tables};
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
 
@@ -36,6 +36,7 @@ impl ThrownExceptions {
         }
         state.runs = true;
         state.streams.push(stream);
+        tables().methods.present().for_each(|(_, method)| method.show_next());
         state.follow_streams();
         true
     }

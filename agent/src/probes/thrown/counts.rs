@@ -1,7 +1,7 @@
 //! Counters by key. Any thread finds or adds one without a lock; the memory is fixed.
 #![forbid(unsafe_code)]
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Places in which a key is looked for.
 const PLACES: usize = 32;
@@ -29,6 +29,8 @@ pub struct Counter {
     state: AtomicU8,
     /// Whether anybody wants the class, as [`Verdict`].
     verdict: AtomicU8,
+    /// Whether one of its exceptions was sent since the latest session began to ask.
+    is_shown: AtomicBool,
     module: AtomicUsize,
     token: AtomicU32,
     /// Index of the class + 1; 0 for none.
@@ -64,16 +66,16 @@ impl Counts {
         self.0.get(index as usize)
     }
 
-    /// Returns the counter of a key, and whether it is new; None if there is no place for it. `generation`: the last one
+    /// Returns the index of a key's counter; None if there is no place for it. `generation`: the last one
     /// that a module got.
-    pub(super) fn find_or_add(&self, key: CountKey, generation: u32) -> Option<(u32, bool)> {
+    pub(super) fn find_or_add(&self, key: CountKey, generation: u32) -> Option<u32> {
         let first = hash(key);
         let mut free = None;
         for place in 0..PLACES.min(self.0.len()) {
             let index = first.wrapping_add(place) % self.0.len();
             let counter = self.0.get(index)?;
             match counter.state.load(Ordering::Acquire) {
-                USED if counter.key() == key => return Some((index as u32, false)),
+                USED if counter.key() == key => return Some(index as u32),
                 FREE => free = free.or(Some(index)),
                 _ => {}
             }
@@ -86,8 +88,9 @@ impl Counts {
         counter.class.store(key.class.map_or(0, |class| class + 1), Ordering::Relaxed);
         counter.generation.store(generation, Ordering::Relaxed);
         counter.verdict.store(Verdict::Unknown as u8, Ordering::Relaxed);
+        counter.is_shown.store(false, Ordering::Relaxed);
         counter.state.store(USED, Ordering::Release);
-        Some((free? as u32, true))
+        Some(free? as u32)
     }
 
     /// Retires the counters whose keys are gone.
@@ -135,6 +138,16 @@ impl Counter {
         self.thrown.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether none of its exceptions was sent before. From now on one is.
+    pub(super) fn shows_first(&self) -> bool {
+        !self.is_shown.swap(true, Ordering::Relaxed)
+    }
+
+    /// Has the next exception sent in any case.
+    pub fn show_next(&self) {
+        self.is_shown.store(false, Ordering::Relaxed);
+    }
+
     /// Takes the throws counted since the last time: all, and the rethrown ones.
     pub fn take(&self) -> (u64, u64) {
         (self.thrown.swap(0, Ordering::Relaxed), self.rethrown.swap(0, Ordering::Relaxed))
@@ -178,7 +191,7 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for round in 0..10_000 {
-                        let (index, _) = counts.find_or_add(key(round % 20), 1).expect("there is room");
+                        let index = counts.find_or_add(key(round % 20), 1).expect("there is room");
                         counts.get(index).expect("it exists").add(round % 2 == 0);
                     }
                 });
@@ -206,7 +219,7 @@ mod tests {
         let retired: Vec<_> = counts.present().filter(|(_, counter)| counter.is_retired()).collect();
         assert_eq!(retired.len(), 1);
         retired[0].1.free();
-        assert_eq!(counts.find_or_add(key(7), 2), Some((retired[0].0, true)), "another one");
+        assert_eq!(counts.find_or_add(key(7), 2), Some(retired[0].0), "another one");
         assert_eq!(counts.get(retired[0].0).expect("it exists").generation(), 2);
     }
 }

@@ -102,7 +102,7 @@ pub fn record_throw(exception: usize, class: impl Fn(usize) -> ExceptionClass) {
     let object: *const u8 = std::ptr::with_exposed_provenance(exception);
     // SAFETY: the runtime passes the object to this callback, so it does not move.
     let rethrown = unsafe { has_stack_trace(object) };
-    let Some((class_index, _)) = tables.classes.find_or_add(key, of.generation) else {
+    let Some(class_index) = tables.classes.find_or_add(key, of.generation) else {
         tables.others.add(rethrown);
         return;
     };
@@ -168,22 +168,24 @@ impl Tables {
     /// Counts a throw whose method is known, or never will be.
     fn count(&self, pending: Pending, method: CountKey) {
         let key = CountKey { class: Some(pending.class), ..method };
-        let found = self.methods.find_or_add(key, pending.generation);
-        // The first exception of each method is shown in any case.
-        let is_shown = pending.within_rate || found.is_some_and(|(_, is_new)| is_new);
-        let index = found.map(|(index, _)| index);
-        if pending.claim.is_some_and(|claim| !self.slots.finish(claim, index, is_shown)) {
-            // The collector has counted it without its method.
-            return;
+        let index = self.methods.find_or_add(key, pending.generation);
+        let counter = index.and_then(|index| self.methods.get(index));
+        if let Some(claim) = pending.claim {
+            // The first exception of each method is sent in any case.
+            let is_first = counter.is_some_and(Counter::shows_first);
+            if !self.slots.finish(claim, index, is_first || pending.within_rate) {
+                // The collector has counted it without its method.
+                return;
+            }
         }
-        index.and_then(|index| self.methods.get(index)).unwrap_or(&self.others).add(pending.rethrown);
+        counter.unwrap_or(&self.others).add(pending.rethrown);
     }
 
     /// Counts an exception that the collector took before its method was known.
     pub fn count_unfinished(&self, throw: &Throw, generation: u32) {
         let key = CountKey { class: Some(throw.class), ..CountKey::default() };
-        let found = self.methods.find_or_add(key, generation);
-        let counter = found.and_then(|(index, _)| self.methods.get(index));
+        let index = self.methods.find_or_add(key, generation);
+        let counter = index.and_then(|index| self.methods.get(index));
         counter.unwrap_or(&self.others).add(throw.rethrown);
     }
 
