@@ -52,6 +52,9 @@ pub enum Verdict {
     Unwanted = 2,
 }
 
+/// There is no place for a key.
+struct NoPlace;
+
 /// The counters, by index.
 pub struct Counts(Box<[Counter]>);
 
@@ -69,20 +72,29 @@ impl Counts {
     /// Returns the index of a key's counter; None if there is no place for it. `generation`: the last one
     /// that a module got.
     pub(super) fn find_or_add(&self, key: CountKey, generation: u32) -> Option<u32> {
+        // Each failure is another thread's success.
+        (0..PLACES).find_map(|_| self.try_find_or_add(key, generation).transpose())?.ok()
+    }
+
+    /// As [`Counts::find_or_add`]; None if another thread took the place meanwhile, an error if there is none.
+    fn try_find_or_add(&self, key: CountKey, generation: u32) -> Result<Option<u32>, NoPlace> {
         let first = hash(key);
         let mut free = None;
         for place in 0..PLACES.min(self.0.len()) {
             let index = first.wrapping_add(place) % self.0.len();
-            let counter = self.0.get(index)?;
+            let counter = self.0.get(index).ok_or(NoPlace)?;
             match counter.state.load(Ordering::Acquire) {
-                USED if counter.key() == key => return Some(index as u32),
+                USED if counter.key() == key => return Ok(Some(index as u32)),
                 FREE => free = free.or(Some(index)),
                 _ => {}
             }
         }
         // Two threads may add the same key at once: whoever reads the counters adds them up.
-        let counter = self.0.get(free?)?;
-        counter.state.compare_exchange(FREE, WRITING, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        let free = free.ok_or(NoPlace)?;
+        let counter = self.0.get(free).ok_or(NoPlace)?;
+        if counter.state.compare_exchange(FREE, WRITING, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return Ok(None);
+        }
         counter.module.store(key.module, Ordering::Relaxed);
         counter.token.store(key.token, Ordering::Relaxed);
         counter.class.store(key.class.map_or(0, |class| class + 1), Ordering::Relaxed);
@@ -90,7 +102,7 @@ impl Counts {
         counter.verdict.store(Verdict::Unknown as u8, Ordering::Relaxed);
         counter.is_shown.store(false, Ordering::Relaxed);
         counter.state.store(USED, Ordering::Release);
-        Some(free? as u32)
+        Ok(Some(free as u32))
     }
 
     /// Retires the counters whose keys are gone.

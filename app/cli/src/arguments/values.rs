@@ -49,6 +49,10 @@ pub fn check_pattern(pattern: &str) -> Result<(), String> {
 
 /// Checks a pattern for types before the command does anything; the error is a sentence.
 pub fn check_types(types: &str) -> Result<(), String> {
+    let is_token = types.split_once('!').is_some_and(|(_, name)| name.trim_start().starts_with("0x"));
+    if types.trim().is_empty() || types.contains(['(', ')']) || is_token {
+        return Err(format!("'{types}' names no types; TYPE is [ASSEMBLY!]TYPE with C# names and *"));
+    }
     check_pattern(&types_pattern(types))
 }
 

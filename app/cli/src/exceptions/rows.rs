@@ -116,7 +116,11 @@ impl ThrownRows {
     /// Returns the lines at the end: a table, or a JSON object for each row and one for all. `printed`: lines of exceptions.
     pub(super) fn summary(&self, printed: u64) -> Result<Vec<String>, Failure> {
         let mut rows: Vec<&RowState> = self.rows.iter().filter(|state| state.thrown > 0).collect();
-        rows.sort_by_key(|state| std::cmp::Reverse(state.thrown));
+        rows.sort_by(|one, other| {
+            let names =
+                |state: &RowState| (exceptions::type_name(&state.row), exceptions::method(&state.row));
+            other.thrown.cmp(&one.thrown).then_with(|| names(one).cmp(&names(other)))
+        });
         if self.json {
             let line = |state: &&RowState| {
                 let numbers = (state.thrown, state.rethrown);
@@ -235,7 +239,7 @@ mod tests {
         let parsed = |line: &String| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
         let first = parsed(&lines[0]);
         assert_eq!((&first["event"], &first["type"]), (&"exception".into(), &"Shop.Full".into()));
-        assert_eq!((&first["start"]), (&"2026-11-20T05:46:01.123456789Z".into()));
+        assert_eq!(first["start"], "2026-11-20T05:46:01.123456789Z");
         assert_eq!((&first["method"], &first["message"]), (&"Shop.Cart.Add0".into(), &"no room".into()));
         let summary: Vec<_> = rows.summary(2).expect("lines").iter().map(parsed).collect();
         assert_eq!((&summary[0]["event"], &summary[0]["thrown"]), (&"count".into(), &1_200.into()));
