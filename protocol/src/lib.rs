@@ -4,6 +4,7 @@
 //! This crate owns messages, layouts and limits. It must not know about the CLR (the agent's concern) or about
 //! user interfaces (the app's concern). No input makes it panic or allocate without bound.
 
+pub mod agent_status;
 pub mod attach;
 pub mod callers;
 pub mod catalogue;

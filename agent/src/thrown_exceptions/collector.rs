@@ -1,7 +1,6 @@
 //! The collector's thread: takes what threads have thrown, and allows single exceptions at their rate.
 
-use super::names::Names;
-use super::registry::Sources;
+use super::names::{Names, Sources};
 use super::stream::ExceptionStream;
 use crate::probes::thrown::{self, Counter, TakenException, Verdict, tables};
 use crate::sync::lock;

@@ -7,6 +7,6 @@ mod names;
 mod registry;
 mod stream;
 
-pub use names::type_names;
-pub use registry::{Sources, ThrownExceptions};
+pub use names::{Sources, type_names};
+pub use registry::ThrownExceptions;
 pub use stream::{ExceptionStream, SessionExceptions, StreamPage};

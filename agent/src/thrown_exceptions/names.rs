@@ -1,6 +1,6 @@
 //! Names of exceptions' classes and of the methods that throw them, each read once while its module is loaded.
 
-use super::registry::Sources;
+use crate::caller_names::CallerNames;
 use crate::catalogue::Modules;
 use crate::catalogue::names::ModuleNames;
 use crate::clr::ProfilerInfo;
@@ -15,6 +15,17 @@ use std::sync::Arc;
 
 /// Classes of inner exceptions whose names are kept.
 const MAX_INNER: usize = 1024;
+
+/// Where the names of classes and methods come from.
+#[derive(Clone, Copy)]
+pub struct Sources {
+    /// The profiling API.
+    pub info: &'static ProfilerInfo,
+    /// The loaded modules.
+    pub modules: &'static Modules,
+    /// Names of methods.
+    pub callers: &'static CallerNames,
+}
 
 /// Names of a class.
 #[derive(Debug)]

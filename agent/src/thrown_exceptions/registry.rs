@@ -1,10 +1,8 @@
 //! What sessions do with thrown exceptions.
 
 use super::collector::{self, State};
+use super::names::Sources;
 use super::stream::ExceptionStream;
-use crate::caller_names::CallerNames;
-use crate::catalogue::Modules;
-use crate::clr::ProfilerInfo;
 use crate::probes::thrown::{self, tables};
 use crate::sync::lock;
 use std::sync::{Arc, Mutex};
@@ -12,17 +10,6 @@ use std::sync::{Arc, Mutex};
 /// The sessions' streams of thrown exceptions.
 #[derive(Default)]
 pub struct ThrownExceptions(Arc<Mutex<State>>);
-
-/// Where the names of classes and methods come from.
-#[derive(Clone, Copy)]
-pub struct Sources {
-    /// The profiling API.
-    pub info: &'static ProfilerInfo,
-    /// The loaded modules.
-    pub modules: &'static Modules,
-    /// Names of methods.
-    pub callers: &'static CallerNames,
-}
 
 impl ThrownExceptions {
     /// Adds a stream, which gets every exception from now on; false if no collector can be started.

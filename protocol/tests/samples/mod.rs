@@ -27,7 +27,7 @@ use redial_protocol::pattern::PatternError;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::CopyState;
-use traces::{dropped_calls, exceptions, traced_calls, traced_method};
+use traces::{calls, exceptions};
 
 /// Lists the variant names of a closed enum; the compiler ensures that the list is complete.
 macro_rules! variants {
@@ -491,13 +491,7 @@ pub fn events() -> Vec<Event> {
         Event::Il { id: 14, page: il_page() },
         Event::Times { id: Some(15), times: times() },
         Event::Budget(cost_budget()),
-        Event::Calls {
-            id: Some(16),
-            methods: vec![traced_method()],
-            calls: traced_calls(),
-            dropped: vec![dropped_calls()],
-            unread: 17,
-        },
+        calls(),
         exceptions(),
     ]
 }

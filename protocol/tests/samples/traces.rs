@@ -127,6 +127,17 @@ pub fn dropped_calls() -> DroppedCalls {
     DroppedCalls { row: RowId(7), over_rate: 1_000_000, no_room: 3, undecided: 2 }
 }
 
+/// A page of traced calls.
+pub fn calls() -> Event {
+    Event::Calls {
+        id: Some(16),
+        methods: vec![traced_method()],
+        calls: traced_calls(),
+        dropped: vec![dropped_calls()],
+        unread: 17,
+    }
+}
+
 /// A page of thrown exceptions.
 pub fn exceptions() -> Event {
     let method = ThrowingMethod {
