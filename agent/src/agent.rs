@@ -20,6 +20,7 @@ use crate::ledger::turn_off_plan::mark_unrecompilable;
 use crate::planner::Orders;
 use crate::planted_fault::PlantedFault;
 use crate::probes::exception_stack::ExceptionClass;
+use crate::probes::thrown;
 use crate::rejit::Worker;
 use crate::runtime::Runtime;
 use crate::server::Server;
@@ -240,6 +241,7 @@ impl Agent {
     /// `ModuleUnloadStarted`.
     pub fn module_unloading(&self, id: usize) {
         self.context.classes.unload(id);
+        thrown::unload(id);
         if let Some(module) = self.context.modules.unload(id) {
             self.context.inlining.forget(id);
             let lost = self.context.ledger.unload(module.key);

@@ -170,7 +170,8 @@ impl CallerNames {
         })
     }
 
-    fn method(
+    /// Returns a method of a loaded module.
+    pub fn method(
         &self,
         info: &ProfilerInfo,
         modules: &Modules,

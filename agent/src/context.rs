@@ -18,6 +18,7 @@ use crate::ledger::Ledger;
 use crate::runtime::Runtime;
 use crate::standing_orders::StandingOrders;
 use crate::startup::Settings;
+use crate::thrown_exceptions::ThrownExceptions;
 use crate::traces::Traces;
 use redial_protocol::ids::ProcessKey;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,7 +44,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// - the active compilations, then the inbox's jobs (`stop` in `ActiveCompilations::wait_for`, which also asks the
 ///   ledger);
 /// - the lock of `condition_setter::set`, then the clock's rate;
-/// - the traced methods, then the queue of a stream or the clock's rate (`traces/collector.rs`).
+/// - the traced methods, then the queue of a stream or the clock's rate (`traces/collector.rs`);
+/// - the thrown exceptions, then the names of callers, and after those the queue of a stream
+///   (`thrown_exceptions/collector.rs`).
 pub struct Context {
     /// The profiling API.
     pub info: ProfilerInfo,
@@ -75,6 +78,8 @@ pub struct Context {
     pub traces: Traces,
     /// The classes of captured objects.
     pub classes: Classes,
+    /// The sessions that ask for thrown exceptions.
+    pub thrown_exceptions: ThrownExceptions,
     /// The session that may change dials.
     pub control: Control,
     /// The latest changes, with their users.
@@ -116,6 +121,7 @@ impl Context {
             ledger: Ledger::default(),
             traces,
             classes: Classes::default(),
+            thrown_exceptions: ThrownExceptions::default(),
             control: Control::default(),
             audit: Audit::default(),
             cost_budget: PublishedBudget::default(),

@@ -1,6 +1,5 @@
 //! Selects the runtime events that the agent receives. Exceptions are on only while a condition for slowest calls
-//! stands or a method is traced: then each thrown and caught exception is reported, so that a call that it ends is recorded with its
-//! type.
+//! stands, a method is traced, or a session asks for thrown exceptions: then each thrown and caught exception is reported.
 #![forbid(unsafe_code)]
 
 use crate::clr::ProfilerInfo;
@@ -10,7 +9,7 @@ use crate::clr::bindings::{
     COR_PRF_MONITOR_IMMUTABLE, COR_PRF_MONITOR_JIT_COMPILATION, COR_PRF_MONITOR_MODULE_LOADS,
 };
 use crate::probes::exception_stack::{self, ExceptionClass, ExceptionEvent};
-use crate::probes::{conditions, thread_timer, trace};
+use crate::probes::{conditions, thread_timer, thrown, trace};
 use crate::runtime::Runtime;
 use crate::startup::Settings;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,6 +49,11 @@ impl Exceptions {
         is_needed() != self.0.load(Ordering::Relaxed)
     }
 
+    /// Whether the runtime reports exceptions now.
+    pub fn are_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Turns exception events on or off, as now needed. Runs on the ReJIT thread, and not once the process is
     /// ending.
     pub fn follow(&self, info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
@@ -69,9 +73,9 @@ impl Exceptions {
     }
 }
 
-/// Whether anybody wants the types of exceptions.
+/// Whether anybody wants exceptions.
 fn is_needed() -> bool {
-    conditions::any() || trace::any()
+    conditions::any() || trace::any() || thrown::any()
 }
 
 /// Handles an exception event, on the throwing thread.

@@ -48,6 +48,7 @@ pub mod signature;
 pub mod standing_orders;
 pub mod startup;
 pub mod sync;
+pub mod thrown_exceptions;
 pub mod traces;
 
 use core::ffi::c_void;

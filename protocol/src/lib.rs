@@ -4,6 +4,7 @@
 //! This crate owns messages, layouts and limits. It must not know about the CLR (the agent's concern) or about
 //! user interfaces (the app's concern). No input makes it panic or allocate without bound.
 
+pub mod agent_status;
 pub mod attach;
 pub mod callers;
 pub mod catalogue;
@@ -15,6 +16,7 @@ pub mod diagnostics;
 pub mod dialset;
 pub mod duration;
 pub mod endpoint;
+pub mod exceptions;
 pub mod frame;
 pub mod frozen;
 pub mod histogram;
@@ -41,7 +43,7 @@ pub mod unreachable_note;
 
 /// Version of everything above the frozen layer. Peers with different versions can still exchange Hello, Status
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// CLSID of the agent's class factory. It never changes.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

@@ -193,3 +193,12 @@ pub const MAX_CONDITION_DEPTH: usize = 32;
 
 /// Names in a message about a condition that does not fit a method.
 pub const MAX_CONDITION_OFFERS: usize = 64;
+
+/// Thrown exceptions sent in a second, unless the session asks for another number: as many as a person can skim.
+pub const EXCEPTIONS_PER_SECOND: u32 = 100;
+
+/// Rows of thrown exceptions, one for each type and throwing method, in one stream. Few programs have a hundred.
+pub const MAX_THROWN_ROWS: usize = 1024;
+
+/// Thrown exceptions, and new rows of them, in one page. With 1 KiB of messages and long names they fit into a frame.
+pub const EXCEPTIONS_PER_PAGE: usize = 256;

@@ -3,29 +3,30 @@
 //! All enums are closed. Names follow the profiling API where it has one. Every message has committed golden
 //! bytes.
 
+pub use crate::agent_status::{AgentStatus, AuditEntry, ResourceUsage};
 use crate::callers::RowCallers;
 use crate::catalogue::{DomainRow, MethodPage, ModuleRow};
 use crate::codec::capped;
-use crate::cost::{Cost, CostBudget, Share};
+use crate::cost::{CostBudget, Share};
 use crate::counters::CounterDelta;
-use crate::diagnostics::{
-    AuditAction, Limit, PatternProblem, Remainder, Resource, RowNote, TimesNote, Unavailable, Unsupported,
-};
+use crate::diagnostics::{Limit, PatternProblem, RowNote, TimesNote, Unavailable, Unsupported};
+use crate::exceptions::{ThrownCount, ThrownException, ThrownRow, ThrownTotals};
 use crate::histogram::RowHistogram;
 pub use crate::holder::Holder;
 use crate::ids::{CopyKey, InstanceId, RowId};
 use crate::il::{IlBody, IlPage};
 use crate::level::Level;
 use crate::limits::{
-    AUDIT_ENTRIES, CALLS_PER_REPLY, MAX_COSTS, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_NOTES,
-    MAX_ORDERS, MAX_STANDING_ORDERS, MAX_SUGGESTIONS, ROWS_PER_PAGE, TIMES_PER_PAGE, TRACED_CALLS_PER_PAGE,
+    CALLS_PER_REPLY, EXCEPTIONS_PER_PAGE, MAX_DOMAINS, MAX_INSTANCES, MAX_MODULES, MAX_ORDERS,
+    MAX_STANDING_ORDERS, MAX_SUGGESTIONS, MAX_THROWN_ROWS, ROWS_PER_PAGE, TIMES_PER_PAGE,
+    TRACED_CALLS_PER_PAGE,
 };
 use crate::order::{Lifetime, Order, StandingOrder, TimeOptions};
 use crate::report::{DialReport, PlanReport};
 use crate::slowest_calls::RowSlowestCalls;
 use crate::state::CopyState;
 use crate::times::Times;
-use crate::trace::{DroppedCalls, TracedCall, TracedMethod, calls_of_page};
+use crate::trace::{DroppedCalls, TracedCall, TracedMethod, of_page};
 use serde::{Deserialize, Serialize};
 
 /// A command with the id that its reply carries.
@@ -171,6 +172,17 @@ pub enum WireCommand {
     },
     /// Stop that; answered by `Reply::Done` after the last page.
     StopCalls,
+    /// Start counting thrown exceptions, and sending them as `Event::Exceptions`; answered by `Reply::Done` once the
+    /// runtime reports them. Replaces an earlier stream of the session.
+    StreamExceptions {
+        /// Only types that match, as typed: `[ASSEMBLY!]TYPE`.
+        types: Option<String>,
+        /// Most exceptions to send in a second, within what the host allows; absent:
+        /// `limits::EXCEPTIONS_PER_SECOND`. All are counted.
+        rate: Option<u32>,
+    },
+    /// Stop that; answered by `Reply::Done` after the last page.
+    StopExceptions,
 }
 
 /// Messages of an agent.
@@ -254,13 +266,27 @@ pub enum Event {
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
         methods: Vec<TracedMethod>,
         /// Calls, with at most `limits::VALUES_PER_PAGE` values in all.
-        #[serde(deserialize_with = "calls_of_page")]
+        #[serde(deserialize_with = "of_page::<_, _, TRACED_CALLS_PER_PAGE>")]
         calls: Vec<TracedCall>,
         /// Rows whose number of dropped calls changed since the last page.
         #[serde(deserialize_with = "capped::<_, _, TRACED_CALLS_PER_PAGE>")]
         dropped: Vec<DroppedCalls>,
         /// Calls of a stream that were dropped because the session read too slowly, so far.
         unread: u64,
+    },
+    /// Thrown exceptions of a stream.
+    Exceptions {
+        /// Rows that were not sent before.
+        #[serde(deserialize_with = "capped::<_, _, EXCEPTIONS_PER_PAGE>")]
+        rows: Vec<ThrownRow>,
+        /// Rows whose counts changed since the last page.
+        #[serde(deserialize_with = "capped::<_, _, MAX_THROWN_ROWS>")]
+        counts: Vec<ThrownCount>,
+        /// Exceptions, oldest first, with at most `limits::VALUES_PER_PAGE` values in all.
+        #[serde(deserialize_with = "of_page::<_, _, EXCEPTIONS_PER_PAGE>")]
+        exceptions: Vec<ThrownException>,
+        /// The sums so far.
+        totals: ThrownTotals,
     },
 }
 
@@ -433,65 +459,4 @@ pub struct Transition {
     pub note: Option<RowNote>,
     /// As in `StatusRow`.
     pub times_note: Option<TimesNote>,
-}
-
-/// The agent's report about itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentStatus {
-    /// The controller that has control.
-    pub control: Option<Holder>,
-    /// Copies dialled by held orders.
-    pub held: u64,
-    /// Copies dialled by kept orders.
-    pub kept: u64,
-    /// Estimated bytes that the agent uses (counters, ledger, queues).
-    pub memory_bytes: u64,
-    /// Resource limits, each with the amount used.
-    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
-    pub budgets: Vec<ResourceUsage>,
-    /// Estimated bytes the CLR keeps for requests and recompilations.
-    pub clr_kept_bytes: u64,
-    /// First calls that may have been missed because the bounded wait at module load ran out.
-    pub missed_deadlines: u64,
-    /// How often a guard caught a fault of the agent.
-    pub guard_trips: u64,
-    /// Changes and their authors, oldest first.
-    #[serde(deserialize_with = "capped::<_, _, AUDIT_ENTRIES>")]
-    pub audit: Vec<AuditEntry>,
-    /// Remaining effects (inlined callers and the like).
-    #[serde(deserialize_with = "capped::<_, _, MAX_NOTES>")]
-    pub remains: Vec<Remainder>,
-    /// Cost of a call at each offered level.
-    #[serde(deserialize_with = "capped::<_, _, MAX_COSTS>")]
-    pub costs: Vec<Cost>,
-    /// The budget and the current cost of dials.
-    pub cost_budget: CostBudget,
-    /// Additional picoseconds per timed call while callers are counted. Absent if callers cannot be identified
-    /// or nothing is timed.
-    pub callers_picoseconds: Option<u64>,
-}
-
-/// A resource limit of the agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResourceUsage {
-    /// The limited resource.
-    pub resource: Resource,
-    /// Amount used.
-    pub used: u64,
-    /// Amount available.
-    pub limit: u64,
-}
-
-/// One change in the audit ring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditEntry {
-    /// Unix time, milliseconds.
-    pub t_unix_ms: u64,
-    /// User (a name or uid) of the connection; for changes without a connection (the launcher, the runtime),
-    /// the user of the process.
-    pub user: String,
-    /// Name that the program gives itself.
-    pub program: String,
-    /// The action.
-    pub action: AuditAction,
 }

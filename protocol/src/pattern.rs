@@ -57,3 +57,9 @@ pub use names::csharp_type;
 pub use parse::PatternError;
 pub use selectors::AttributeName;
 pub use suggest::suggestions;
+
+/// Returns the pattern of all methods of the types that `[ASSEMBLY!]TYPE` names: patterns for types are patterns without
+/// a method.
+pub fn types_pattern(types: &str) -> String {
+    format!("{}.*", types.trim())
+}

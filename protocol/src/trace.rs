@@ -5,7 +5,7 @@ use crate::codec::capped;
 use crate::ids::RowId;
 use crate::limits::{
     MAX_INNER_EXCEPTIONS, MAX_STACK_FRAMES, MAX_TRACED_PARAMETERS, MAX_VALUE_ITEMS, MAX_VALUE_NESTING,
-    MAX_VALUE_UNITS, TRACED_CALLS_PER_PAGE, VALUES_PER_PAGE,
+    MAX_VALUE_UNITS, VALUES_PER_PAGE,
 };
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -367,13 +367,17 @@ thread_local! {
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// For `#[serde(deserialize_with)]` on the calls of a page. Refuses more than [`TRACED_CALLS_PER_PAGE`] calls, and more
-/// than [`VALUES_PER_PAGE`] values in all of them.
-pub(crate) fn calls_of_page<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TracedCall>, D::Error> {
+/// For `#[serde(deserialize_with)]` on the calls or exceptions of a page. Refuses more than `MAX` of them, and more than
+/// [`VALUES_PER_PAGE`] values in all of them.
+pub(crate) fn of_page<'de, D, T, const MAX: usize>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
     LEFT.set(Some(VALUES_PER_PAGE));
-    let calls = capped::<_, _, TRACED_CALLS_PER_PAGE>(deserializer);
+    let page = capped::<_, _, MAX>(deserializer);
     LEFT.set(None);
-    calls
+    page
 }
 
 /// Counts one more value of the page that is being decoded; returns whether it may have it.

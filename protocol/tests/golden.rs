@@ -186,7 +186,15 @@ fn samples_contain_every_code() {
     );
     has_all!(
         codes::UNAVAILABLE,
-        Unavailable { TooManyControllers, SwitchedOff, Interrupted, NoThread, RuntimeSilent, AllOffFirst }
+        Unavailable {
+            TooManyControllers,
+            SwitchedOff,
+            Interrupted,
+            NoThread,
+            RuntimeSilent,
+            AllOffFirst,
+            NoExceptionEvents
+        }
     );
     has_all!(
         codes::unsupported(),

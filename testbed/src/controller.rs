@@ -316,6 +316,15 @@ impl Controller {
         self.next_before(Instant::now() + DEADLINE, "an event")
     }
 
+    /// Takes the events that arrived before the latest reply and have not been taken.
+    ///
+    /// # Errors
+    /// None.
+    pub fn take_queued(&mut self) -> Result<Vec<Event>> {
+        let count = self.queued.len();
+        (0..count).map(|_| self.next_event()).collect()
+    }
+
     /// Takes events until `found` returns a value for one. `what` describes that event in the error.
     ///
     /// # Errors

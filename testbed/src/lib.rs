@@ -49,6 +49,7 @@ pub mod sources;
 pub mod state_counts;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target_host;
+pub mod thrown;
 pub mod traced;
 pub mod truth;
 pub mod under_agent;

@@ -16,6 +16,7 @@ use redial_testbed::host::{self, DEADLINE, redial_run};
 use redial_testbed::shop::{ReportFile, has_last_numbers};
 use redial_testbed::single_file::{CALLED_ONCE, DOCS, Server, command, without_id};
 use redial_testbed::state_counts::StateCounts;
+use redial_testbed::thrown;
 use redial_testbed::traced::{self, Calls};
 use serde_json::json;
 
@@ -217,6 +218,35 @@ fn traces_known_values() -> Result<()> {
     }
     ensure!(controller.agent_status()?.guard_trips == 0);
     ensure!(controller.all_off()?.1 == 0);
+    server.finish().map(drop)
+}
+
+/// Exceptions are counted with type, method and message, and reported only meanwhile.
+#[test]
+fn counts_thrown_exceptions() -> Result<()> {
+    const TOPICS: u64 = 5;
+    const THROWS: &str =
+        "Microsoft.Mcp.Core!Microsoft.Mcp.Core.Helpers.EmbeddedResourceHelper.FindEmbeddedResource";
+    let mut server = Server::start(redial_run(&[], &command()?)?)?;
+    server.initialize()?;
+    let mut controller = Controller::connect(server.host.only_child()?)?;
+    for round in 1..=2 {
+        thrown::stream(&mut controller, Some("*.ArgumentException"), Some(1_000))?;
+        ensure!(controller.agent_status()?.exceptions_reported);
+        for number in 0..TOPICS {
+            server.call("docs_best-practices", &json!({ "topic": format!("topic {number}") }))?;
+        }
+        let all = thrown::stop(&mut controller)?;
+        ensure!(!controller.agent_status()?.exceptions_reported);
+        let row = ("System.ArgumentException", THROWS, TOPICS, 0);
+        ensure!(all.counts() == thrown::expected(&[row]), "round {round}: {:?}", all.counts());
+        let messages: Vec<_> =
+            all.of("ArgumentException", THROWS).iter().map(|one| one.message.clone()).collect();
+        let expected =
+            (0..TOPICS).map(|number| traced::text(&format!("No resources match pattern 'topic {number}'.")));
+        ensure!(messages == expected.collect::<Vec<_>>(), "{messages:?}");
+    }
+    ensure!(controller.agent_status()?.guard_trips == 0);
     server.finish().map(drop)
 }
 

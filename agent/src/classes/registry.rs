@@ -1,16 +1,18 @@
 //! What other parts of the agent do with classes.
 
 use super::known_classes::Shapes;
+use super::shapes::ShapeReader;
 use super::thread;
 use crate::capture::CaptureRules;
 use crate::capture::shape::ClassShape;
 use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
+use crate::probes::exception_chain::ExceptionFields;
 use crate::probes::trace::{self, objects};
 use crate::sync::lock;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest wait for the thread to begin.
 const BEGIN_WAIT: Duration = Duration::from_secs(1);
@@ -42,6 +44,16 @@ impl Classes {
         };
         // Without an answer in time, or a thread, the first messages are missing.
         let _ = begun.recv_timeout(BEGIN_WAIT);
+    }
+
+    /// Returns the offsets of fields of exceptions; None if the runtime or an unload in progress does not allow to read them.
+    pub fn exception_fields(
+        info: &ProfilerInfo,
+        modules: &Modules,
+        rules: &CaptureRules,
+    ) -> Option<ExceptionFields> {
+        let read = || ShapeReader::new(info, modules, rules).exception_fields();
+        modules.code.while_modules_stay(Instant::now() + BEGIN_WAIT, read).flatten()
     }
 
     /// Returns the shape of the class with a number.

@@ -11,7 +11,8 @@ use crate::clr::ProfilerInfo;
 use crate::clr::classes::{ArrayClass, ClassInfo};
 use crate::clr::metadata::Import;
 use crate::planted_fault;
-use crate::probes::trace::{ExceptionFields, objects};
+use crate::probes::exception_chain::ExceptionFields;
+use crate::probes::trace::objects;
 use crate::signature::{Type, parse_field};
 use redial_protocol::trace::OmittedReason;
 use std::sync::Arc;
@@ -68,17 +69,19 @@ impl<'a> ShapeReader<'a> {
         }
     }
 
-    /// Returns the offsets of an exception's fields; None if the host allows no strings.
+    /// Returns the offsets of an exception's fields; of messages none if the host allows no strings.
     pub(super) fn exception_fields(&self) -> Option<ExceptionFields> {
-        if self.rules.highest < CaptureLevel::Strings {
-            return None;
-        }
         let class = self.core_class("System.Exception")?;
         let offsets = self.own_offsets(class, &self.info.class_info(class).ok()?)?;
-        let offset = |field: &str| offsets.iter().find(|(name, _)| name == field).map(|(_, offset)| *offset);
+        let offset = |field: &str| {
+            let found = offsets.iter().find(|(name, _)| name == field);
+            found.map(|(_, offset)| *offset).unwrap_or_default()
+        };
+        let may_read = self.rules.highest >= CaptureLevel::Strings;
         Some(ExceptionFields {
-            message: offset("_message")?,
-            inner: offset("_innerException").unwrap_or_default(),
+            message: if may_read { offset("_message") } else { 0 },
+            inner: offset("_innerException"),
+            stack_trace: offset("_stackTrace"),
         })
     }
 

@@ -5,6 +5,7 @@ use super::shapes::ShapeReader;
 use crate::capture::CaptureRules;
 use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
+use crate::probes::exception_chain::capture_exceptions;
 use crate::probes::trace::{self, objects};
 use crate::sync::lock;
 use std::sync::mpsc::SyncSender;
@@ -37,7 +38,7 @@ fn run(shapes: &Mutex<Shapes>, (info, modules, rules): Sources, begins: &SyncSen
             && let Some(fields) = modules.code.while_modules_stay(Instant::now() + UNLOAD_WAIT, begin)
         {
             if let Some(fields) = fields {
-                trace::capture_exceptions(fields);
+                capture_exceptions(fields);
             }
             let _ = begins.try_send(());
             has_begun = true;

@@ -2,10 +2,10 @@
 
 use super::bindings::{
     COR_PRF_DESKTOP_CLR, COR_PRF_HIGH_MONITOR_DYNAMIC_FUNCTION_UNLOADS, COR_PRF_METHOD,
-    COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, COR_PRF_REJIT_BLOCK_INLINING,
-    COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4, ICorProfilerInfo5,
-    ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo8, ICorProfilerInfo10, ICorProfilerMethodEnum,
-    IMetaDataEmit2, IMetaDataImport2,
+    COR_PRF_MODULE_COLLECTIBLE, COR_PRF_MODULE_DYNAMIC, COR_PRF_MONITOR_EXCEPTIONS,
+    COR_PRF_REJIT_BLOCK_INLINING, COR_PRF_REJIT_INLINING_CALLBACKS, ICorProfilerInfo, ICorProfilerInfo4,
+    ICorProfilerInfo5, ICorProfilerInfo6, ICorProfilerInfo7, ICorProfilerInfo8, ICorProfilerInfo10,
+    ICorProfilerMethodEnum, IMetaDataEmit2, IMetaDataImport2,
 };
 use super::buffers::text;
 use super::emit::Emitter;
@@ -121,6 +121,13 @@ impl ProfilerInfo {
         }
         // SAFETY: as above.
         check("SetEventMask", unsafe { self.base.SetEventMask(events) })
+    }
+
+    /// Whether the runtime reports exceptions (`GetEventMask`). False if it does not say.
+    pub fn reports_exceptions(&self) -> bool {
+        // SAFETY: no pointers.
+        let events = unsafe { self.base.GetEventMask() };
+        events.is_ok_and(|events| events & COR_PRF_MONITOR_EXCEPTIONS as u32 != 0)
     }
 
     /// Whether the runtime reports dynamic methods that are destroyed.

@@ -13,6 +13,7 @@ use crate::events::{exception, keep_exception};
 use crate::guard::planted::plant;
 use crate::guard::{guard, guard_always, silence_panics};
 use crate::probes::exception_stack::ExceptionEvent;
+use crate::probes::thrown;
 use core::ffi::c_void;
 use windows_core::{BOOL, Error, GUID, HRESULT, IUnknown, PCWSTR, Ref, Result, implement};
 
@@ -143,11 +144,15 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with("ExceptionThrown", |agent| {
             exception(|| ExceptionEvent::Thrown(agent.exception_class(object)));
             keep_exception(object, |inner| agent.exception_class(inner));
+            thrown::record_throw(object, |object| agent.exception_class(object));
         })
     }
 
-    fn ExceptionSearchFunctionEnter(&self, _function: usize) -> Result<()> {
-        with("ExceptionSearchFunctionEnter", |_| exception(|| ExceptionEvent::GoesOn))
+    fn ExceptionSearchFunctionEnter(&self, function: usize) -> Result<()> {
+        with("ExceptionSearchFunctionEnter", |agent| {
+            exception(|| ExceptionEvent::GoesOn);
+            thrown::record_search(|| agent.context.info.function_info(function).ok());
+        })
     }
 
     fn ExceptionSearchFilterEnter(&self, _function: usize) -> Result<()> {

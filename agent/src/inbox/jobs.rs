@@ -163,6 +163,8 @@ pub enum Job {
     RecompiledCallers,
     /// Revert this row because its body cannot be used, with the reason and the HRESULT or 0.
     Bad(RowId, Reason, u32),
+    /// Turn exception events on or off, as now needed, then answer.
+    FollowExceptions(Sender<()>),
 }
 
 impl Job {
@@ -234,6 +236,13 @@ impl Inbox {
     /// The ReJIT thread begins that review, so that later calls need a new job.
     pub fn begin_domain_check(&self) {
         self.domain_check_requested.store(false, Ordering::Release);
+    }
+
+    /// Has exception events turned on or off, as now needed, and waits at most `longest` for the ReJIT thread.
+    pub fn follow_exceptions(&self, longest: Duration) {
+        let (answer, wait) = crossbeam_channel::bounded(1);
+        self.put(Job::FollowExceptions(answer));
+        let _ = wait.recv_timeout(longest);
     }
 
     /// Turns all dials off, keeping `record` in the history, and waits at most `longest` for the ReJIT thread.

@@ -12,6 +12,7 @@ pub mod completions;
 pub mod condition_setter;
 pub mod conditions;
 pub mod count_helper;
+pub mod exception_chain;
 pub mod exception_stack;
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod first_call_tests;
@@ -22,6 +23,7 @@ pub mod slowest_calls;
 pub mod stack_pages;
 pub mod thread_timer;
 mod thread_value;
+pub mod thrown;
 mod tick_rate;
 pub mod time_helper;
 pub mod timers;

@@ -1,4 +1,4 @@
-//! Requests exception events while a condition for slowest calls stands.
+//! Requests exception events while anything needs them.
 #![forbid(unsafe_code)]
 
 use crate::context::Context;

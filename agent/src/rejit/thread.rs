@@ -198,6 +198,10 @@ impl Worker {
                 revert::dismiss_some(self.context);
             }
             Job::Bad(row, reason, hresult) => self.withdraw(row, reason, hresult),
+            Job::FollowExceptions(answer) => {
+                exceptions::follow(self.context);
+                let _ = answer.try_send(());
+            }
         }
     }
 

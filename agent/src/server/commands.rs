@@ -20,7 +20,7 @@ use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_DOMAINS, MAX_MODULES, MAX_SESSIONS, MAX_STANDING_ORDERS};
 use redial_protocol::message::{AgentStatus, Event, Refusal, Reply, ResourceUsage, WireCommand};
 use redial_protocol::order::Lifetime;
-use redial_protocol::pattern::Pattern;
+use redial_protocol::pattern::{Pattern, types_pattern};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -125,6 +125,14 @@ impl Session {
                 self.stop_calls();
                 Reply::Done
             }
+            WireCommand::StreamExceptions { types, rate } => match parse_types(types.as_deref()) {
+                Ok(types) => self.stream_exceptions(types, rate),
+                Err(refusal) => Reply::Refused(refusal),
+            },
+            WireCommand::StopExceptions => {
+                self.stop_exceptions(true);
+                Reply::Done
+            }
         };
         self.outbox.put(reply_frame(id, reply))
     }
@@ -141,6 +149,7 @@ impl Session {
                 | WireCommand::Undo { .. }
                 | WireCommand::UndoChange { .. }
                 | WireCommand::SetBudget { .. }
+                | WireCommand::StreamExceptions { .. }
         );
         (changes && crate::guard::killed()).then_some(Refusal::AgentOff(Unavailable::SwitchedOff))
     }
@@ -239,7 +248,8 @@ impl Session {
                 + blocks::touched_bytes(slots)
                 + stack_pages::touched_bytes()
                 + timing_bytes()
-                + crate::probes::trace::used_bytes()) as u64,
+                + crate::probes::trace::used_bytes()
+                + context.thrown_exceptions.bytes()) as u64,
             budgets: vec![
                 usage(Resource::DialledMethods, slots, u64::from(blocks::capacity() - 1)),
                 usage(Resource::KnownMethods, rows as u64, crate::ledger::row_table::MAX_ROWS as u64),
@@ -253,6 +263,7 @@ impl Session {
             costs,
             cost_budget: context.cost_budget.get(),
             callers_picoseconds,
+            exceptions_reported: context.info.reports_exceptions(),
         }
     }
 
@@ -264,7 +275,7 @@ impl Session {
             self.context,
             self.server,
             Arc::clone(&self.outbox),
-            Arc::clone(&self.calls),
+            (Arc::clone(&self.calls), Arc::clone(&self.exceptions)),
             Arc::clone(&stop),
             filter,
             interval,
@@ -326,7 +337,8 @@ pub(super) fn takes_turns(command: &WireCommand) -> bool {
         | WireCommand::SlowestCalls { .. }
         | WireCommand::Callers { .. }
         | WireCommand::Calls { .. }
-        | WireCommand::StreamCalls { .. } => true,
+        | WireCommand::StreamCalls { .. }
+        | WireCommand::StreamExceptions { .. } => true,
         WireCommand::RequestReJit { .. }
         | WireCommand::RequestRevert { .. }
         | WireCommand::Undo { .. }
@@ -335,6 +347,7 @@ pub(super) fn takes_turns(command: &WireCommand) -> bool {
         | WireCommand::Cancel { .. }
         | WireCommand::Unsubscribe
         | WireCommand::StopCalls
+        | WireCommand::StopExceptions
         | WireCommand::ReleaseControl
         | WireCommand::ReleaseHeld
         | WireCommand::Ping => false,
@@ -347,4 +360,9 @@ fn usage(resource: Resource, used: u64, limit: u64) -> ResourceUsage {
 
 fn parse(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
     text.map(|text| Pattern::parse(text).map_err(|e| Refusal::BadPattern(e.into()))).transpose()
+}
+
+/// Parses `[ASSEMBLY!]TYPE` as the pattern of all methods of that type.
+fn parse_types(text: Option<&str>) -> Result<Option<Pattern>, Refusal> {
+    parse(text.map(types_pattern).as_deref())
 }

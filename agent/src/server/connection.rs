@@ -47,6 +47,7 @@ pub fn serve(context: &'static Context, server: &'static Server, id: u64, connec
         changes: Arc::default(),
         watching: None,
         calls: Arc::default(),
+        exceptions: Arc::default(),
         holds: false,
         place: server.places.take(1, Duration::ZERO),
         begun: Instant::now(),

@@ -1,10 +1,9 @@
 //! Names of the types of exceptions.
 #![forbid(unsafe_code)]
 
-use crate::catalogue::names::ModuleNames;
 use crate::context::Context;
 use crate::probes::exception_stack::ExceptionClass;
-use redial_protocol::limits::MAX_WORD;
+use crate::thrown_exceptions::type_names;
 use std::collections::HashMap;
 
 /// Names of exceptions' types, each read once.
@@ -20,20 +19,8 @@ impl ExceptionTypes {
 
     /// Returns a type's display name; None if its module has been unloaded since.
     pub(super) fn name(&mut self, class: ExceptionClass) -> Option<String> {
-        let context = self.context;
-        let read = || {
-            let module = context.modules.get(class.module)?;
-            if module.key.generation > class.generation {
-                // Another module has its ModuleID now.
-                return None;
-            }
-            let name = module.with_metadata(&context.info, |import| {
-                let names = ModuleNames::default();
-                let name = names.type_name(import, class.token)?;
-                Some(names.display_type(import, class.token, &name))
-            });
-            name.flatten().filter(|name| name.len() <= MAX_WORD)
-        };
+        let Context { info, modules, .. } = self.context;
+        let read = || type_names(info, modules, class).map(|names| names.display.to_string());
         self.known.entry((class.module, class.token, class.generation)).or_insert_with(read).clone()
     }
 }

@@ -9,6 +9,7 @@ mod command_work;
 mod commands;
 mod connection;
 pub mod endpoint;
+mod exception_stream;
 mod exception_types;
 mod histogram;
 mod il;

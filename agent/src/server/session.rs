@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::inbox::Job;
 use crate::ledger::state::Totals;
 use crate::planner::SessionId;
+use crate::thrown_exceptions::SessionExceptions;
 use crate::traces::SessionCalls;
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::diagnostics::Limit;
@@ -38,6 +39,8 @@ pub struct Session {
     pub(super) watching: Option<Arc<StopSignal>>,
     /// Its stream of traced calls.
     pub(super) calls: SessionCalls,
+    /// Its stream of thrown exceptions.
+    pub(super) exceptions: SessionExceptions,
     /// Whether it has set held dials.
     pub(super) holds: bool,
     /// Absent because the agent was full: the session may only look and turn everything off, and must end soon.
@@ -61,6 +64,7 @@ impl Drop for Session {
         self.outbox.close();
         self.unsubscribe();
         self.stop_calls();
+        self.stop_exceptions(false);
         self.changes.cancel_held();
         self.place = None;
         self.server.restricted.remove(self.id);

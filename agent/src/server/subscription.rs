@@ -13,6 +13,7 @@ use crate::ledger::row_filter::RowFilter;
 use crate::ledger::slots::CountedRow;
 use crate::probes::blocks::{self, Slot};
 use crate::sync::lock;
+use crate::thrown_exceptions::SessionExceptions;
 use crate::traces::SessionCalls;
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
@@ -67,7 +68,8 @@ pub struct Subscription {
     context: &'static Context,
     server: &'static Server,
     outbox: Arc<Outbox>,
-    calls: SessionCalls,
+    /// The session's streams, which end before a goodbye.
+    streams: (SessionCalls, SessionExceptions),
     stop: Arc<StopSignal>,
     filter: Option<RowFilter>,
     interval: Duration,
@@ -110,7 +112,7 @@ impl Subscription {
         context: &'static Context,
         server: &'static Server,
         outbox: Arc<Outbox>,
-        calls: SessionCalls,
+        streams: (SessionCalls, SessionExceptions),
         stop: Arc<StopSignal>,
         filter: Option<RowFilter>,
         interval: Duration,
@@ -121,7 +123,7 @@ impl Subscription {
             context,
             server,
             outbox,
-            calls,
+            streams,
             stop,
             filter,
             interval,
@@ -191,7 +193,7 @@ impl Subscription {
                 next_snapshot = next_snapshot.max(Instant::now() + pause);
             }
             if stopping {
-                self.wait_for_calls();
+                self.wait_for_streams();
                 self.served = alive && self.send_goodbye() && self.outbox.drain(LAST_FRAMES_WAIT);
             }
             if stopping || !alive {
@@ -258,10 +260,15 @@ impl Subscription {
         }
     }
 
-    /// Waits until the session's stream of traced calls, if there is one, has sent the last: nothing follows a goodbye.
-    fn wait_for_calls(&self) {
-        let stream = lock(&self.calls).clone();
-        if let Some(stream) = stream {
+    /// Waits until the session's streams of traced calls and exceptions have sent the last: nothing follows a goodbye.
+    fn wait_for_streams(&self) {
+        let (calls, exceptions) = &self.streams;
+        let calls = lock(calls).clone();
+        if let Some(stream) = calls {
+            stream.wait_until_sent();
+        }
+        let exceptions = lock(exceptions).clone();
+        if let Some(stream) = exceptions {
             stream.wait_until_sent();
         }
     }

@@ -10,13 +10,15 @@ use std::path::PathBuf;
 
 mod change;
 mod dial;
+mod exceptions;
 mod trace;
 mod values;
 
 pub use change::ChangeArguments;
 pub use dial::DialArguments;
+pub use exceptions::ExceptionsArguments;
 pub use trace::{EventsArguments, TraceArguments};
-pub use values::{BudgetLimit, check_condition, check_pattern};
+pub use values::{BudgetLimit, check_condition, check_pattern, check_types};
 use values::{budget, module_id, number, pattern, pid};
 
 /// Describes the levels for `--help`. clap wraps the lines.
@@ -114,6 +116,8 @@ pub enum CliCommand {
     Trace(TraceArguments),
     /// List the latest calls of methods at level trace, or those in flight
     Events(EventsArguments),
+    /// Count thrown exceptions by type and throwing method, and print them, until Ctrl-C; needs no dial
+    Exceptions(ExceptionsArguments),
     /// Turn every dial off and wait for confirmation
     Off(OffArguments),
     /// Print agent setup for a shell, service manager, container or IIS: what to set, restart and undo

@@ -16,7 +16,7 @@ use execution::CompletedChange;
 use redial_link::exit::{Exit, Failure};
 use redial_link::signals::Interrupts;
 
-pub use execution::release;
+pub use execution::{open_or_attach, release};
 pub use hold::{HeldDials, release_held};
 pub use outcome::{ChangeTotals, outcome};
 pub use progress::{wait, wait_and_take};

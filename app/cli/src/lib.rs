@@ -15,6 +15,7 @@ mod doctor;
 mod duration;
 mod env;
 mod events;
+mod exceptions;
 mod il;
 mod method_totals;
 mod methods;
@@ -73,6 +74,7 @@ pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
         CliCommand::Watch(arguments) => watch::run(&arguments),
         CliCommand::Trace(arguments) => trace::run(&arguments),
         CliCommand::Events(arguments) => events::run(&arguments),
+        CliCommand::Exceptions(arguments) => exceptions::run(&arguments),
         CliCommand::Off(arguments) => off::run(&arguments),
         CliCommand::Env(arguments) => env::run(&arguments),
         CliCommand::Doctor(arguments) => doctor::run(&arguments),

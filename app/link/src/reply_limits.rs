@@ -3,12 +3,15 @@
 #![forbid(unsafe_code)]
 
 use super::error::LinkError;
+use redial_protocol::exceptions::{ThrownCount, ThrownException, ThrownRow};
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::limits::{
     MAX_ANSWER, MAX_CATALOGUE_METHODS, MAX_IL_CODE, MAX_STATUS_ROWS, MAX_TRACED_CALLS, ROW_MEMORY,
 };
 use redial_protocol::message::{Event, Instance, WireCommand};
-use redial_protocol::trace::{DroppedCalls, TracedCall, TracedMethod, TracedParameter, Value};
+use redial_protocol::trace::{
+    DroppedCalls, InnerException, TracedCall, TracedMethod, TracedParameter, Value,
+};
 use redial_text::words;
 use std::time::Duration;
 
@@ -148,6 +151,16 @@ pub fn memory(event: &Event, bytes: usize) -> usize {
                 + calls.len() * size_of::<TracedCall>()
                 + values * size_of::<(String, Value)>()
                 + dropped.len() * size_of::<DroppedCalls>()
+        }
+        Event::Exceptions { rows, counts, exceptions, .. } => {
+            let inner: usize = exceptions.iter().map(|one| one.inner.len()).sum();
+            let values: usize = exceptions.iter().map(ThrownException::values).sum();
+            2 * bytes
+                + rows.len() * size_of::<ThrownRow>()
+                + counts.len() * size_of::<ThrownCount>()
+                + exceptions.len() * size_of::<ThrownException>()
+                + inner * size_of::<InnerException>()
+                + values * size_of::<(String, Value)>()
         }
         Event::Il { page, .. } => (bytes * 4).max(bytes + page.lines.len() * LINE_MEMORY),
         Event::Reply { .. } | Event::Budget(_) => bytes * 4,

@@ -100,7 +100,8 @@ impl DialledCopies {
             | Event::Progress { .. }
             | Event::Catalogue { .. }
             | Event::Il { .. }
-            | Event::Calls { .. } => DialsUpdate::None,
+            | Event::Calls { .. }
+            | Event::Exceptions { .. } => DialsUpdate::None,
         }
     }
 

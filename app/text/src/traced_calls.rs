@@ -4,10 +4,14 @@ use crate::names;
 use crate::values;
 use crate::width::{cut_end, width};
 use crate::words;
-use redial_protocol::trace::{DroppedCalls, OmittedReason, Outcome, TracedCall, TracedMethod, Value};
+use redial_protocol::trace::{
+    DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, Value,
+};
 
 /// Name of the first parameter if it is the object that the method was called on.
 const THIS: &str = "this";
+/// Stands for the name of a type that is not known.
+pub(crate) const UNKNOWN_TYPE: &str = "an exception of unknown type";
 
 /// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values. The object
 /// that the method was called on is not part of it: see [`target`].
@@ -59,12 +63,7 @@ pub fn outcome(call: &TracedCall) -> String {
         Outcome::InFlight | Outcome::Returned(None) => String::new(),
         Outcome::Returned(Some(value)) => format!(" = {}", values::text(value)),
         Outcome::Thrown { type_name, message, inner } => {
-            let mut text = format!(" threw {}", exception(type_name.as_deref(), message.as_ref()));
-            for one in inner {
-                text.push_str(" ---> ");
-                text.push_str(&exception(one.type_name.as_deref(), one.message.as_ref()));
-            }
-            text
+            format!(" threw {}{}", exception(type_name.as_deref(), message.as_ref()), inner_exceptions(inner))
         }
     }
 }
@@ -89,8 +88,18 @@ pub fn course(call: &TracedCall) -> String {
     }
 }
 
+/// Formats inner exceptions, to follow an exception: ` ---> InnerType: message`.
+pub(crate) fn inner_exceptions(inner: &[InnerException]) -> String {
+    let each = inner.iter().map(|one| exception(one.type_name.as_deref(), one.message.as_ref()));
+    each.map(|text| format!(" ---> {text}")).collect()
+}
+
 fn exception(type_name: Option<&str>, message: Option<&Value>) -> String {
-    let name = type_name.map_or("an exception of unknown type", values::short_type);
+    with_message(type_name.map_or(UNKNOWN_TYPE, values::short_type), message)
+}
+
+/// Formats an exception with its message, if it has one.
+pub(crate) fn with_message(name: &str, message: Option<&Value>) -> String {
     match message {
         None | Some(Value::Null) => name.to_owned(),
         Some(message) => format!("{name}: {}", values::unquoted(message)),
@@ -140,7 +149,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{traced_call, traced_method};
     use redial_protocol::ids::RowId;
-    use redial_protocol::trace::{AsyncCall, InnerException};
+    use redial_protocol::trace::AsyncCall;
 
     fn message(text: &str) -> Option<Value> {
         let units: Vec<u16> = text.encode_utf16().collect();

@@ -97,6 +97,8 @@ pub enum Unavailable {
     },
     /// All dials were turned off before the change was made.
     AllOffFirst,
+    /// The runtime does not report exceptions, or has not begun to in time.
+    NoExceptionEvents,
 }
 
 /// Reason why the agent cannot carry out a command that it knows.

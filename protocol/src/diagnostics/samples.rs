@@ -55,13 +55,14 @@ pub const LIMITS: [Limit; 9] = [
 ];
 
 /// Samples of reasons why the agent carries out no command.
-pub const UNAVAILABLE: [Unavailable; 6] = [
+pub const UNAVAILABLE: [Unavailable; 7] = [
     Unavailable::TooManyControllers { limit: 16 },
     Unavailable::SwitchedOff,
     Unavailable::Interrupted,
     Unavailable::NoThread,
     Unavailable::RuntimeSilent { seconds: 30 },
     Unavailable::AllOffFirst,
+    Unavailable::NoExceptionEvents,
 ];
 
 /// Samples of remaining effects.

@@ -27,7 +27,7 @@ use redial_protocol::pattern::PatternError;
 use redial_protocol::reason::Reason;
 use redial_protocol::report::{DialReport, PlanReport, RefusedMethod, SharedModule};
 use redial_protocol::state::CopyState;
-use traces::{dropped_calls, traced_calls, traced_method};
+use traces::{calls, exceptions};
 
 /// Lists the variant names of a closed enum; the compiler ensures that the list is complete.
 macro_rules! variants {
@@ -74,6 +74,8 @@ variants!(
         Calls,
         StreamCalls,
         StopCalls,
+        StreamExceptions,
+        StopExceptions,
     }
 );
 variants!(
@@ -93,6 +95,7 @@ variants!(
         Times,
         Budget,
         Calls,
+        Exceptions,
     }
 );
 variants!(
@@ -370,6 +373,8 @@ pub fn commands() -> Vec<WireCommand> {
         WireCommand::Calls { pattern: pattern(), in_flight: true },
         WireCommand::StreamCalls { pattern: pattern() },
         WireCommand::StopCalls,
+        WireCommand::StreamExceptions { types: Some("Shop.*Exception".into()), rate: Some(0x0304) },
+        WireCommand::StopExceptions,
     ]
 }
 
@@ -457,6 +462,7 @@ pub fn replies() -> Vec<Reply> {
             costs: vec![Cost { level: Level::Count, picoseconds: 9 }],
             cost_budget: CostBudget::default(),
             callers_picoseconds: Some(10),
+            exceptions_reported: true,
         }),
     ]
 }
@@ -485,12 +491,7 @@ pub fn events() -> Vec<Event> {
         Event::Il { id: 14, page: il_page() },
         Event::Times { id: Some(15), times: times() },
         Event::Budget(cost_budget()),
-        Event::Calls {
-            id: Some(16),
-            methods: vec![traced_method()],
-            calls: traced_calls(),
-            dropped: vec![dropped_calls()],
-            unread: 17,
-        },
+        calls(),
+        exceptions(),
     ]
 }

@@ -1,7 +1,9 @@
 //! Samples of traced calls, with every kind of value.
 
 use redial_protocol::callers::CallOrigin;
+use redial_protocol::exceptions::{ThrowingMethod, ThrownCount, ThrownException, ThrownRow, ThrownTotals};
 use redial_protocol::ids::RowId;
+use redial_protocol::message::Event;
 use redial_protocol::trace::{
     AsyncCall, DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod,
     TracedParameter, Value,
@@ -125,4 +127,44 @@ pub fn traced_calls() -> Vec<TracedCall> {
 
 pub fn dropped_calls() -> DroppedCalls {
     DroppedCalls { row: RowId(7), over_rate: 1_000_000, no_room: 3, undecided: 2 }
+}
+
+/// A page of traced calls.
+pub fn calls() -> Event {
+    Event::Calls {
+        id: Some(16),
+        methods: vec![traced_method()],
+        calls: traced_calls(),
+        dropped: vec![dropped_calls()],
+        unread: 17,
+    }
+}
+
+/// A page of thrown exceptions.
+pub fn exceptions() -> Event {
+    let method = ThrowingMethod {
+        module: "Shop".into(),
+        method: "Shop.Cart.Add".into(),
+        signature: "(Shop.Item)".into(),
+    };
+    let row = ThrownRow { row: 0x0102, type_name: Some("Shop.Full".into()), method: Some(method) };
+    let message = |text: &str| {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        Value::String { length: units.len() as u32, units }
+    };
+    let inner =
+        InnerException { type_name: Some("System.TimeoutException".into()), message: Some(message("why")) };
+    Event::Exceptions {
+        rows: vec![row, ThrownRow { row: 0x0103, type_name: None, method: None }],
+        counts: vec![ThrownCount { row: 0x0102, thrown: 0x0405, rethrown: 0x0607 }],
+        exceptions: vec![ThrownException {
+            row: 0x0102,
+            unix_ns: 1_763_600_000_000_000_001,
+            thread: 4711,
+            rethrown: true,
+            message: message("full"),
+            inner: vec![inner],
+        }],
+        totals: ThrownTotals { thrown: 0x0809, rethrown: 0x0a0b, others: 0x0c0d, unsent: 0x0e0f },
+    }
 }

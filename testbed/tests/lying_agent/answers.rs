@@ -3,6 +3,7 @@
 use redial_protocol::PROTOCOL_VERSION;
 use redial_protocol::catalogue::{MethodPage, StringColumn};
 use redial_protocol::counters::CounterDelta;
+use redial_protocol::exceptions::{ThrownException, ThrownRow};
 use redial_protocol::frozen::{AgentFacts, RuntimeKind};
 use redial_protocol::holder::Holder;
 use redial_protocol::ids::{ModuleKey, ProcessKey};
@@ -108,6 +109,10 @@ impl Answers {
         match command {
             WireCommand::Subscribe { .. } => self.subscription(to),
             WireCommand::StreamCalls { .. } => self.stream(to),
+            WireCommand::StreamExceptions { .. } => {
+                let exceptions = self.exceptions();
+                self.event(exceptions, to)
+            }
             _ => true,
         }
     }
@@ -194,8 +199,26 @@ impl Answers {
             | WireCommand::ReleaseControl
             | WireCommand::StreamCalls { .. }
             | WireCommand::StopCalls
+            | WireCommand::StreamExceptions { .. }
+            | WireCommand::StopExceptions
             | WireCommand::Ping => Reply::Done,
         })
+    }
+
+    /// Returns a page of exceptions, most of which refer to rows that were sent.
+    fn exceptions(&mut self) -> Event {
+        let liar = &mut self.liar;
+        let mut rows: Vec<ThrownRow> = Vec::new();
+        for number in 0..liar.pick(&[0, 1, 3, 60]) {
+            let row: ThrownRow = liar.lie();
+            rows.push(ThrownRow { row: if liar.one_in(6) { row.row } else { number }, ..row });
+        }
+        let mut exceptions: Vec<ThrownException> = Vec::new();
+        for number in 0..liar.pick(&[0, 1, 3, 60]) {
+            let exception: ThrownException = liar.lie();
+            exceptions.push(ThrownException { row: number, ..exception });
+        }
+        Event::Exceptions { rows, counts: liar.lie(), exceptions, totals: liar.lie() }
     }
 
     /// Sends calls before the dial that causes them.

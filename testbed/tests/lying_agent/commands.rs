@@ -82,6 +82,9 @@ const COMMANDS: &str = "
 + events SELF A.* --last --count 3 --wide
 + events SELF --in-flight
 + events BOTH
++ exceptions SELF -n 3 --for 100ms
++ exceptions SELF Shop.* --rate 5 --for 100ms --wide
++ exceptions BOTH -n 3 --for 100ms
 + off SELF
 + off BOTH
   attach SELF

@@ -56,6 +56,7 @@ const LAYERED: &[CrateLayers] = &[
                 "caller_names",
                 "traces",
                 "classes",
+                "thrown_exceptions",
             ],
             &["context"],
             &["rejit"],

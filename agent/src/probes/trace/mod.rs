@@ -24,11 +24,12 @@ mod tests;
 pub use area::{ThreadArea, areas, used_bytes};
 pub use call_stack::return_addresses;
 pub use entry::{AsyncPart, AsyncProgress, CallEnd, EndedCall, PLACES, TracedMethod};
-pub use exceptions::{ExceptionFields, capture_exceptions, inner_class};
+pub use exceptions::inner_class;
 pub use frame_size::{forget_frame_sizes, prepare_stacks};
 pub use in_flight::calls_in_flight;
 pub use rate::{Dropped, dropped, refill_process};
 pub use strings::set_string_layout;
+pub(super) use strings::{MAX_UNITS, string_units};
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -6,7 +6,7 @@ use crate::clr::StringLayout;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// UTF-16 units kept of a string.
-pub(super) const MAX_UNITS: usize = 255;
+pub(in crate::probes) const MAX_UNITS: usize = 255;
 
 static LENGTH: AtomicU32 = AtomicU32::new(0);
 static UNITS: AtomicU32 = AtomicU32::new(0);
@@ -35,7 +35,7 @@ pub(super) unsafe extern "C" fn capture_string(at: usize, object: *const usize) 
         if text.is_null() {
             return place.write(0);
         }
-        let (units, length) = units(text);
+        let (units, length) = string_units(text);
         let used = (*entry).used as usize;
         let room = limit.saturating_sub(used + size_of::<u32>()) / size_of::<u16>();
         let kept = (length as usize).min(MAX_UNITS).min(room);
@@ -59,7 +59,7 @@ pub(super) fn layout() -> (usize, usize) {
 ///
 /// # Safety
 /// A string object.
-pub(super) unsafe fn units(text: *const u8) -> (*const u16, u32) {
+pub(in crate::probes) unsafe fn string_units(text: *const u8) -> (*const u16, u32) {
     // SAFETY: the caller's contract; the layout is the runtime's.
     unsafe {
         let length = text.add(LENGTH.load(Ordering::Relaxed) as usize).cast::<u32>().read();

@@ -3,7 +3,7 @@
 use redial_protocol::condition::Condition;
 use redial_protocol::cost::Share;
 use redial_protocol::level::Level;
-use redial_protocol::pattern::Pattern;
+use redial_protocol::pattern::{Pattern, types_pattern};
 use redial_text::words;
 
 pub(super) fn pid(word: &str) -> Result<u32, String> {
@@ -45,6 +45,15 @@ pub(super) fn level(word: &str) -> Result<Level, String> {
 /// Checks a pattern before the command does anything; the error is a sentence.
 pub fn check_pattern(pattern: &str) -> Result<(), String> {
     Pattern::parse(pattern).map(drop).map_err(|error| error.to_string())
+}
+
+/// Checks a pattern for types before the command does anything; the error is a sentence.
+pub fn check_types(types: &str) -> Result<(), String> {
+    let is_token = types.split_once('!').is_some_and(|(_, name)| name.trim_start().starts_with("0x"));
+    if types.trim().is_empty() || types.contains(['(', ')']) || is_token {
+        return Err(format!("'{types}' names no types; TYPE is [ASSEMBLY!]TYPE with C# names and *"));
+    }
+    check_pattern(&types_pattern(types))
 }
 
 pub(super) fn module_id(word: &str) -> Result<u64, String> {

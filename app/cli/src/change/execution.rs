@@ -30,6 +30,30 @@ pub(super) struct CompletedChange {
     pub(super) lifetime: String,
 }
 
+/// Opens a session as `program`, after loading the agent if `attach` is set, which `say` reports. `later` ends the advice
+/// to set it.
+pub fn open_or_attach(
+    pid: u32,
+    program: &str,
+    attach: bool,
+    later: &str,
+    say: &mut dyn FnMut(String),
+) -> Result<Session, Failure> {
+    match connect::open(pid, program) {
+        Err(LinkError::NoAgent { .. }) if attach => {
+            if attach::attach(pid, ATTACH_PATIENCE)? == Attached::Now {
+                say(format!("loaded the agent into process {pid}"));
+            }
+            Ok(connect::open(pid, program)?)
+        }
+        Err(error @ LinkError::NoAgent { obstacle: None, .. }) => {
+            let advice = format!("{error}, or use --attach with this command to load it first{later}");
+            Err(Failure::new(Exit::NoAgent, advice))
+        }
+        opened => Ok(opened?),
+    }
+}
+
 impl ChangeRequest<'_> {
     /// Connects to a process and carries out the change; with `later`, also sets orders that match nothing yet.
     pub(super) fn carry_out(
@@ -71,20 +95,8 @@ impl ChangeRequest<'_> {
 
     /// Opens a session, after loading the agent if `--attach` is given, which `say` reports.
     pub fn open(&self, pid: u32, say: &mut dyn FnMut(String)) -> Result<Session, Failure> {
-        match connect::open(pid, self.program) {
-            Err(LinkError::NoAgent { .. }) if self.options.attach => {
-                if attach::attach(pid, ATTACH_PATIENCE)? == Attached::Now {
-                    say(format!("loaded the agent into process {pid}"));
-                }
-                Ok(connect::open(pid, self.program)?)
-            }
-            Err(error @ LinkError::NoAgent { obstacle: None, .. }) => {
-                let later = if self.options.follow { ", also into processes that start later" } else { "" };
-                let advice = format!("{error}, or use --attach with this command to load it first{later}");
-                Err(Failure::new(Exit::NoAgent, advice))
-            }
-            opened => Ok(opened?),
-        }
+        let later = if self.options.follow { ", also into processes that start later" } else { "" };
+        open_or_attach(pid, self.program, self.options.attach, later, say)
     }
 
     pub(super) fn plan(&self, pid: u32, interrupts: &Interrupts, out: &mut Out) -> Result<Exit, Failure> {

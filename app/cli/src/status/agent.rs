@@ -76,6 +76,9 @@ fn lines(
     lines.extend(agent_notes::switched_off(status.guard_trips));
     lines.extend(costs(&status.costs));
     lines.extend(status.callers_picoseconds.map(callers));
+    if status.exceptions_reported {
+        lines.push("the runtime reports exceptions, so each one costs a little more".to_owned());
+    }
     lines.push(budget::summary(&status.cost_budget));
     lines.extend(budget::effects(&status.cost_budget, Reader::CommandLine));
     lines.extend(agent_notes::remainders(&status.remains));
@@ -150,6 +153,7 @@ pub mod tests {
             costs: vec![Cost { level: Level::Count, picoseconds: 640 }],
             cost_budget: CostBudget::default(),
             callers_picoseconds: Some(3_200),
+            exceptions_reported: false,
         }
     }
 

@@ -398,7 +398,8 @@ impl AgentLink {
                 | Event::Il { .. }
                 | Event::Rows { id: Some(_), .. }
                 | Event::Times { id: Some(_), .. }
-                | Event::Calls { id: None, .. } => {}
+                | Event::Calls { id: None, .. }
+                | Event::Exceptions { .. } => {}
                 Event::Calls { id: Some(id), methods, calls, .. } => {
                     state.take_calls(id, methods, calls).map_err(|()| session.wrong_reply())?
                 }

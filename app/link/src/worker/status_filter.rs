@@ -81,6 +81,7 @@ mod tests {
             costs: Vec::new(),
             cost_budget: Default::default(),
             callers_picoseconds: None,
+            exceptions_reported: false,
         };
         assert!(filter.status(status.clone()).is_some());
         assert!(filter.status(status.clone()).is_none());

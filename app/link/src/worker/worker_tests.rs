@@ -96,6 +96,7 @@ fn status() -> AgentStatus {
         costs: vec![],
         cost_budget: Default::default(),
         callers_picoseconds: None,
+        exceptions_reported: false,
     }
 }
 

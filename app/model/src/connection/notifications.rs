@@ -253,7 +253,8 @@ impl Connection {
             | Event::Progress { .. }
             | Event::Catalogue { .. }
             | Event::Il { .. }
-            | Event::Calls { .. } => {}
+            | Event::Calls { .. }
+            | Event::Exceptions { .. } => {}
         }
     }
 

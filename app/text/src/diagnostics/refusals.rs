@@ -55,6 +55,10 @@ pub fn unavailable(reason: &Unavailable) -> String {
             "the runtime has not answered RequestReJIT for {seconds} seconds; the change may still take effect"
         ),
         Unavailable::AllOffFirst => "all dials were turned off before this change was made".to_owned(),
+        Unavailable::NoExceptionEvents => {
+            "the runtime has not begun to report exceptions; try again when the process is less busy"
+                .to_owned()
+        }
     }
 }
 

@@ -265,7 +265,7 @@ impl Walk {
     unsafe fn string(&mut self, text: *const u8) {
         // SAFETY: a string object; its units are read within its length.
         unsafe {
-            let (units, length) = strings::units(text);
+            let (units, length) = strings::string_units(text);
             self.string_of(units, length);
         }
     }

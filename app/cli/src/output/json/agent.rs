@@ -34,6 +34,8 @@ pub struct AgentJson<'a> {
     cost_budget: CostBudgetJson,
     /// The extra cost of a timed call if its caller is counted; null where callers cannot be counted.
     callers_ns: Option<f64>,
+    /// Whether the runtime reports exceptions to the agent.
+    exceptions_reported: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -140,6 +142,7 @@ impl<'a> AgentJson<'a> {
             costs: status.costs.iter().map(cost).collect(),
             cost_budget: CostBudgetJson::from(&status.cost_budget),
             callers_ns: status.callers_picoseconds.map(|picoseconds| picoseconds as f64 / 1e3),
+            exceptions_reported: status.exceptions_reported,
         }
     }
 }

@@ -72,6 +72,7 @@ struct ThrownJson<'a> {
     inner: Vec<InnerJson<'a>>,
 }
 
+/// The course of a call of an async method.
 #[derive(Debug, Serialize)]
 struct AsyncJson {
     /// False for a call that began before the method was traced: its arguments and duration are unknown.
@@ -98,15 +99,16 @@ impl AsyncJson {
     }
 }
 
+/// An inner exception.
 #[derive(Debug, Serialize)]
-struct InnerJson<'a> {
+pub(super) struct InnerJson<'a> {
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
     message: Option<ValueJson<'a>>,
 }
 
 impl<'a> InnerJson<'a> {
-    fn of(exception: &'a InnerException) -> InnerJson<'a> {
+    pub(super) fn of(exception: &'a InnerException) -> InnerJson<'a> {
         InnerJson {
             type_name: exception.type_name.as_deref(),
             message: exception.message.as_ref().map(ValueJson),
@@ -125,7 +127,7 @@ impl<'a> TracedCallJson<'a> {
         dropped: u64,
     ) -> TracedCallJson<'a> {
         TracedCallJson {
-            start: start(call.start_unix_ns),
+            start: rfc3339(call.start_unix_ns),
             host,
             pid,
             thread: Some(call.thread).filter(|thread| *thread != 0),
@@ -176,7 +178,7 @@ fn arguments<'a>(method: &'a TracedMethod, call: &'a TracedCall) -> Vec<Argument
 }
 
 /// Formats a Unix time in nanoseconds: `2026-11-20T05:46:01.123456789Z`.
-fn start(unix_ns: u64) -> String {
+pub(super) fn rfc3339(unix_ns: u64) -> String {
     // The largest number of nanoseconds is a time in the year 2554.
     humantime::format_rfc3339_nanos(UNIX_EPOCH + Duration::from_nanos(unix_ns)).to_string()
 }

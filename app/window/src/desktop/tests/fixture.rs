@@ -284,6 +284,7 @@ pub fn status() -> AgentStatus {
         costs: Vec::new(),
         cost_budget: Default::default(),
         callers_picoseconds: None,
+        exceptions_reported: false,
     }
 }
 
