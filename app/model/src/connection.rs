@@ -15,11 +15,11 @@ pub use fleet_parts::PartOutcome;
 
 use super::callers::Callers;
 use super::cost::{self, CostEstimate};
+use super::events::Events;
 use super::histograms::Histograms;
 use super::ids::{ConnectionId, MethodIx, Ticket};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable, Tickets};
-use super::traced_calls::TracedCalls;
 use super::update::{Now, RefusedRequest, Retry};
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
@@ -183,8 +183,8 @@ pub struct Connection {
     pub histograms: Histograms,
     /// Callers of the method on display.
     pub callers: Callers,
-    /// Traced calls of the method on display.
-    pub traced_calls: TracedCalls,
+    /// Traced calls of its methods.
+    pub events: Events,
     /// Requests to the agent.
     pub requests: Requests,
     transitions: TransitionLog,
@@ -208,7 +208,7 @@ impl Connection {
             table: MethodTable::default(),
             histograms: Histograms::default(),
             callers: Callers::default(),
-            traced_calls: TracedCalls::default(),
+            events: Events::default(),
             requests: Requests::new(id),
             transitions: TransitionLog::default(),
             in_fleet: false,

@@ -33,6 +33,7 @@ mod chosen_processes;
 pub mod connection;
 pub mod cost;
 pub mod dials;
+pub mod events;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 pub mod fleet;
@@ -62,7 +63,6 @@ mod sort_snapshot;
 pub mod state;
 pub mod subject;
 pub mod suggestions;
-pub mod traced_calls;
 pub mod tree;
 pub mod update;
 pub mod visible_rows;

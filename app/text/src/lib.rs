@@ -8,6 +8,7 @@ pub mod completions;
 pub mod diagnostics;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod json;
 pub mod names;
 pub mod programs;
 pub mod slowest_calls;

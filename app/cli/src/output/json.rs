@@ -18,8 +18,6 @@ mod changes;
 mod fields;
 mod il;
 mod modules;
-mod traced_calls;
-mod values;
 
 pub use agent::AgentJson;
 pub use budget::{BudgetJson, CostBudgetJson};
@@ -30,7 +28,6 @@ use fields::{OptionsJson, lossy_float};
 pub use il::IlJson;
 pub use modules::ModulesJson;
 use std::borrow::Cow;
-pub use traced_calls::TracedCallJson;
 
 /// The runtime of a process.
 #[derive(Debug, Serialize)]

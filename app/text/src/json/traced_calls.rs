@@ -1,8 +1,8 @@
 //! A traced call as JSON.
 
 use super::values::ValueJson;
+use crate::callers::name;
 use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod};
-use redial_text::callers::name;
 use serde::Serialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -153,8 +153,8 @@ fn start(unix_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::{traced_call, traced_method};
     use redial_protocol::trace::Value;
-    use redial_text::fixtures::{traced_call, traced_method};
     use serde_json::json;
 
     fn json_of(call: &TracedCall, age_ns: Option<u64>) -> serde_json::Value {
