@@ -3,10 +3,12 @@
 
 mod window_driver;
 
-use anyhow::{Result, ensure};
-use eframe::egui::Key;
+use anyhow::{Context, Result, bail, ensure};
 use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, Modifiers};
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_protocol::message::{Reply, WireCommand};
+use redial_protocol::order::StandingOrder;
 use redial_testbed::controller::Controller;
 use redial_testbed::programs;
 use redial_testbed::runtimes::Runtime;
@@ -32,6 +34,12 @@ fn end(mut live: LiveHost, mut controller: Controller, mut window: Window, metho
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;
     live.host.finish()?.ok().map(drop)
+}
+
+fn orders(controller: &mut Controller) -> Result<Vec<StandingOrder>> {
+    let reply = controller.ask(WireCommand::Orders)?.reply;
+    let Reply::Orders { orders, .. } = reply else { bail!("{reply:?}") };
+    Ok(orders)
 }
 
 fn select(window: &mut Window, method: &str, name: &str) -> Result<()> {
@@ -86,6 +94,115 @@ fn calls_of_a_traced_method_are_listed() -> Result<()> {
         end(live, controller, window, FAILS)?;
     }
     Ok(())
+}
+
+/// Types into a text field of the panel.
+fn type_into(window: &mut Window, field: &str, text: &str) {
+    window.0.get_by_role_and_label(Role::TextInput, field).focus();
+    window.0.run_steps(2);
+    window.0.get_by_role_and_label(Role::TextInput, field).type_text(text);
+    window.0.run_steps(3);
+}
+
+#[test]
+fn conditions_are_edited_in_place() -> Result<()> {
+    let (mut live, mut controller, mut window) = start(Runtime::V8_0)?;
+    trace(&mut window, FAILS, "Traced.Fails")?;
+    say(&mut live.host, "fails 4")?;
+    window.until("all calls", |window| calls(window).len() == 4)?;
+
+    // Names are completed, and mistakes shown as typed.
+    type_into(&mut window, "Condition", "num");
+    window.until("a completion", |window| window.shows("Insert number"))?;
+    window.0.key_press(Key::Tab);
+    window.0.run_steps(3);
+    ensure!(window.value("Condition") == "number", "{}", window.value("Condition"));
+    type_into(&mut window, "Condition", " >= ");
+    window.until("a mistake", |window| window.shows("(At character 11.)"))?;
+    type_into(&mut window, "Condition", "2 && numbr == 1");
+    window.until("a wrong name", |window| {
+        window.shows("The method has no value 'numbr'; it has number (int)")
+    })?;
+    window.0.key_press(Key::Enter);
+    window.0.run_steps(5);
+    say(&mut live.host, "fails 4")?;
+    window.until("eight calls", |window| calls(window).len() == 8)?;
+
+    // A condition that fits applies.
+    window.0.key_press(Key::Escape);
+    window.until("the end of the draft", |window| window.value("Condition").is_empty())?;
+    type_into(&mut window, "Condition", "number >= 2");
+    window.0.key_press(Key::Enter);
+    window.until("the condition", |window| window.shows("trace when number >= 2 on"))?;
+    window.until("its body", |window| {
+        window.shows("trace when number >= 2 on traced!Traced.Fails(int, string): 1 of 1")
+    })?;
+    window.0.get_by_label("Clear").click();
+    window.0.run_steps(3);
+    say(&mut live.host, "fails 4")?;
+    window.until("two calls", |window| calls(window).len() == 2)?;
+    ensure!(calls(&window).iter().all(|call| call.contains("number: 2") || call.contains("number: 3")));
+    let orders = orders(&mut controller)?;
+    ensure!(orders.last().is_some_and(|one| one.order.when.as_deref() == Some("number >= 2")), "{orders:?}");
+    end(live, controller, window, FAILS)
+}
+
+#[test]
+fn a_condition_that_the_agent_refuses_changes_nothing() -> Result<()> {
+    let (mut live, mut controller, mut window) = start(Runtime::V8_0)?;
+    trace(&mut window, FAILS, "Traced.Fails")?;
+    say(&mut live.host, "fails 1")?;
+    window.until("the call", |window| calls(window).len() == 1)?;
+    // The window does not know the parameters of a method without calls.
+    select(&mut window, WAITS, "Traced.Waits")?;
+    type_into(&mut window, "Condition", "milliseconds > 3");
+    window.0.key_press(Key::Enter);
+    window.until("the refusal", |window| {
+        window.shows("The method has no value 'milliseconds'; it has ms (int)")
+            && window.shows("Nothing was changed")
+    })?;
+    window.until("the dial as it was", |window| window.dial(WAITS) == "off")?;
+    ensure!(orders(&mut controller)?.iter().all(|one| one.order.when.is_none()));
+    end(live, controller, window, WAITS)
+}
+
+#[test]
+fn a_pause_keeps_the_calls_shown() -> Result<()> {
+    let (mut live, controller, mut window) = start(Runtime::V8_0)?;
+    trace(&mut window, FAILS, "Traced.Fails")?;
+    say(&mut live.host, "fails 1")?;
+    window.until("the call", |window| calls(window).len() == 1)?;
+    window.0.get_by_label("Pause").click();
+    window.0.run_steps(3);
+    say(&mut live.host, "fails 3")?;
+    window.until("news", |window| window.shows("3 new · 1 call"))?;
+    ensure!(calls(&window).len() == 1);
+    window.0.get_by_label("Pause").click();
+    window.until("all calls", |window| calls(window).len() == 4)?;
+    end(live, controller, window, FAILS)
+}
+
+const SHAPES: &str = "traced!Traced.Objects(Order, Base, object, object)";
+
+#[test]
+fn the_selected_call_shows_its_values() -> Result<()> {
+    let (mut live, mut controller, mut window) = start(Runtime::V8_0)?;
+    trace(&mut window, SHAPES, "Traced.Objects")?;
+    redial_testbed::traced::warm_up(&mut live.host, &mut controller, "shapes")?;
+    window.0.get_by_label("Clear").click();
+    window.0.run_steps(3);
+    say(&mut live.host, "shape 7")?;
+    window.until("the call", |window| calls(window).len() == 1)?;
+    window.0.get_by_label_contains("Traced.Objects(order: Order { ").click();
+    window.until("its values", |window| {
+        window.shows("order: Order") && window.shows("Id: 7") && window.shows("Name: \"order 7\"")
+    })?;
+    window.until("hidden values", |window| window.shows("Password: ‹redacted-name›"))?;
+    window.0.key_press_modifiers(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::J);
+    let copied = window.copied().context("nothing was copied")?;
+    let json: serde_json::Value = serde_json::from_str(&copied)?;
+    ensure!(json["args"][0]["value"]["Id"] == 7 && json["method"] == "Traced.Objects", "{json}");
+    end(live, controller, window, SHAPES)
 }
 
 #[test]

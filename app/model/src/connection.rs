@@ -3,6 +3,7 @@
 mod audit;
 mod budget_steps;
 mod changes;
+mod conditions;
 mod control;
 mod fleet_parts;
 mod notifications;
@@ -10,6 +11,7 @@ mod outcomes;
 pub(super) mod transition_log;
 
 pub use changes::UndoStep;
+pub use conditions::RefusedCondition;
 pub use control::Control;
 pub use fleet_parts::PartOutcome;
 
@@ -148,13 +150,21 @@ pub struct Requests {
     pub plan: Option<(Ticket, Result<Box<PlanReport>, String>)>,
     /// The last change that was refused as a whole.
     refusal: Option<(Ticket, RefusedRequest)>,
+    /// A change whose condition does not fit a method, to be taken back.
+    refused_condition: Option<RefusedCondition>,
     /// Changes that are parts of one change of a fleet.
     fleet_parts: BTreeMap<Ticket, PartOutcome>,
 }
 
 impl Requests {
     fn new(id: ConnectionId) -> Requests {
-        Requests { tickets: Tickets::of(id.0), plan: None, refusal: None, fleet_parts: BTreeMap::new() }
+        Requests {
+            tickets: Tickets::of(id.0),
+            plan: None,
+            refusal: None,
+            refused_condition: None,
+            fleet_parts: BTreeMap::new(),
+        }
     }
 }
 

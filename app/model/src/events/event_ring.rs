@@ -45,6 +45,11 @@ impl EventRing {
         (first..).zip(self.events.range(start..end))
     }
 
+    /// Returns at most `most` calls, the latest first.
+    pub fn latest(&self, most: usize) -> impl Iterator<Item = &Arc<TracedEvent>> {
+        self.events.iter().rev().take(most)
+    }
+
     /// Returns the number of kept calls.
     pub fn len(&self) -> usize {
         self.events.len()

@@ -4,10 +4,14 @@
 //! - An [`EventView`] filters and sorts them in steps.
 //! - *Pause* keeps a copy of the ring, which shares the calls, and shows that one; collecting goes on.
 
+mod completions;
+mod condition_scope;
 mod event_ring;
 mod event_view;
 mod traced_event;
 
+pub use completions::{Completion, Completions, completions};
+pub use condition_scope::condition_scope;
 pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
 pub use traced_event::{EventColumn, TracedEvent, method_bytes};
@@ -242,6 +246,12 @@ impl Events {
     /// Returns the values of a row's method that a call has; None until a call was seen.
     pub fn method(&self, row: RowId) -> Option<&Arc<TracedMethod>> {
         self.methods.get(&row)
+    }
+
+    /// Returns the latest collected call of a row, if it is among the last ones.
+    pub fn latest(&self, row: RowId) -> Option<&Arc<TracedEvent>> {
+        const LOOKED_AT: usize = 2_000;
+        self.ring.latest(LOOKED_AT).find(|event| event.method.row == row)
     }
 
     /// Selects a call, or none.

@@ -192,7 +192,11 @@ impl App {
             UiCommand::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
             UiCommand::Palette => self.dialogs.palette = Some(views::palette::PaletteState::default()),
             UiCommand::Keys => self.dialogs.keys = true,
-            UiCommand::Escape => self.escape(),
+            UiCommand::Escape => {
+                if !self.escape_events(context) {
+                    self.escape();
+                }
+            }
             UiCommand::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
         }
         self.save_settings();

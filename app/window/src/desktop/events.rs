@@ -9,6 +9,7 @@ use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
 use redial_link::machine;
 use redial_model::connection::{Connection, Status};
 use redial_model::events::TracedEvent;
+use redial_model::fleet::MemberRequest;
 use redial_model::log::LogKind;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -27,6 +28,7 @@ impl App {
     /// is more to do.
     pub(super) fn refresh_events(&mut self, context: &egui::Context) -> bool {
         context.data_mut(|data| data.insert_temp(events::shown_id(), self.settings.events_open));
+        self.take_back_conditions();
         self.stream_events();
         if !self.settings.events_open {
             return false;
@@ -92,6 +94,7 @@ impl App {
             bar.show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 4.0;
                 events::header(ui, state, subject, &now, commands);
+                events::conditions(ui, state, subject, commands);
             });
             let details = subject.process().filter(|one| one.events.selected().is_some());
             if let Some(connection) = details.filter(|_| ui.available_width() >= events::BOTH) {
@@ -144,8 +147,44 @@ impl App {
                 let now = self.now();
                 self.model.log.add(now, None, LogKind::Notice, "Copied a value");
             }
+            UiCommand::SetCondition(targets) => self.set_or_ask(targets, Level::Trace),
             _ => {}
         }
+    }
+
+    /// Takes back changes whose conditions do not fit their methods, and shows why.
+    fn take_back_conditions(&mut self) {
+        let now = self.now();
+        let mut requests = Vec::new();
+        for connection in self.model.connections.values_mut() {
+            if let Some((refused, step)) = connection.take_back_condition(&mut self.model.log, now) {
+                requests.push(MemberRequest { connection: connection.id, step });
+                self.events.editor.take_refusal(refused);
+            }
+        }
+        self.send(requests);
+    }
+
+    /// Handles Escape in the panel's fields and rows. Returns whether one of them had the focus.
+    pub(super) fn escape_events(&mut self, context: &egui::Context) -> bool {
+        let focused = context.memory(|memory| memory.focused());
+        let Some(id) = focused else { return false };
+        let stays = match id {
+            id if id == events::condition_id() => self.events.editor.escape(),
+            id if id == events::filter_id() => {
+                self.events.key = None;
+                !std::mem::take(&mut self.events.text).is_empty()
+            }
+            id if id == events::rows_id() => {
+                self.change(|connection| connection.events.select(None));
+                false
+            }
+            _ => return false,
+        };
+        if !stays {
+            context.memory_mut(|memory| memory.surrender_focus(id));
+        }
+        true
     }
 
     fn copy_event(&mut self, context: &egui::Context, format: CallFormat) {

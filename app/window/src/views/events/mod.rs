@@ -1,12 +1,16 @@
 //! The panel of traced calls: a table of those that ended and those in flight, and the values of the selected call.
 
 mod call_details;
+mod completion_list;
+mod condition_editor;
 mod table;
+
+pub use condition_editor::{ConditionEditor, condition_id};
 
 use crate::commands::{CallFormat, CommandContext, UiCommand};
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align, Button, Id, Label, Layout, RichText, TextEdit, Ui};
+use eframe::egui::{self, Align, Button, EventFilter, Id, Label, Layout, RichText, TextEdit, Ui};
 use redial_model::connection::Connection;
 use redial_model::events::Events;
 use redial_model::ids::ConnectionId;
@@ -41,6 +45,8 @@ pub struct EventsState {
     pub of_all: bool,
     /// Scroll the selected call into view.
     pub follow: bool,
+    /// Condition and limits being edited.
+    pub editor: ConditionEditor,
     /// What decided the shown rows in the last frame.
     pub key: Option<EventsKey>,
     scroll: Scroll,
@@ -58,6 +64,11 @@ impl EventsState {
 /// Returns the id of the filter field.
 pub fn filter_id() -> Id {
     Id::unique("Event filter")
+}
+
+/// Returns the keys that a field of the panel takes itself: Escape drops what was typed and keeps the focus.
+fn field_keys(tab: bool) -> EventFilter {
+    EventFilter { tab, horizontal_arrows: true, vertical_arrows: true, escape: true }
 }
 
 /// Returns the id under which the toolkit's memory has whether the panel is shown.
@@ -84,6 +95,7 @@ pub fn header(
         let events = &connection.events;
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
+            .event_filter(field_keys(false))
             .hint_text("Filter calls by any text")
             .desired_width((ui.available_width() * 0.3).clamp(90.0, 260.0));
         if ui.add(edit).accessible_name("Event filter").changed() {
@@ -130,6 +142,13 @@ pub fn header(
             ui.add(label).on_hover_text(hint);
         });
     });
+}
+
+/// Shows condition and limits of the selected methods' traces.
+pub fn conditions(ui: &mut Ui, state: &mut EventsState, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+    if let Some(connection) = subject.process() {
+        condition_editor::show(ui, &mut state.editor, connection, commands);
+    }
 }
 
 /// Returns how many calls are shown, how many arrived since, and an explanation.

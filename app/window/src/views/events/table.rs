@@ -158,7 +158,7 @@ fn focus(ui: &mut Ui, state: &mut EventsState, rows: Rect, events: &Events, comm
     if !response.has_focus() {
         return;
     }
-    let arrows = EventFilter { vertical_arrows: true, ..EventFilter::default() };
+    let arrows = EventFilter { vertical_arrows: true, escape: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(rows_id(), arrows));
     let page = state.page().max(2) as isize - 1;
     let far = isize::MAX;
