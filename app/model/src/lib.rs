@@ -12,7 +12,7 @@
 //! # Subjects and tables
 //! - A [`subject::Subject`] is one process or the fleet. Each owns a [`method_table::MethodTable`], and views that work
 //!   for both take that table.
-//! - A connection adds the session, control, the agent's status, orders, histograms and callers. A fleet adds its
+//! - A connection adds the session, control, the agent's status, orders, histograms, callers and traced calls. A fleet adds its
 //!   members, the import of their modules and rows, and the aggregation of their replies.
 //!
 //! # A method table

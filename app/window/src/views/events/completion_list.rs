@@ -3,7 +3,9 @@
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;
-use eframe::egui::{self, Area, Button, Context, Frame, Id, Key, Modifiers, Order, Response, RichText, Ui};
+use eframe::egui::{
+    self, Area, Button, Context, Frame, Id, Key, Modifiers, Order, Response, RichText, Ui, pos2,
+};
 use redial_model::events::Completions;
 
 /// Width of the list, points.
@@ -20,20 +22,14 @@ pub struct CompletionList {
     clicked: Option<usize>,
 }
 
-/// What the keys of a frame did.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CompletionKeys {
-    /// A completion was inserted.
-    pub completed: bool,
-}
-
 impl CompletionList {
-    /// Handles the keys of the list while the field has the focus. Call it before the field is shown.
-    pub fn keys(&mut self, ui: &mut Ui, field: Id, text: &mut String) -> CompletionKeys {
+    /// Handles the keys of the list while the field has the focus. Call it before the field is shown. Returns whether a
+    /// completion was inserted.
+    pub fn keys(&mut self, ui: &mut Ui, field: Id, text: &mut String) -> bool {
         let focused = ui.memory(|memory| memory.has_focus(field));
         let count = self.shown.offers.len();
         if !focused || count == 0 {
-            return CompletionKeys::default();
+            return false;
         }
         let pressed = |key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
         let last = count - 1;
@@ -48,14 +44,9 @@ impl CompletionList {
             None if pressed(Key::Tab) => Some(0),
             _ => None,
         };
-        let completed = chosen.and_then(|at| self.insert(ui.ctx(), field, text, at));
-        match completed {
-            Some(new) => {
-                *text = new;
-                CompletionKeys { completed: true }
-            }
-            None => CompletionKeys::default(),
-        }
+        let Some(new) = chosen.and_then(|at| self.insert(ui.ctx(), field, text, at)) else { return false };
+        *text = new;
+        true
     }
 
     /// Closes the list until the text changes. Returns whether it was open.
@@ -64,7 +55,7 @@ impl CompletionList {
         !std::mem::take(&mut self.shown.offers).is_empty()
     }
 
-    /// Shows the list below its field while that has the focus. `offers` returns the completions at a cursor.
+    /// Shows the list at the cursor of `ui`, below its field, while that has the focus. `offers` returns the completions at a cursor.
     pub fn show(
         &mut self,
         ui: &mut Ui,
@@ -93,7 +84,8 @@ impl CompletionList {
             return;
         }
         self.highlighted = self.highlighted.filter(|at| *at < self.shown.offers.len());
-        let area = Area::new(list).order(Order::Foreground).fixed_pos(field.rect.left_bottom());
+        let area =
+            Area::new(list).order(Order::Foreground).fixed_pos(pos2(field.rect.left(), ui.cursor().top()));
         area.show(ui.ctx(), |ui| {
             Frame::popup(ui.style()).show(ui, |ui| {
                 ui.set_width(WIDTH);

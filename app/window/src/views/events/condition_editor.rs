@@ -6,7 +6,7 @@ use crate::ui::capitalized;
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    Button, Checkbox, Color32, FontId, Id, Key, Label, RichText, Stroke, TextBuffer, TextEdit, Ui,
+    Button, Checkbox, Color32, FontId, Id, Key, Label, Response, RichText, Stroke, TextBuffer, TextEdit, Ui,
 };
 use redial_model::connection::{Connection, RefusedCondition};
 use redial_model::events::{completions, condition_scope};
@@ -38,6 +38,14 @@ struct Draft {
 enum Mistake {
     Condition(ConditionError),
     Number(String),
+}
+
+/// The field of the condition as it was shown.
+struct ConditionField {
+    response: Response,
+    is_changed: bool,
+    /// Enter was pressed.
+    is_entered: bool,
 }
 
 /// What a draft is about: it is dropped when the selection changes.
@@ -84,11 +92,14 @@ pub fn show(
     let options = traced.map(|row| row.options).unwrap_or_default();
     let checked = editor.draft.check(&methods, options);
     let mut apply = false;
+    let mut field = None;
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
         ui.label("When");
         let room = (ui.available_width() - BESIDE).max(80.0);
-        apply |= editor.condition(ui, (connection, methods.first().copied()), checked.as_ref().err(), room);
+        let edit = editor.condition(ui, checked.as_ref().err(), room);
+        apply |= edit.is_entered;
+        field = Some(edit);
         let rate = "Calls of a method to capture in a second, at most";
         apply |= editor.number(ui, |draft| &mut draft.rate, ("Rate", "1,000", 62.0), rate);
         let depth = format!("Levels of objects within objects to capture, 0 to {MAX_CAPTURE_DEPTH}");
@@ -106,6 +117,9 @@ pub fn show(
     if let Some(text) = editor.trouble(checked.as_ref().err()) {
         let text = RichText::new(text).size(SMALL).color(Palette::of(ui).bad);
         ui.add(Label::new(text).wrap());
+    }
+    if let Some(edit) = field {
+        editor.complete(ui, &edit, connection, methods.first().copied());
     }
     if let (true, Ok((when, options))) = (apply, checked) {
         editor.sent = Some(editor.draft.clone());
@@ -197,19 +211,9 @@ impl ConditionEditor {
         }
     }
 
-    /// Shows the field of the condition; returns whether Enter was pressed.
-    fn condition(
-        &mut self,
-        ui: &mut Ui,
-        (connection, method): (&Connection, Option<&Arc<TracedMethod>>),
-        mistake: Option<&Mistake>,
-        width: f32,
-    ) -> bool {
-        let latest = method.and_then(|method| connection.events.latest(method.row));
-        let offers = |text: &str, cursor| {
-            completions(text, cursor, method.map(|method| &**method), latest.map(|event| &event.call))
-        };
-        let keys = self.list.keys(ui, condition_id(), &mut self.draft.when);
+    /// Shows the field of the condition.
+    fn condition(&mut self, ui: &mut Ui, mistake: Option<&Mistake>, width: f32) -> ConditionField {
+        let completed = self.list.keys(ui, condition_id(), &mut self.draft.when);
         let at = match (mistake, &self.refused) {
             (Some(Mistake::Condition(error)), _) => Some(error.problem.at()),
             (None, Some(refused)) if refused.error.text == self.draft.when.trim() => {
@@ -227,13 +231,33 @@ impl ConditionEditor {
             .hint_text("every call; or for example duration > duration(\"10ms\")")
             .desired_width(width)
             .layouter(&mut layouter);
-        let field = ui.add(edit).accessible_name("Condition");
-        self.is_edited |= field.changed() || keys.completed;
-        self.list.show(ui, &field, &self.draft.when, offers, field.changed() || keys.completed);
+        let response = ui.add(edit).accessible_name("Condition");
+        let is_changed = response.changed() || completed;
+        self.is_edited |= is_changed;
+        let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if is_entered {
+            // To correct it.
+            response.request_focus();
+        }
+        ConditionField { response, is_changed, is_entered }
+    }
+
+    /// Offers completions below the field and the line with its mistake.
+    fn complete(
+        &mut self,
+        ui: &mut Ui,
+        field: &ConditionField,
+        connection: &Connection,
+        method: Option<&Arc<TracedMethod>>,
+    ) {
+        let latest = method.and_then(|method| connection.events.latest(method.row));
+        let offers = |text: &str, cursor| {
+            completions(text, cursor, method.map(|method| &**method), latest.map(|event| &event.call))
+        };
+        self.list.show(ui, &field.response, &self.draft.when, offers, field.is_changed);
         if let Some(text) = self.list.take_clicked(ui.ctx(), condition_id(), &self.draft.when) {
             (self.draft.when, self.is_edited) = (text, true);
         }
-        field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
     }
 
     /// Shows the field of a limit; returns whether Enter was pressed.

@@ -10,6 +10,7 @@ pub use condition_editor::{ConditionEditor, condition_id};
 use crate::commands::{CallFormat, CommandContext, UiCommand};
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, SMALL};
+use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{self, Align, Button, EventFilter, Id, Label, Layout, RichText, TextEdit, Ui};
 use redial_model::connection::Connection;
 use redial_model::events::Events;
@@ -127,7 +128,7 @@ pub fn header(
             }
             let copy = UiCommand::CopyEvent(CallFormat::Json);
             if copy.enabled(now).is_ok() {
-                ui.menu_button("Copy", |ui| {
+                MenuButton::from_button(Button::new("Copy").small()).ui(ui, |ui| {
                     for format in [CallFormat::Text, CallFormat::Json] {
                         let command = UiCommand::CopyEvent(format);
                         if ui.button(command.name()).clicked() {
@@ -206,6 +207,8 @@ pub fn calls(
 }
 
 fn empty(ui: &mut Ui, text: &str) {
+    // The panel must not shrink with its content.
+    ui.set_min_size(ui.available_size());
     ui.add_space(12.0);
     ui.vertical_centered(|ui| ui.weak(text));
 }

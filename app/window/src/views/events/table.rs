@@ -27,7 +27,7 @@ const TIME: f32 = 13.0;
 const THREAD: f32 = 7.0;
 const DURATION: f32 = 8.0;
 /// Widths of the table below which the thread and the time are left out, points.
-const WITH_THREAD: f32 = 480.0;
+const WITH_THREAD: f32 = 620.0;
 const WITH_TIME: f32 = 380.0;
 
 /// A column with its position.
@@ -120,6 +120,10 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
         }
         menu(&response, &columns, (&event, now), commands);
     }
+    if ui.memory(|memory| memory.has_focus(rows_id())) {
+        let stroke = egui::Stroke::new(1.0, Palette::of(ui).accent);
+        painter.rect_stroke(window.rect.shrink(0.5), 0.0, stroke, egui::StrokeKind::Inside);
+    }
 }
 
 /// Offers to copy the row, or the cell that was clicked.
@@ -178,8 +182,6 @@ fn focus(ui: &mut Ui, state: &mut EventsState, rows: Rect, events: &Events, comm
             commands.push(UiCommand::SelectEvent(Some(event)));
         }
     }
-    let stroke = egui::Stroke::new(1.5, Palette::of(ui).accent);
-    ui.painter().rect_stroke(rows.shrink(0.5), 0.0, stroke, egui::StrokeKind::Inside);
 }
 
 fn columns(rect: Rect, digit: f32, one_method: bool) -> Vec<Place> {
@@ -198,7 +200,7 @@ fn columns(rect: Rect, digit: f32, one_method: bool) -> Vec<Place> {
     }
     add(EventColumn::Duration, DURATION * digit);
     if !one_method {
-        add(EventColumn::Method, (wide * 0.22).clamp(80.0, 260.0));
+        add(EventColumn::Method, (wide * 0.18).clamp(80.0, 240.0));
     }
     let rest = (rect.right() - left - GAP).max(2.0);
     places.push(Place { column: EventColumn::Arguments, range: Rangef::new(left, left + rest * 0.58) });
