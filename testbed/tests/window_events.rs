@@ -133,9 +133,8 @@ fn conditions_are_edited_in_place() -> Result<()> {
     window.until("the end of the draft", |window| window.value("Condition").is_empty())?;
     type_into(&mut window, "Condition", "number >= 2");
     window.0.key_press(Key::Enter);
-    window.until("the condition", |window| window.shows("trace when number >= 2 on"))?;
     window.until("its body", |window| {
-        window.shows("trace when number >= 2 on traced!Traced.Fails(int, string): 1 of 1")
+        window.shows("Trace when number >= 2 on traced!Traced.Fails(int, string): 1 of 1")
     })?;
     window.0.get_by_label("Clear").click();
     window.0.run_steps(3);
