@@ -3,9 +3,10 @@
 //! screen. Prints one line per figure, followed by those of twenty merged processes.
 //!
 //! Options: `--tabs` for programs that read the output, `--quick` for fewer frames, `--processes` for the
-//! cost of finding processes instead, `--fleet` for the merged figures only, `--shops NAME PID…` for real
+//! cost of finding processes instead, `--fleet` for the merged figures only, `--events` for those of traced calls only, `--shops NAME PID…` for real
 //! processes with the agent (`cargo xtask bench window` starts twenty).
 
+mod events;
 mod feed;
 mod figures;
 mod fleet;
@@ -68,6 +69,9 @@ fn main() {
             }
         }
     }
+    if has("--events") {
+        return events::run_alone(has("--tabs"), if has("--quick") { 1_000 } else { 4_000 });
+    }
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };
     if !has("--fleet") {
@@ -108,6 +112,8 @@ impl Bench {
         stage.frame(vec![Event::PointerMoved(rate)]);
         self.update(&mut stage, &to, "as a tree");
         self.memory();
+        // Last, since the calls take memory, too.
+        events::run(&mut stage, &to, self.tabs, self.frames);
         drop(builder);
     }
 

@@ -1,17 +1,18 @@
 //! Traced calls as lines: one a call, as text or JSON. Keeps the methods that the calls refer to, and the numbers of
 //! calls that were not captured.
 
-use crate::output::json::TracedCallJson;
 use crate::output::json_line;
 use redial_link::error::LinkError;
 use redial_link::exit::Failure;
 use redial_link::machine;
+use redial_model::events::method_bytes;
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::peer_text::clean;
 use redial_protocol::report::total;
-use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod, TracedParameter};
+use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod};
 use redial_text::callers;
+use redial_text::json::TracedCallJson;
 use redial_text::traced_calls::{call, course, dropped, fitted, outcome, target, time_of_day};
 use redial_text::width::{cut_end, pad_left};
 use redial_text::words;
@@ -98,9 +99,9 @@ impl CallLines {
     /// When the agent sends more methods than fit into memory.
     pub fn take(&mut self, methods: Vec<TracedMethod>, dropped: Vec<DroppedCalls>) -> Result<(), LinkError> {
         for method in methods {
-            self.memory += memory(&method);
+            self.memory += method_bytes(&method);
             if let Some(replaced) = self.methods.insert(method.plan, method) {
-                self.memory -= memory(&replaced);
+                self.memory -= method_bytes(&replaced);
             }
         }
         for of_row in dropped {
@@ -216,20 +217,6 @@ fn text(method: &TracedMethod, traced: &TracedCall, age: Option<u64>, columns: O
 fn age_ns(start_unix_ns: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX).saturating_sub(start_unix_ns)
-}
-
-/// Estimates the memory of a method, bytes.
-fn memory(method: &TracedMethod) -> usize {
-    let parameters = method
-        .parameters
-        .iter()
-        .map(|one| size_of::<TracedParameter>() + one.name.len() + one.type_name.len());
-    let texts = [&method.method, &method.signature, &method.module, &method.domain];
-    let result = method.result.as_ref().map_or(0, String::len);
-    2 * size_of::<TracedMethod>()
-        + texts.into_iter().map(String::len).sum::<usize>()
-        + parameters.sum::<usize>()
-        + result
 }
 
 #[cfg(test)]

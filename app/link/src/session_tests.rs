@@ -360,6 +360,7 @@ fn pages_of_calls_end_at_the_limits() {
         arguments_after,
         outcome: Outcome::Returned(None),
         stack,
+        course: None,
     };
     let nulls = Value::Collection { type_name: String::new(), length: 0, items: vec![Value::Null; 1_000] };
     let large = TracedCall { arguments: vec![nulls; 60], ..small.clone() };

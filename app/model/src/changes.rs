@@ -90,6 +90,7 @@ struct ChangeRecord {
     all_off: bool,
     scope: ChangeScope,
     options: TimeOptions,
+    when: Option<String>,
     before: Vec<WantedLevel>,
     after: Vec<WantedLevel>,
 }
@@ -105,6 +106,8 @@ pub struct UndoRequest {
     pub scope: ChangeScope,
     /// The options of the change.
     pub options: TimeOptions,
+    /// The condition of the change.
+    pub when: Option<String>,
     /// The ticket that made the change.
     pub made: Ticket,
     /// Whether the change was "all off".
@@ -142,6 +145,7 @@ impl ChangeHistory {
             all_off,
             scope,
             options,
+            when: None,
             before,
             after,
         });
@@ -158,10 +162,10 @@ impl ChangeHistory {
         }
     }
 
-    /// Sets the options of the last recorded change.
-    pub fn has_options(&mut self, options: TimeOptions) {
+    /// Sets the options and the condition of the last recorded change.
+    pub fn has_options(&mut self, options: TimeOptions, when: Option<&str>) {
         if let Some(made) = self.undo.last_mut() {
-            made.options = options;
+            (made.options, made.when) = (options, when.map(str::to_owned));
         }
     }
 
@@ -222,13 +226,19 @@ impl ChangeHistory {
         let wishes = if redo { change.after.clone() } else { change.before.clone() };
         let words = format!("{} {}", if redo { "redo" } else { "undo" }, change.words);
         let ChangeRecord { made, all_off, scope, options, .. } = change;
+        let when = change.when.clone();
         match redo {
             // From now on, this ticket made it.
             true => self.undo.push(ChangeRecord { made: ticket, ..change.clone() }),
             false => self.redo.push(change.clone()),
         }
         self.push(ticket, words.clone(), wishes.clone(), Some(Reversal { redo, change }), now);
-        Some(UndoRequest { words, wishes, scope, options, made, all_off })
+        Some(UndoRequest { words, wishes, scope, options, when, made, all_off })
+    }
+
+    /// Forgets the change undone last: it cannot be made again.
+    pub fn forget_redo(&mut self) {
+        self.redo.pop();
     }
 
     /// Returns whether the change made by a ticket can be undone.

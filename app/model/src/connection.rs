@@ -3,6 +3,7 @@
 mod audit;
 mod budget_steps;
 mod changes;
+mod conditions;
 mod control;
 mod fleet_parts;
 mod notifications;
@@ -10,16 +11,17 @@ mod outcomes;
 pub(super) mod transition_log;
 
 pub use changes::UndoStep;
+pub use conditions::RefusedCondition;
 pub use control::Control;
 pub use fleet_parts::PartOutcome;
 
 use super::callers::Callers;
 use super::cost::{self, CostEstimate};
+use super::events::Events;
 use super::histograms::Histograms;
 use super::ids::{ConnectionId, MethodIx, Ticket};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable, Tickets};
-use super::traced_calls::TracedCalls;
 use super::update::{Now, RefusedRequest, Retry};
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
@@ -148,13 +150,21 @@ pub struct Requests {
     pub plan: Option<(Ticket, Result<Box<PlanReport>, String>)>,
     /// The last change that was refused as a whole.
     refusal: Option<(Ticket, RefusedRequest)>,
+    /// A change whose condition does not fit a method, to be taken back.
+    refused_condition: Option<RefusedCondition>,
     /// Changes that are parts of one change of a fleet.
     fleet_parts: BTreeMap<Ticket, PartOutcome>,
 }
 
 impl Requests {
     fn new(id: ConnectionId) -> Requests {
-        Requests { tickets: Tickets::of(id.0), plan: None, refusal: None, fleet_parts: BTreeMap::new() }
+        Requests {
+            tickets: Tickets::of(id.0),
+            plan: None,
+            refusal: None,
+            refused_condition: None,
+            fleet_parts: BTreeMap::new(),
+        }
     }
 }
 
@@ -183,8 +193,8 @@ pub struct Connection {
     pub histograms: Histograms,
     /// Callers of the method on display.
     pub callers: Callers,
-    /// Traced calls of the method on display.
-    pub traced_calls: TracedCalls,
+    /// Traced calls of its methods.
+    pub events: Events,
     /// Requests to the agent.
     pub requests: Requests,
     transitions: TransitionLog,
@@ -208,7 +218,7 @@ impl Connection {
             table: MethodTable::default(),
             histograms: Histograms::default(),
             callers: Callers::default(),
-            traced_calls: TracedCalls::default(),
+            events: Events::default(),
             requests: Requests::new(id),
             transitions: TransitionLog::default(),
             in_fleet: false,

@@ -12,7 +12,7 @@
 //! # Subjects and tables
 //! - A [`subject::Subject`] is one process or the fleet. Each owns a [`method_table::MethodTable`], and views that work
 //!   for both take that table.
-//! - A connection adds the session, control, the agent's status, orders, histograms and callers. A fleet adds its
+//! - A connection adds the session, control, the agent's status, orders, histograms, callers and traced calls. A fleet adds its
 //!   members, the import of their modules and rows, and the aggregation of their replies.
 //!
 //! # A method table
@@ -33,6 +33,7 @@ mod chosen_processes;
 pub mod connection;
 pub mod cost;
 pub mod dials;
+pub mod events;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 pub mod fleet;
@@ -62,7 +63,6 @@ mod sort_snapshot;
 pub mod state;
 pub mod subject;
 pub mod suggestions;
-pub mod traced_calls;
 pub mod tree;
 pub mod update;
 pub mod visible_rows;

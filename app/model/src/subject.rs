@@ -4,6 +4,7 @@ use super::connection::{Connection, Status};
 use super::cost::CostEstimate;
 use super::fleet::Fleet;
 use super::ids::{MethodIx, Node, SubjectId, Ticket};
+use super::live::LiveRow;
 use super::method_set::MethodSet;
 use super::method_table::{MethodTable, Targets};
 use super::update::RefusedRequest;
@@ -121,6 +122,11 @@ impl<'a> Subject<'a> {
             Subject::Process(connection) => connection.orders_for(targets, level).map(drop),
             Subject::Fleet(fleet) => fleet.check(&targets.methods, level),
         }
+    }
+
+    /// The condition of a row's trace, as far as the agent's standing orders are known.
+    pub fn condition_of(self, row: &LiveRow) -> Option<String> {
+        self.process()?.condition_of(row).map(str::to_owned)
     }
 
     /// The last change that was refused as a whole; a view that offers to take control looks here.

@@ -2,10 +2,10 @@
 
 use super::callers;
 use super::catalogue::builder::{Batch, NameOrder};
+use super::events::EventsUpdate;
 use super::histograms::HistogramAnswer;
 use super::ids::{ConnectionId, Ticket};
 use super::processes::ProcessChanges;
-use super::traced_calls;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
@@ -135,15 +135,8 @@ pub enum ConnectionUpdate {
     SlowestCalls(RowId, Option<Box<RowSlowestCalls>>),
     /// The callers of a row's method, or why they are unknown.
     Callers(RowId, callers::CallersAnswer),
-    /// Traced calls of a row, or why they are unknown.
-    TracedCalls {
-        /// The row.
-        row: RowId,
-        /// Whether these are the calls in flight.
-        in_flight: bool,
-        /// The calls.
-        answer: traced_calls::CallsAnswer,
-    },
+    /// Traced calls.
+    Events(EventsUpdate),
     /// The standing orders, and the number of changes that can be undone.
     Orders(Vec<StandingOrder>, u32),
     /// The last change of any controller was undone, or not.

@@ -9,6 +9,7 @@ pub mod diagnostics;
 pub mod exceptions;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod json;
 pub mod names;
 pub mod programs;
 pub mod slowest_calls;

@@ -4,6 +4,7 @@ use crate::names;
 use crate::values;
 use crate::width::{cut_end, width};
 use crate::words;
+use redial_protocol::peer_text::clean;
 use redial_protocol::trace::{
     DroppedCalls, InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, Value,
 };
@@ -16,7 +17,16 @@ pub(crate) const UNKNOWN_TYPE: &str = "an exception of unknown type";
 /// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values. The object
 /// that the method was called on is not part of it: see [`target`].
 pub fn call(method: &TracedMethod, call: &TracedCall) -> String {
-    let name = names::shorter(&method.method).last().unwrap_or(&method.method);
+    format!("{}({})", name(method), arguments(method, call))
+}
+
+/// Returns `Type.Method`.
+pub fn name(method: &TracedMethod) -> &str {
+    names::shorter(&method.method).last().unwrap_or(&method.method)
+}
+
+/// Formats the arguments of a call as they stand between its parentheses.
+pub fn arguments(method: &TracedMethod, call: &TracedCall) -> String {
     let arguments: Vec<String> = (0_u16..)
         .zip(&call.arguments)
         .skip(usize::from(has_target(method)))
@@ -27,7 +37,12 @@ pub fn call(method: &TracedMethod, call: &TracedCall) -> String {
             if name.is_empty() { text } else { format!("{name}: {text}") }
         })
         .collect();
-    format!("{name}({})", arguments.join(", "))
+    arguments.join(", ")
+}
+
+/// Returns the first argument, without the object that the method was called on.
+pub fn first_argument<'a>(method: &TracedMethod, call: &'a TracedCall) -> Option<&'a Value> {
+    call.arguments.get(usize::from(has_target(method)))
 }
 
 fn has_target(method: &TracedMethod) -> bool {
@@ -104,6 +119,28 @@ pub(crate) fn with_message(name: &str, message: Option<&Value>) -> String {
         None | Some(Value::Null) => name.to_owned(),
         Some(message) => format!("{name}: {}", values::unquoted(message)),
     }
+}
+
+/// Formats a call on a line: beginning, thread, duration, and the call with its end. `now_unix_ns` is the time, for calls
+/// in flight.
+pub fn line(method: &TracedMethod, traced: &TracedCall, now_unix_ns: u64) -> String {
+    let thread = match traced.thread {
+        0 => "unknown thread".to_owned(),
+        thread => format!("thread {thread}"),
+    };
+    let duration = duration(traced, now_unix_ns);
+    let duration =
+        if traced.outcome == Outcome::InFlight { format!("in flight for {duration}") } else { duration };
+    let (call, target, end) = (call(method, traced), target(method, traced), outcome(traced));
+    let time = time_of_day(traced.start_unix_ns);
+    clean(&format!("{time}  {thread}  {duration}  {call}{target}{end}")).into_owned()
+}
+
+/// Formats the duration of a call, or its age while it is in flight.
+pub fn duration(call: &TracedCall, now_unix_ns: u64) -> String {
+    let age = now_unix_ns.saturating_sub(call.start_unix_ns);
+    let ns = if call.outcome == Outcome::InFlight { Some(age) } else { call.duration_ns };
+    ns.map_or("–".to_owned(), words::duration)
 }
 
 /// Fits a call and its end to `columns`. The end keeps at least a third of them.
@@ -220,6 +257,18 @@ mod tests {
             inner: vec![inner("System.TimeoutException", message("slow")), inner("Shop.Cause", None)],
         };
         assert_eq!(end(chain), " threw Failed: no ---> TimeoutException: slow ---> Cause");
+    }
+
+    #[test]
+    fn lines_have_all_columns() {
+        let (method, traced) = (traced_method(), traced_call());
+        let of = |traced: &TracedCall| line(&method, traced, traced.start_unix_ns + 90_000_000_000);
+        assert_eq!(
+            of(&traced),
+            "05:46:01.123Z  thread 4711  1.20 ms  Pricing.Discount(order: 7, rate: 0.5) = 3.50"
+        );
+        let in_flight = TracedCall { outcome: Outcome::InFlight, duration_ns: None, thread: 0, ..traced };
+        assert!(of(&in_flight).starts_with("05:46:01.123Z  unknown thread  in flight for 90.0 s  Pricing."));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub use context::{
 };
 
 use crate::settings::ThemeChoice;
+use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, Node, Ticket};
 use redial_model::list::Sort;
 use redial_model::method_table::Targets;
@@ -22,6 +23,7 @@ use redial_model::selection::SelectionMode;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
+use std::sync::Arc;
 
 /// An action of the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,6 +154,26 @@ pub enum UiCommand {
     SelectAll,
     /// Copies the shown or selected rows to the clipboard.
     Copy(CopyFormat),
+    /// Shows or hides the panel of traced calls.
+    Events,
+    /// Shows no later calls while they are still collected, or all again.
+    PauseEvents,
+    /// Forgets the calls collected so far.
+    ClearEvents,
+    /// Shows calls of all methods, or of the selected ones.
+    EventsOfAll,
+    /// Filters calls by text.
+    FilterEvents(String),
+    /// Sorts calls by a column, or reverses their order.
+    SortEvents(EventColumn),
+    /// Selects a call, or none.
+    SelectEvent(Option<Arc<TracedEvent>>),
+    /// Copies the selected call.
+    CopyEvent(CallFormat),
+    /// Copies a part of a call.
+    CopyValue(String),
+    /// Changes condition and limits of traces.
+    SetCondition(Targets),
     /// Shows or hides the log.
     Log,
     /// Sets the theme.
@@ -181,6 +203,15 @@ pub enum CopyFormat {
     Markdown,
     /// Comma-separated values (RFC 4180).
     Csv,
+}
+
+/// The format of a copied call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallFormat {
+    /// The line that `redial trace` prints.
+    Text,
+    /// The object that `redial trace --json` prints.
+    Json,
 }
 
 impl UiCommand {
@@ -231,6 +262,17 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Copy(CopyFormat::Text),
             UiCommand::Copy(CopyFormat::Markdown),
             UiCommand::Copy(CopyFormat::Csv),
+        ],
+    ),
+    (
+        "Events",
+        &[
+            UiCommand::Events,
+            UiCommand::EventsOfAll,
+            UiCommand::PauseEvents,
+            UiCommand::ClearEvents,
+            UiCommand::CopyEvent(CallFormat::Text),
+            UiCommand::CopyEvent(CallFormat::Json),
         ],
     ),
     (

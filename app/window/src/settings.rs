@@ -48,6 +48,12 @@ pub struct Settings {
     pub log_height: Option<f32>,
     /// Whether the log is shown.
     pub log_open: bool,
+    /// Whether the panel of traced calls is shown.
+    pub events_open: bool,
+    /// The height of that panel, in points.
+    pub events_height: Option<f32>,
+    /// The width of the selected call beside it, in points.
+    pub call_width: Option<f32>,
     /// Whether framework methods are hidden.
     pub hide_framework: bool,
     /// Whether methods are shown as a tree.
@@ -92,6 +98,9 @@ impl Default for Settings {
             detail_width: None,
             log_height: None,
             log_open: true,
+            events_open: false,
+            events_height: None,
+            call_width: None,
             hide_framework: true,
             tree: false,
             merge_copies: false,
@@ -208,6 +217,8 @@ fn sound(mut settings: Settings) -> Settings {
     settings.detail_width = settings.detail_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.processes_width = settings.processes_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.recent.truncate(RECENT);
+    settings.events_height = settings.events_height.filter(|height| within(*height, 40.0, 4_000.0));
+    settings.call_width = settings.call_width.filter(|width| within(*width, 100.0, 2_000.0));
     settings.log_height = settings.log_height.filter(|height| within(*height, 40.0, 4_000.0));
     settings
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use eframe::egui::Key;
 use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, OutputCommand};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_testbed::host::DEADLINE;
@@ -103,6 +103,18 @@ impl Window {
         let value = self.value(method);
         let (_, calls) = value.strip_suffix(" calls")?.split_once(", ")?;
         calls.replace(',', "").parse().ok()
+    }
+
+    /// Draws frames until the window copies a text, and returns it.
+    pub fn copied(&mut self) -> Option<String> {
+        (0..10).find_map(|_| {
+            self.0.step();
+            let commands = &self.0.output().platform_output.commands;
+            commands.iter().find_map(|command| match command {
+                OutputCommand::CopyText(text) => Some(text.clone()),
+                _ => None,
+            })
+        })
     }
 
     /// Types into the filter.

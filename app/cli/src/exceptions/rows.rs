@@ -1,6 +1,5 @@
 //! The exceptions of one process: counts by type and method, the latest messages, and lines for all of them.
 
-use crate::output::json::{ExceptionJson, ExceptionRowJson, ExceptionTotalsJson};
 use crate::output::json_line;
 use crate::output::table::{Table, name, number, wide};
 use redial_link::exit::Failure;
@@ -9,6 +8,7 @@ use redial_protocol::exceptions::{ThrownCount, ThrownException, ThrownRow, Throw
 use redial_protocol::limits::MAX_THROWN_ROWS;
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::Value;
+use redial_text::json::{ExceptionJson, ExceptionRowJson, ExceptionTotalsJson};
 use redial_text::traced_calls::time_of_day;
 use redial_text::width::{cut_end, pad_left};
 use redial_text::words::{grouped, printable};

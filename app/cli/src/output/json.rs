@@ -15,24 +15,19 @@ mod agent;
 mod budget;
 mod callers;
 mod changes;
-mod exceptions;
 mod fields;
 mod il;
 mod modules;
-mod traced_calls;
-mod values;
 
 pub use agent::AgentJson;
 pub use budget::{BudgetJson, CostBudgetJson};
 pub use callers::CallersJson;
 pub use changes::{DialledJson, FollowJson, PlanJson, ReleasedJson, UndoneJson};
-pub use exceptions::{ExceptionJson, ExceptionRowJson, ExceptionTotalsJson};
 pub use fields::{ControlJson, hex, module_id, token};
 use fields::{OptionsJson, lossy_float};
 pub use il::IlJson;
 pub use modules::ModulesJson;
 use std::borrow::Cow;
-pub use traced_calls::TracedCallJson;
 
 /// The runtime of a process.
 #[derive(Debug, Serialize)]

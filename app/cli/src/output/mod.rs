@@ -3,11 +3,11 @@
 
 pub mod changes;
 pub mod json;
-mod safe_json;
 pub mod table;
 
 use redial_link::exit::{Exit, Failure};
 pub use redial_link::stderr::sentence;
+use redial_text::json::safe_json;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 

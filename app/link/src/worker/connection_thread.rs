@@ -1,5 +1,6 @@
 //! The thread of one connection: its session that holds dials, commands and events, and reconnection.
 
+use super::call_collector::{CallPage, TooMuch};
 use super::catalogue_loader::{LoadedCatalogue, Loader};
 use super::session_state::SessionState;
 use super::update_batches::ROWS;
@@ -50,8 +51,10 @@ pub enum ConnectionRequest {
     Histogram(RowId),
     /// Request the callers of a row's method.
     Callers(RowId),
-    /// Request the traced calls of a row, whose method this pattern matches.
-    TracedCalls(RowId, String),
+    /// Start or stop collecting traced calls.
+    CollectCalls(bool),
+    /// Request the calls in flight.
+    CallsInFlight,
     /// Look for new modules.
     Reload,
     /// Reconnect now instead of after the delay.
@@ -263,7 +266,8 @@ impl AgentLink {
                 | ConnectionRequest::Cancel(_)
                 | ConnectionRequest::Histogram(_)
                 | ConnectionRequest::Callers(_)
-                | ConnectionRequest::TracedCalls(..) => {}
+                | ConnectionRequest::CollectCalls(_)
+                | ConnectionRequest::CallsInFlight => {}
                 // The lost session's holder is unknown by now.
                 ConnectionRequest::TakeControl => {}
                 ConnectionRequest::AllOff(ticket) => self.all_off(ticket),
@@ -398,10 +402,12 @@ impl AgentLink {
                 | Event::Il { .. }
                 | Event::Rows { id: Some(_), .. }
                 | Event::Times { id: Some(_), .. }
-                | Event::Calls { id: None, .. }
                 | Event::Exceptions { .. } => {}
-                Event::Calls { id: Some(id), methods, calls, .. } => {
-                    state.take_calls(id, methods, calls).map_err(|()| session.wrong_reply())?
+                Event::Calls { id, methods, calls, dropped, unread } => {
+                    rows += calls.len();
+                    let page = CallPage { methods, calls, dropped, unread };
+                    let taken = state.calls.take(id, page).map_err(|TooMuch| session.wrong_reply())?;
+                    updates.extend(taken.into_iter().map(ConnectionUpdate::Events));
                 }
                 Event::Progress { id, done, total } => {
                     updates.extend(state.changes.progress(id, done, total))
@@ -447,7 +453,8 @@ impl AgentLink {
             ConnectionRequest::TakeControl => state.take_control(session)?,
             ConnectionRequest::Histogram(row) => state.histogram(row, session)?,
             ConnectionRequest::Callers(row) => state.callers(row, session)?,
-            ConnectionRequest::TracedCalls(row, pattern) => state.traced_calls(row, &pattern, session)?,
+            ConnectionRequest::CollectCalls(wanted) => state.calls.collect(wanted, session)?,
+            ConnectionRequest::CallsInFlight => state.calls.ask_in_flight(session)?,
         }
         Ok(())
     }

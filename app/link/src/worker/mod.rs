@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod active_changes;
+mod call_collector;
 mod catalogue_loader;
 mod connection_thread;
 mod error_text;
@@ -80,8 +81,10 @@ pub enum WorkerCommand {
     Histogram(ConnectionId, RowId),
     /// Request the callers of a row's method.
     Callers(ConnectionId, RowId),
-    /// Request the traced calls of a row, whose method this pattern matches.
-    TracedCalls(ConnectionId, RowId, String),
+    /// Start or stop collecting traced calls.
+    CollectCalls(ConnectionId, bool),
+    /// Request the calls in flight.
+    CallsInFlight(ConnectionId),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Inspect all processes again now.
@@ -153,8 +156,11 @@ impl Worker {
             WorkerCommand::Callers(connection, row) => {
                 self.request(connection, ConnectionRequest::Callers(row))
             }
-            WorkerCommand::TracedCalls(connection, row, pattern) => {
-                self.request(connection, ConnectionRequest::TracedCalls(row, pattern))
+            WorkerCommand::CollectCalls(connection, wanted) => {
+                self.request(connection, ConnectionRequest::CollectCalls(wanted))
+            }
+            WorkerCommand::CallsInFlight(connection) => {
+                self.request(connection, ConnectionRequest::CallsInFlight)
             }
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),

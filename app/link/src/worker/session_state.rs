@@ -1,6 +1,7 @@
 //! The state of a session: outstanding requests by id, the meaning of their answers, and reports to withhold.
 
 use super::active_changes::{ActiveChanges, REPLY_PATIENCE};
+use super::call_collector::CallCollector;
 use super::error_text;
 use super::silence_monitor::{self, SilenceMonitor};
 use super::status_filter::StatusFilter;
@@ -9,22 +10,17 @@ use crate::error::LinkError;
 use crate::session::Session;
 use redial_model::changes::DialChange;
 use redial_model::ids::Ticket;
-use redial_model::traced_calls::RowCalls;
 use redial_model::update::{ConnectionUpdate, UndoneChange};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
 use redial_protocol::message::{AuditEntry, Event, Reply, WireCommand};
 use redial_protocol::order::{Lifetime, Order};
-use redial_protocol::trace::{TracedCall, TracedMethod};
 use std::time::{Duration, Instant};
 
 /// Milliseconds between counter snapshots.
 const INTERVAL_MS: u32 = 250;
 /// How often to request the agent's status, which also measures latency. Tests request it only for a reason.
 const STATUS_EVERY: Duration = Duration::from_secs(if cfg!(test) { 3600 } else { 2 });
-
-/// Calls of a row that are kept of one answer: an agent keeps 64, and any number may be in flight.
-const MAX_ROW_CALLS: usize = 4096;
 
 /// The state of a session.
 #[derive(Default)]
@@ -37,6 +33,8 @@ pub struct SessionState {
     silence: SilenceMonitor,
     /// Active changes.
     pub changes: ActiveChanges,
+    /// Traced calls.
+    pub calls: CallCollector,
     /// Other outstanding requests by id.
     asked: Vec<(u32, PendingRequest)>,
     /// Outstanding requests about a visible row, by id.
@@ -50,12 +48,6 @@ enum RowRequest {
     Histogram(RowId),
     SlowestCalls(RowId),
     Callers(RowId),
-    /// Traced calls, with those that came so far.
-    TracedCalls {
-        row: RowId,
-        in_flight: bool,
-        calls: Box<RowCalls>,
-    },
 }
 
 impl RowRequest {
@@ -74,12 +66,6 @@ impl RowRequest {
             (RowRequest::SlowestCalls(row), Reply::Refused(_)) => ConnectionUpdate::SlowestCalls(row, None),
             (RowRequest::Callers(row), Reply::Callers(callers)) if callers.row == row => {
                 ConnectionUpdate::Callers(row, Ok(Box::new(callers)))
-            }
-            (RowRequest::TracedCalls { row, in_flight, calls }, Reply::Calls { .. }) => {
-                ConnectionUpdate::TracedCalls { row, in_flight, answer: Ok(calls) }
-            }
-            (RowRequest::TracedCalls { row, in_flight, .. }, Reply::Refused(refusal)) => {
-                ConnectionUpdate::TracedCalls { row, in_flight, answer: Err(why(refusal)) }
             }
             (RowRequest::Histogram(row), Reply::Refused(refusal)) => {
                 ConnectionUpdate::Histogram(row, Err(why(refusal)))
@@ -247,48 +233,6 @@ impl SessionState {
         Ok(())
     }
 
-    /// Requests the latest calls of a row, and those in flight. `pattern` matches its method.
-    pub fn traced_calls(
-        &mut self,
-        row: RowId,
-        pattern: &str,
-        session: &mut Session,
-    ) -> Result<(), LinkError> {
-        for in_flight in [true, false] {
-            let request = RowRequest::TracedCalls { row, in_flight, calls: Box::default() };
-            let command = WireCommand::Calls { pattern: Some(pattern.to_owned()), in_flight };
-            self.row_requests.push((session.send(command)?, request));
-        }
-        Ok(())
-    }
-
-    /// Adds a page of calls to the request that it answers.
-    ///
-    /// # Errors
-    /// If the agent sends more calls than it keeps of a method.
-    pub fn take_calls(
-        &mut self,
-        id: u32,
-        methods: Vec<TracedMethod>,
-        calls: Vec<TracedCall>,
-    ) -> Result<(), ()> {
-        let Some((_, RowRequest::TracedCalls { row, calls: known, .. })) =
-            self.row_requests.iter_mut().find(|(of, _)| *of == id)
-        else {
-            return Ok(());
-        };
-        // Other copies of the method match the pattern, too.
-        known.methods.extend(methods.into_iter().filter(|method| method.row == *row));
-        let is_ours = |call: &TracedCall| known.methods.iter().any(|method| method.plan == call.plan);
-        let ours: Vec<TracedCall> = calls.into_iter().filter(is_ours).collect();
-        known.calls.extend(ours);
-        if known.calls.len() > MAX_ROW_CALLS || known.methods.len() > MAX_ROW_CALLS {
-            Err(())
-        } else {
-            Ok(())
-        }
-    }
-
     fn answered(
         &mut self,
         asked: PendingRequest,
@@ -360,6 +304,8 @@ impl SessionState {
                 }
                 updates.extend(update);
             }
+        } else if let Some(answer) = self.calls.answered(id, &reply) {
+            updates.extend(answer.into_iter().map(ConnectionUpdate::Events));
         } else if let Some(at) = self.row_requests.iter().position(|(of, _)| *of == id) {
             updates
                 .push(self.row_requests.remove(at).1.answered(reply).ok_or_else(|| session.wrong_reply())?);

@@ -1,6 +1,7 @@
 //! Splits updates into parts that the window can process within a frame: a page of times may have 16,000
 //! rows.
 
+use redial_model::events::EventsUpdate;
 use redial_model::update::ConnectionUpdate;
 use redial_protocol::message::Event;
 
@@ -21,6 +22,13 @@ pub fn of(updates: Vec<ConnectionUpdate>) -> Vec<Vec<ConnectionUpdate>> {
             }
             ConnectionUpdate::Event(Event::Rows { id, rows }) => {
                 parts.put_all(rows, NAMED, |rows| Event::Rows { id, rows });
+            }
+            ConnectionUpdate::Events(update) => {
+                let weight = match &update {
+                    EventsUpdate::Ended(calls, _) | EventsUpdate::Earlier(calls) => calls.len(),
+                    EventsUpdate::InFlight(_) | EventsUpdate::Dropped(_) => 0,
+                };
+                parts.put(ConnectionUpdate::Events(update), weight);
             }
             other => parts.put(other, 0),
         }

@@ -59,7 +59,7 @@ impl Connection {
         let wish = (level, targets.methods.clone());
         let bodyless = self.table.off_and_bodyless();
         let orders = orders::orders(&self.table.catalogue, &[wish], targets.scope, bodyless)?;
-        Ok(orders::with_options(orders, targets.options_at(level)))
+        Ok(orders::with_options(orders, targets.options_at(level), targets.when_at(level)))
     }
 
     fn log_refusal<T>(
@@ -101,7 +101,7 @@ impl Connection {
         let Some(undo) = self.table.changes.begin_undo_of(made, ticket, redo, now) else {
             return self.log_refusal(verb, Err(format!("there is nothing to {verb}")), log, now);
         };
-        let UndoRequest { words, wishes, scope, made, all_off, options } = undo;
+        let UndoRequest { words, wishes, scope, made, all_off, options, when } = undo;
         let step = match (redo, all_off) {
             // The agent knows which orders stood before, with their lifetimes, deadlines and owners.
             (false, _) => Ok(UndoStep::UndoChange { ticket, of: made }),
@@ -111,7 +111,7 @@ impl Connection {
                 let orders = orders::orders(&self.table.catalogue, &wishes, scope, bodyless);
                 let (connection, take, later) = (self.id, false, false);
                 orders.map(|orders| {
-                    let orders = orders::with_options(orders, options);
+                    let orders = orders::with_options(orders, options, when.as_deref());
                     UndoStep::Change(DialChange { connection, ticket, orders, take, later })
                 })
             }

@@ -74,9 +74,7 @@ impl Connection {
             ConnectionUpdate::Histogram(row, answer) => self.histograms.take(row, answer),
             ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
-            ConnectionUpdate::TracedCalls { row, in_flight, answer } => {
-                self.traced_calls.take(row, in_flight, answer)
-            }
+            ConnectionUpdate::Events(update) => self.events.take(update),
             ConnectionUpdate::Orders(standing, undoable) => {
                 self.orders = Some(Orders { standing, undoable, at: now })
             }
@@ -128,7 +126,7 @@ impl Connection {
         self.table.live.begin_session();
         self.histograms.begin_session();
         self.callers.begin_session();
-        self.traced_calls.begin_session();
+        self.events.begin_session();
         let text = format!(
             "connected to {} (pid {}), {} {}, agent {}",
             self.name,

@@ -14,6 +14,7 @@ use redial_text::words;
 impl Connection {
     /// Takes in the report of a change that the agent carried out.
     pub(super) fn dialled(&mut self, ticket: Ticket, report: &DialReport, log: &mut Log, now: Now) {
+        self.note_refused_condition(ticket, report);
         let accepted = self.table.changes.accepted(ticket, now);
         let Some((words, kind, on_again)) = accepted.map(|pending| {
             let on_again = pending.on_again().map(<[WantedLevel]>::to_vec);

@@ -42,7 +42,7 @@ impl Fleet {
         let wishes = vec![(level, targets.methods.clone())];
         let everywhere = targets.scope == ChangeScope::Everywhere;
         let by_name = orders_for_later(&self.table.catalogue, &wishes, self.table.off_and_bodyless())
-            .map(|orders| with_options(orders, targets.options_at(level)));
+            .map(|orders| with_options(orders, targets.options_at(level), targets.when_at(level)));
         let by_name = Some(by_name).filter(|_| everywhere && !take);
         let unread = match &by_name {
             Some(Ok(_)) => self.unread(connections, &parts),
@@ -72,7 +72,7 @@ impl Fleet {
         for (id, methods) in parts {
             let Some(theirs) = connections.get_mut(&id) else { continue };
             match theirs.set_part_level(
-                &Targets { methods, scope, options: targets.options },
+                &Targets { methods, scope, options: targets.options, when: targets.when.clone() },
                 level,
                 take,
                 now,

@@ -29,7 +29,8 @@ impl Fleet {
         let mut requests = Vec::new();
         for (id, methods) in self.parts_of(connections, targets, false) {
             if let Some(theirs) = connections.get_mut(&id) {
-                let targets = Targets { methods, scope, options: targets.options };
+                let targets =
+                    Targets { methods, scope, options: targets.options, when: targets.when.clone() };
                 requests.push((id, theirs.ask_plan(&targets, level)));
             }
         }

@@ -57,7 +57,7 @@ impl MethodTable {
     ) {
         let wishes = vec![(level, targets.methods.clone())];
         self.changes.begin(change, wishes, targets.scope, &self.live, now);
-        self.changes.has_options(targets.options_at(level));
+        self.changes.has_options(targets.options_at(level), targets.when_at(level));
     }
 
     /// Marks all methods that are on pending, to be turned off.

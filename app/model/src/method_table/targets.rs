@@ -22,17 +22,24 @@ pub struct Targets {
     pub scope: ChangeScope,
     /// Options of the levels *time* and above.
     pub options: TimeOptions,
+    /// At level *trace*: the condition that captured calls meet.
+    pub when: Option<String>,
 }
 
 impl Targets {
     /// Creates targets with default options.
     pub fn new(methods: MethodSet, scope: ChangeScope) -> Targets {
-        Targets { methods, scope, options: TimeOptions::default() }
+        Targets { methods, scope, options: TimeOptions::default(), when: None }
     }
 
     /// The options that orders at a level carry: none below *time*.
     pub fn options_at(&self, level: Level) -> TimeOptions {
         if level < Level::Time { TimeOptions::default() } else { self.options }
+    }
+
+    /// The condition that orders at a level carry: none below *trace*.
+    pub fn when_at(&self, level: Level) -> Option<&str> {
+        self.when.as_deref().filter(|_| level == Level::Trace)
     }
 
     /// The level and options in words, to stand before the methods:
@@ -44,7 +51,8 @@ impl Targets {
             true => format!(", keeping {},", slowest_calls::condition(&options)),
             false => String::new(),
         };
-        format!("{level}{with}{keeping}")
+        let when = self.when_at(level).map(|when| format!(" when {when}")).unwrap_or_default();
+        format!("{level}{with}{when}{keeping}")
     }
 }
 

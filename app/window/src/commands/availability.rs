@@ -6,6 +6,9 @@ use super::{CommandContext, Reach, UiCommand};
 pub const NOT_OFFERED: &str =
     "not offered by this agent: its program was started with a lower REDIAL_MAX_LEVEL";
 
+/// Why commands about traced calls are not available.
+const EVENTS_HIDDEN: &str = "the events panel is hidden: show it first";
+
 impl UiCommand {
     /// Returns whether a switch is on; `None` for other commands.
     pub fn is_on(&self, now: &CommandContext) -> Option<bool> {
@@ -22,6 +25,9 @@ impl UiCommand {
             }
             UiCommand::Follow => Some(switches.follow),
             UiCommand::FollowAttach => Some(switches.follow_attach),
+            UiCommand::Events => Some(switches.events),
+            UiCommand::PauseEvents => Some(switches.events_paused),
+            UiCommand::EventsOfAll => Some(switches.events_of_all),
             UiCommand::Log => Some(switches.log),
             UiCommand::Theme(theme) => Some(switches.theme == *theme),
             _ => None,
@@ -82,6 +88,17 @@ impl UiCommand {
                 Reach::Ended => Err("the process has ended"),
             },
             UiCommand::Stop => need(now.stoppable, "no program launched from this window is running"),
+            UiCommand::PauseEvents
+            | UiCommand::ClearEvents
+            | UiCommand::EventsOfAll
+            | UiCommand::SetCondition(_) => {
+                now.single_process()?;
+                need(now.switches.events, EVENTS_HIDDEN)
+            }
+            UiCommand::CopyEvent(_) => {
+                need(now.switches.events, EVENTS_HIDDEN)?;
+                need(now.list.call_selected, "no call is selected: select one in the events panel first")
+            }
             UiCommand::ClearFilter => need(now.list.filtered, "the filter is empty"),
             UiCommand::SelectAll | UiCommand::Copy(_) => {
                 need(now.list.shown > 0, "the list is empty: change the filter, or the switches below it")

@@ -82,6 +82,8 @@ pub struct ListFacts {
     pub shown: usize,
     /// The filter has text.
     pub filtered: bool,
+    /// A traced call is selected.
+    pub call_selected: bool,
 }
 
 /// Numbers of processes.
@@ -118,6 +120,12 @@ pub struct Switches {
     pub follow: bool,
     /// The agent is loaded into processes that join.
     pub follow_attach: bool,
+    /// The panel of traced calls is shown.
+    pub events: bool,
+    /// It shows no later calls.
+    pub events_paused: bool,
+    /// It shows the calls of all methods.
+    pub events_of_all: bool,
     /// The log is shown.
     pub log: bool,
     /// The theme.

@@ -1,6 +1,6 @@
 //! Keyboard shortcuts of commands.
 
-use super::{CopyFormat, UiCommand};
+use super::{CallFormat, CopyFormat, UiCommand};
 use crate::ui::knob::digit;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 use redial_model::process_choice::Arrangement;
@@ -37,6 +37,9 @@ impl UiCommand {
             UiCommand::SelectAll => ctrl(Key::A),
             UiCommand::Copy(CopyFormat::Text) => ctrl(Key::C),
             UiCommand::Copy(CopyFormat::Markdown) => shift(Key::C),
+            UiCommand::Events => shift(Key::E),
+            UiCommand::PauseEvents => ctrl(Key::P),
+            UiCommand::CopyEvent(CallFormat::Json) => shift(Key::J),
             UiCommand::Log => ctrl(Key::L),
             UiCommand::ZoomIn => ctrl(Key::Plus),
             UiCommand::ZoomOut => ctrl(Key::Minus),

@@ -1,6 +1,6 @@
 //! Names of commands, and explanations where a name does not suffice.
 
-use super::{CopyFormat, UiCommand};
+use super::{CallFormat, CopyFormat, UiCommand};
 use crate::settings::ThemeChoice;
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
@@ -79,6 +79,17 @@ impl UiCommand {
             UiCommand::Copy(CopyFormat::Text) => "Copy as text",
             UiCommand::Copy(CopyFormat::Markdown) => "Copy as Markdown",
             UiCommand::Copy(CopyFormat::Csv) => "Copy as CSV",
+            UiCommand::Events => "Show events",
+            UiCommand::PauseEvents => "Pause events",
+            UiCommand::ClearEvents => "Clear events",
+            UiCommand::EventsOfAll => "Events of all methods",
+            UiCommand::FilterEvents(_) => "Filter events",
+            UiCommand::SortEvents(_) => "Sort events",
+            UiCommand::SelectEvent(_) => "Select a call",
+            UiCommand::CopyEvent(CallFormat::Text) => "Copy call as text",
+            UiCommand::CopyEvent(CallFormat::Json) => "Copy call as JSON",
+            UiCommand::CopyValue(_) => "Copy a value",
+            UiCommand::SetCondition(_) => "Set condition and limits",
             UiCommand::Log => "Show the log",
             UiCommand::Theme(ThemeChoice::Dark) => "Dark theme",
             UiCommand::Theme(ThemeChoice::Light) => "Light theme",
@@ -135,6 +146,16 @@ impl UiCommand {
                 "Rows keep their places while the pointer is among them, shortly after a click or key \
                 there, and while the order is frozen. This sorts them by the current numbers.",
             ),
+            UiCommand::Events => Some(
+                "Lists the calls of methods at level trace, with their arguments, results and exceptions.",
+            ),
+            UiCommand::PauseEvents => {
+                Some("Keeps the calls shown. Later calls are still collected and appear when you continue.")
+            }
+            UiCommand::ClearEvents => Some("Forgets the calls collected so far. Dials stay as they are."),
+            UiCommand::EventsOfAll => {
+                Some("Off: only calls of the selected methods. Without a selection, all calls are shown.")
+            }
             UiCommand::Stop | UiCommand::StopLaunched(_) => Some(STOP),
             UiCommand::AllOff => {
                 Some("Turns off every dial in all selected processes, whoever turned it on.")

@@ -57,6 +57,7 @@ pub struct App {
     /// Suggestions for a filter without a match.
     pub(super) suggestions: Suggestions,
     pub(super) log: views::log::LogState,
+    pub(super) events: views::events::EventsState,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
     /// Launches and processes to show as soon as they are there.
@@ -112,6 +113,7 @@ impl App {
             looks: None,
             suggestions: Suggestions::default(),
             log: views::log::LogState::default(),
+            events: views::events::EventsState::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
@@ -153,6 +155,10 @@ impl App {
             list: ListFacts {
                 shown: list.map_or(0, MethodTable::row_count),
                 filtered: list.is_some_and(|table| !table.list.filter().text.is_empty()),
+                call_selected: self
+                    .model
+                    .current_process()
+                    .is_some_and(|one| one.events.selected().is_some()),
             },
             processes: ProcessCounts {
                 selected: self.model.chosen().len(),
@@ -177,6 +183,9 @@ impl App {
                 arrangement: self.model.arrangement(),
                 follow: auto_join.is_some_and(AutoJoin::is_on),
                 follow_attach: auto_join.is_some_and(|auto_join| auto_join.attach),
+                events: self.settings.events_open,
+                events_paused: self.model.current_process().is_some_and(|one| one.events.is_paused()),
+                events_of_all: self.events.of_all,
                 log: self.settings.log_open,
                 theme: self.settings.theme,
             },
@@ -301,6 +310,7 @@ impl eframe::App for App {
         if !merged {
             more |= self.sort_rows(context, busy);
         }
+        more |= self.refresh_events(context);
         let now = self.now();
         if more {
             context.request_repaint();

@@ -133,6 +133,12 @@ impl App {
         // The log has the reason already.
         if let Ok((ticket, requests)) = self.model.set_level(subject, (&targets, level, take), now) {
             self.last_change = Some((ticket, targets, level));
+            if level == Level::Trace {
+                // Before the change is sent, so that no call is missed.
+                self.settings.events_open = true;
+                self.methods.follow = true;
+                self.stream_events();
+            }
             self.send(requests);
         }
     }

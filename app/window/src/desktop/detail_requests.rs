@@ -1,4 +1,4 @@
-//! Requests for details of the current method: histogram, callers, slowest and traced calls.
+//! Requests for details of the current method: histogram, callers, slowest calls.
 
 use super::App;
 use crate::views;
@@ -16,8 +16,6 @@ impl App {
         let (histogram, callers) = (views::latency::wanted(connection), views::callers::wanted(connection));
         let histogram = histogram.map(|(row, exits)| (row, connection.histograms.ask(row, exits, now)));
         let callers = callers.map(|(row, seen)| (row, connection.callers.ask(row, seen, now)));
-        let traced = views::traced_calls::wanted(connection);
-        let traced = traced.map(|(row, pattern)| (row, pattern, connection.traced_calls.ask(row, now)));
         let later = |at: Duration| context.request_repaint_after(at.saturating_sub(now));
         match histogram {
             Some((row, PollTime::Now)) => self.workers.histogram(id, row),
@@ -28,11 +26,6 @@ impl App {
             Some((row, PollTime::Now)) => self.workers.callers(id, row),
             Some((_, PollTime::At(at))) => later(at),
             Some((_, PollTime::No)) | None => {}
-        }
-        match traced {
-            Some((row, pattern, PollTime::Now)) => self.workers.traced_calls(id, row, pattern),
-            Some((.., PollTime::At(at))) => later(at),
-            Some((.., PollTime::No)) | None => {}
         }
     }
 }

@@ -171,6 +171,16 @@ impl App {
                 context.memory_mut(|memory| memory.surrender_focus(views::methods::filter_id()));
             }
             UiCommand::Copy(form) => self.copy(context, form),
+            UiCommand::Events
+            | UiCommand::PauseEvents
+            | UiCommand::ClearEvents
+            | UiCommand::EventsOfAll
+            | UiCommand::FilterEvents(_)
+            | UiCommand::SortEvents(_)
+            | UiCommand::SelectEvent(_)
+            | UiCommand::CopyEvent(_)
+            | UiCommand::CopyValue(_)
+            | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
             UiCommand::Log => self.settings.log_open = !self.settings.log_open,
             UiCommand::Theme(theme) => self.look(context, |settings| settings.theme = theme),
             UiCommand::ZoomIn => {
@@ -182,7 +192,11 @@ impl App {
             UiCommand::ZoomReset => self.look(context, |settings| settings.zoom = 1.0),
             UiCommand::Palette => self.dialogs.palette = Some(views::palette::PaletteState::default()),
             UiCommand::Keys => self.dialogs.keys = true,
-            UiCommand::Escape => self.escape(),
+            UiCommand::Escape => {
+                if !self.escape_events(context) {
+                    self.escape();
+                }
+            }
             UiCommand::Quit => context.send_viewport_cmd(egui::ViewportCommand::Close),
         }
         self.save_settings();

@@ -124,6 +124,7 @@ impl App {
     fn middle(&mut self, ui: &mut Ui, now: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
         ui.spacing_mut().item_spacing.y = 0.0;
         fleet_header::bar(ui, &self.model, self.now(), now, commands);
+        self.show_events(ui, commands);
         if self.model.is_beside() {
             return self.beside(ui, now, commands);
         }

@@ -11,6 +11,7 @@ mod detail_requests;
 mod dialogs;
 mod dispatch;
 mod empty_state;
+mod events;
 mod field_focus;
 mod fleet_commands;
 mod frame_budget;

@@ -161,9 +161,14 @@ impl Workers {
         self.send(WorkerCommand::Callers(connection, row));
     }
 
-    /// Requests the traced calls of a row, whose method a pattern matches.
-    pub fn traced_calls(&mut self, connection: ConnectionId, row: RowId, pattern: String) {
-        self.send(WorkerCommand::TracedCalls(connection, row, pattern));
+    /// Starts or stops collecting traced calls.
+    pub fn collect_calls(&mut self, connection: ConnectionId, wanted: bool) {
+        self.send(WorkerCommand::CollectCalls(connection, wanted));
+    }
+
+    /// Requests the calls in flight.
+    pub fn calls_in_flight(&mut self, connection: ConnectionId) {
+        self.send(WorkerCommand::CallsInFlight(connection));
     }
 
     /// Starts a program with the agent.

@@ -72,7 +72,8 @@ fn switch(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, targets: Targets, co
     if shown.on_hover_text(hint).changed() {
         let options = TimeOptions { callers, ..row.options };
         let level = row.wanted.max(Level::Time);
-        commands.push(UiCommand::Turn { targets: Targets { options, ..targets }, level });
+        let when = subject.condition_of(row);
+        commands.push(UiCommand::Turn { targets: Targets { options, when, ..targets }, level });
     }
 }
 

@@ -173,7 +173,9 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         if row.options.keeps_calls() {
             worst(ui, subject, (method, row), commands);
         }
-        super::traced_calls::show(ui, subject, row);
+        if row.wanted >= Level::Trace {
+            events_link(ui, commands);
+        }
         super::latency::spread(ui, subject, row, &full.text, commands);
         if let Some(series) = &row.series {
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
@@ -234,6 +236,14 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         ui.separator();
     }
     home(ui, table, method);
+}
+
+/// Offers to show the panel with the traced calls.
+fn events_link(ui: &mut Ui, commands: &mut Vec<UiCommand>) {
+    let shown = ui.ctx().data(|data| data.get_temp::<bool>(super::events::shown_id()));
+    if shown != Some(true) && ui.link("Show its calls").clicked() {
+        commands.push(UiCommand::Events);
+    }
 }
 
 /// Shows the slowest calls.

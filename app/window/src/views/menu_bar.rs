@@ -6,7 +6,7 @@ use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};
 
 /// Below this width one menu holds all the others, points.
-const NARROW: f32 = 660.0;
+const NARROW: f32 = 740.0;
 
 /// Dials that are on.
 #[derive(Clone, Copy, Debug)]

@@ -34,6 +34,7 @@ pub fn show(
     if row.wanted < Level::Time || row.times_note.is_some() && !row.options.keeps_calls() {
         return;
     }
+    let targets = Targets { when: subject.condition_of(row), ..targets };
     menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
     if !row.options.keeps_calls() {
         return;

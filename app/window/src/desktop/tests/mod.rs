@@ -10,6 +10,7 @@ mod contrast;
 mod costs;
 mod detail_panel;
 mod domains;
+mod events;
 mod filter_hints;
 mod fleet;
 mod fleet_snapshots;

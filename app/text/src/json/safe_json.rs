@@ -14,6 +14,14 @@ pub fn write(to: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut Serializer::with_formatter(to, SafeFormatter(CompactFormatter)))
 }
 
+/// Formats a value as JSON on one line; an empty text if it has no JSON form.
+pub fn line(value: &impl Serialize) -> String {
+    let mut bytes = Vec::new();
+    // Writing to memory does not fail.
+    let written = write(&mut bytes, value);
+    written.map(|()| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
 /// Escapes what acts, as `\u202e`.
 struct SafeFormatter(CompactFormatter);
 

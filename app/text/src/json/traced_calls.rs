@@ -1,9 +1,9 @@
 //! A traced call as JSON.
 
 use super::values::ValueJson;
+use crate::callers::name;
+use crate::traced_calls::result_type;
 use redial_protocol::trace::{InnerException, Outcome, TracedCall, TracedMethod};
-use redial_text::callers::name;
-use redial_text::traced_calls::result_type;
 use serde::Serialize;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -186,8 +186,8 @@ pub(super) fn rfc3339(unix_ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixtures::{traced_call, traced_method};
     use redial_protocol::trace::{AsyncCall, Value};
-    use redial_text::fixtures::{traced_call, traced_method};
     use serde_json::json;
 
     fn json_of(call: &TracedCall, age_ns: Option<u64>) -> serde_json::Value {

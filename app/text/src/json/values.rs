@@ -1,8 +1,8 @@
 //! Captured values as JSON: numbers, strings, booleans and null where JSON has them without loss, otherwise an object
 //! whose names start with `$`.
 
+use crate::values::{DecodedString, DistinctNames, decode};
 use redial_protocol::trace::Value;
-use redial_text::values::{DecodedString, DistinctNames, decode};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
@@ -30,7 +30,7 @@ impl Serialize for ValueJson<'_> {
                 value if value.is_finite() => to.serialize_f64(value),
                 value => not_finite(value, to),
             },
-            Value::Pointer(address) => text("System.IntPtr", &super::hex(*address), to),
+            Value::Pointer(address) => text("System.IntPtr", &format!("{address:#x}"), to),
             Value::String { units, length } => string(units, *length, to),
             Value::Enum { name, value, .. } => {
                 let mut map = to.serialize_map(Some(2))?;

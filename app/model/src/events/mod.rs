@@ -1,0 +1,275 @@
+//! The traced calls of one process: the latest ones, those in flight, and what is shown of them.
+//!
+//! - Worker threads make [`TracedEvent`]s; an [`EventRing`] keeps the latest.
+//! - An [`EventView`] filters and sorts them in steps.
+//! - *Pause* keeps a copy of the ring, which shares the calls, and shows that one; collecting goes on.
+
+mod completions;
+mod condition_scope;
+mod event_ring;
+mod event_view;
+mod traced_event;
+
+pub use completions::{Completion, Completions, completions};
+pub use condition_scope::condition_scope;
+pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
+pub use event_view::{EventQuery, EventView};
+pub use traced_event::{EventColumn, TracedEvent, method_bytes};
+
+use redial_protocol::ids::RowId;
+use redial_protocol::report::total;
+use redial_protocol::trace::{DroppedCalls, TracedMethod};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The shortest time between requests for calls in flight.
+const POLL: Duration = Duration::from_secs(1);
+
+/// News about traced calls.
+#[derive(Debug)]
+pub enum EventsUpdate {
+    /// Calls that ended before the stream began, oldest first; some may be known.
+    Earlier(Vec<Arc<TracedEvent>>),
+    /// Calls that ended, and the number of those that the agent dropped because this program read too slowly, so far.
+    Ended(Vec<Arc<TracedEvent>>, u64),
+    /// All calls in flight, or why they are unknown, as a sentence.
+    InFlight(Result<Vec<Arc<TracedEvent>>, String>),
+    /// Rows whose number of calls that were not captured changed.
+    Dropped(Vec<DroppedCalls>),
+}
+
+/// The traced calls of one process.
+#[derive(Debug, Default)]
+pub struct Events {
+    ring: EventRing,
+    /// The ring when it was paused.
+    paused: Option<EventRing>,
+    view: EventView,
+    in_flight: Vec<Arc<TracedEvent>>,
+    /// Why the calls in flight are unknown.
+    trouble: Option<String>,
+    /// The forms in which methods were traced, by row: the latest one.
+    methods: BTreeMap<RowId, Arc<TracedMethod>>,
+    dropped: BTreeMap<RowId, u64>,
+    unread: u64,
+    /// Number of the last call.
+    last: u64,
+    /// Calls that arrived, ever.
+    arrived: u64,
+    /// `arrived` when the view was last brought up to date.
+    shown: u64,
+    is_streaming: bool,
+    polled: Option<Duration>,
+    is_polling: bool,
+    selected: Option<Arc<TracedEvent>>,
+}
+
+impl Events {
+    /// Takes in news.
+    pub fn take(&mut self, update: EventsUpdate) {
+        match update {
+            EventsUpdate::Earlier(events) => {
+                let last = self.last;
+                events.into_iter().filter(|event| event.call.number > last).for_each(|event| self.add(event));
+            }
+            EventsUpdate::Ended(events, unread) => {
+                events.into_iter().for_each(|event| self.add(event));
+                self.unread = unread;
+            }
+            EventsUpdate::InFlight(answer) => {
+                self.is_polling = false;
+                if self.paused.is_none() {
+                    let (mut calls, trouble) = match answer {
+                        Ok(calls) => (calls, None),
+                        Err(why) => (Vec::new(), Some(why)),
+                    };
+                    calls.iter().for_each(|one| self.note_method(&one.method));
+                    calls.sort_by_key(|one| one.call.start_unix_ns);
+                    (self.in_flight, self.trouble) = (calls, trouble);
+                }
+            }
+            EventsUpdate::Dropped(rows) => {
+                for one in rows {
+                    self.dropped.insert(one.row, total([one.over_rate, one.no_room, one.undecided]));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, event: Arc<TracedEvent>) {
+        self.last = self.last.max(event.call.number);
+        self.arrived += 1;
+        self.note_method(&event.method);
+        self.ring.push(event);
+    }
+
+    fn note_method(&mut self, method: &Arc<TracedMethod>) {
+        let known = self.methods.entry(method.row).or_insert_with(|| Arc::clone(method));
+        if !Arc::ptr_eq(known, method) && known.plan <= method.plan {
+            *known = Arc::clone(method);
+        }
+    }
+
+    /// Begins a new session: nothing streams, and requests are never answered.
+    pub fn begin_session(&mut self) {
+        (self.is_streaming, self.is_polling, self.polled) = (false, false, None);
+        (self.unread, self.trouble) = (0, None);
+        self.in_flight.clear();
+    }
+
+    /// Returns whether to start or stop the stream so that it is as `wanted`; counts as done.
+    pub fn change_stream(&mut self, wanted: bool) -> bool {
+        std::mem::replace(&mut self.is_streaming, wanted) != wanted
+    }
+
+    /// Returns whether calls are collected.
+    pub fn is_streaming(&self) -> bool {
+        self.is_streaming
+    }
+
+    /// Forgets the calls in flight, since nothing is traced any more.
+    pub fn clear_in_flight(&mut self) {
+        if self.paused.is_none() {
+            self.in_flight.clear();
+        }
+    }
+
+    /// Returns whether to request the calls in flight now, which counts as done; otherwise when to ask again.
+    pub fn poll(&mut self, now: Duration) -> Result<(), Option<Duration>> {
+        if self.is_polling || self.paused.is_some() {
+            return Err(None);
+        }
+        match self.polled.map(|polled| polled + POLL).filter(|due| *due > now) {
+            Some(due) => Err(Some(due)),
+            None => {
+                (self.polled, self.is_polling) = (Some(now), true);
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows calls by another query.
+    pub fn set_query(&mut self, query: EventQuery) {
+        self.view.set_query(query);
+    }
+
+    /// Returns the query.
+    pub fn query(&self) -> &EventQuery {
+        self.view.query()
+    }
+
+    /// Brings the view up to date, as far as a frame allows. With `held`, shows no calls that came after the last
+    /// time. Returns whether there is more to do.
+    pub fn refresh(&mut self, held: bool) -> bool {
+        let ring = self.paused.as_ref().unwrap_or(&self.ring);
+        if held && self.view.has_examined_any() {
+            return self.view.step_back(ring);
+        }
+        if self.paused.is_none() {
+            self.shown = self.arrived;
+        }
+        self.view.step(ring)
+    }
+
+    /// Shows the calls so far and no later ones, or all again.
+    pub fn set_paused(&mut self, paused: bool) {
+        if paused == self.is_paused() {
+            return;
+        }
+        self.paused = paused.then(|| self.ring.clone());
+        self.shown = self.arrived;
+    }
+
+    /// Returns whether later calls are not shown.
+    pub fn is_paused(&self) -> bool {
+        self.paused.is_some()
+    }
+
+    /// Returns the number of calls that arrived since the view was last brought up to date.
+    pub fn later(&self) -> u64 {
+        self.arrived - self.shown
+    }
+
+    /// Forgets the calls that ended.
+    pub fn clear(&mut self) {
+        self.ring = EventRing::default();
+        self.paused = self.paused.is_some().then(EventRing::default);
+        self.shown = self.arrived;
+        self.selected = None;
+        self.view.restart();
+    }
+
+    /// Returns the calls that are shown.
+    pub fn view(&self) -> &EventView {
+        &self.view
+    }
+
+    /// Returns the shown calls in flight, the longest first.
+    pub fn in_flight(&self) -> impl Iterator<Item = &Arc<TracedEvent>> {
+        self.in_flight.iter().filter(|event| self.view.query().shows(event))
+    }
+
+    /// Returns why the calls in flight are unknown.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// Returns the number of calls that are kept, and of those dropped in favour of later ones.
+    pub fn kept(&self) -> (usize, u64) {
+        let ring = self.paused.as_ref().unwrap_or(&self.ring);
+        (ring.len(), ring.dropped())
+    }
+
+    /// Returns the number of calls that were not captured, of rows that are shown.
+    pub fn not_captured(&self) -> u64 {
+        let rows = self.view.query().rows.as_ref();
+        let shown = self.dropped.iter().filter(|(row, _)| rows.is_none_or(|rows| rows.contains(*row)));
+        total(shown.map(|(_, calls)| *calls))
+    }
+
+    /// Returns the number of calls of a row that were not captured.
+    pub fn dropped(&self, row: RowId) -> u64 {
+        self.dropped.get(&row).copied().unwrap_or(0)
+    }
+
+    /// Returns the number of calls that the agent dropped because this program read too slowly.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Returns the methods that were traced in this or an earlier session.
+    pub fn methods(&self) -> impl Iterator<Item = &Arc<TracedMethod>> {
+        self.methods.values()
+    }
+
+    /// Returns the values of a row's method that a call has; None until a call was seen.
+    pub fn method(&self, row: RowId) -> Option<&Arc<TracedMethod>> {
+        self.methods.get(&row)
+    }
+
+    /// Returns the latest collected call of a row, if it is among the last ones.
+    pub fn latest(&self, row: RowId) -> Option<&Arc<TracedEvent>> {
+        const LOOKED_AT: usize = 2_000;
+        self.ring.latest(LOOKED_AT).find(|event| event.method.row == row)
+    }
+
+    /// Selects a call, or none.
+    pub fn select(&mut self, event: Option<Arc<TracedEvent>>) {
+        self.selected = event;
+    }
+
+    /// Returns the selected call. It stays selected when it is no longer shown.
+    pub fn selected(&self) -> Option<&Arc<TracedEvent>> {
+        self.selected.as_ref()
+    }
+
+    /// Returns the rows of methods that were traced and that `wanted` accepts.
+    pub fn rows_where(&self, wanted: impl Fn(RowId) -> bool) -> BTreeSet<RowId> {
+        self.methods.keys().copied().filter(|row| wanted(*row)).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -1,0 +1,96 @@
+//! Collecting, pausing and clearing calls.
+
+use super::*;
+use redial_protocol::trace::TracedCall;
+use redial_text::fixtures::{traced_call, traced_method};
+
+fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
+    let method = Arc::new(traced_method());
+    let event = |number| TracedEvent::new(Arc::clone(&method), TracedCall { number, ..traced_call() });
+    numbers.map(|number| Arc::new(event(number))).collect()
+}
+
+#[test]
+fn earlier_calls_are_taken_once() {
+    let mut all = Events::default();
+    all.take(EventsUpdate::Earlier(events(1..=3)));
+    all.take(EventsUpdate::Ended(events(4..=5), 0));
+    all.take(EventsUpdate::Earlier(events(2..=6)));
+    all.refresh(false);
+    assert_eq!(all.view().len(), 6);
+    assert!(all.method(RowId(7)).is_some());
+}
+
+#[test]
+fn a_pause_shows_no_later_calls_but_collects_them() {
+    let mut all = Events::default();
+    all.take(EventsUpdate::Ended(events(1..=2), 0));
+    all.refresh(false);
+    all.set_paused(true);
+    all.take(EventsUpdate::Ended(events(3..=5), 0));
+    assert!(!all.refresh(false));
+    assert_eq!((all.view().len(), all.later(), all.kept()), (2, 3, (2, 0)));
+    let mut query = all.query().clone();
+    query.set_text("nothing");
+    all.set_query(query.clone());
+    all.refresh(false);
+    assert!(all.view().is_empty());
+    query.set_text("");
+    all.set_query(query);
+    all.refresh(false);
+    assert_eq!(all.view().len(), 2, "another filter shows calls of before the pause only");
+    all.set_paused(false);
+    all.refresh(false);
+    assert_eq!((all.view().len(), all.later()), (5, 0));
+}
+
+#[test]
+fn held_rows_stay_while_calls_arrive() {
+    let mut all = Events::default();
+    all.take(EventsUpdate::Ended(events(1..=2), 0));
+    all.refresh(true);
+    assert_eq!(all.view().len(), 2, "the first rows always come");
+    all.take(EventsUpdate::Ended(events(3..=3), 0));
+    all.refresh(true);
+    assert_eq!((all.view().len(), all.later()), (2, 1));
+    all.refresh(false);
+    assert_eq!((all.view().len(), all.later()), (3, 0));
+}
+
+#[test]
+fn polls_calls_in_flight_once_a_second() {
+    let (mut all, second) = (Events::default(), Duration::from_secs(1));
+    assert_eq!(all.poll(second), Ok(()));
+    assert_eq!(all.poll(9 * second), Err(None), "the answer is pending");
+    let [first, later] = [5, 4].map(|start_unix_ns| {
+        let call = TracedCall { start_unix_ns, number: 0, ..traced_call() };
+        Arc::new(TracedEvent::new(Arc::new(traced_method()), call))
+    });
+    all.take(EventsUpdate::InFlight(Ok(vec![first, later])));
+    let starts: Vec<u64> = all.in_flight().map(|one| one.call.start_unix_ns).collect();
+    assert_eq!(starts, [4, 5], "the longest first");
+    assert_eq!(all.poll(second), Err(Some(2 * second)));
+    assert_eq!(all.poll(2 * second), Ok(()));
+    all.take(EventsUpdate::InFlight(Err("the agent is off".into())));
+    assert_eq!((all.in_flight().count(), all.trouble()), (0, Some("the agent is off")));
+    all.set_paused(true);
+    assert_eq!(all.poll(9 * second), Err(None));
+}
+
+#[test]
+fn clears_calls_but_knows_their_methods() {
+    let mut all = Events::default();
+    all.take(EventsUpdate::Ended(events(1..=3), 4));
+    all.refresh(false);
+    let first = all.view().at(0).cloned();
+    all.select(first);
+    all.clear();
+    all.refresh(false);
+    assert!(all.view().is_empty() && all.selected().is_none() && all.kept() == (0, 0));
+    assert_eq!((all.methods().count(), all.unread()), (1, 4));
+    let wanted = |row: RowId| row.0 == 7;
+    assert_eq!((all.rows_where(wanted).len(), all.rows_where(|_| false).len()), (1, 0));
+    all.take(EventsUpdate::Ended(events(4..=4), 4));
+    all.refresh(false);
+    assert_eq!(all.view().len(), 1);
+}

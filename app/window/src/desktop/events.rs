@@ -1,0 +1,233 @@
+//! The panel of traced calls: what it collects, where it is shown, and its commands.
+
+use super::App;
+use super::panels::SizedPanel;
+use crate::commands::{CallFormat, UiCommand};
+use crate::ui::theme::Palette;
+use crate::views::events::{self, EventsKey};
+use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
+use redial_link::machine;
+use redial_model::connection::{Connection, Status};
+use redial_model::events::TracedEvent;
+use redial_model::fleet::MemberRequest;
+use redial_model::log::LogKind;
+use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
+use redial_protocol::trace::Outcome;
+use redial_text::json::{TracedCallJson, safe_json};
+use redial_text::traced_calls::line;
+use std::collections::BTreeSet;
+
+/// Height that the method list keeps above the panel, points.
+const METHODS: f32 = 120.0;
+/// Least height of the panel, points.
+const LEAST: f32 = 110.0;
+
+impl App {
+    /// Collects calls while the panel is shown, and brings the current process's calls up to date. Returns whether there
+    /// is more to do.
+    pub(super) fn refresh_events(&mut self, context: &egui::Context) -> bool {
+        context.data_mut(|data| data.insert_temp(events::shown_id(), self.settings.events_open));
+        self.take_back_conditions();
+        self.stream_events();
+        if !self.settings.events_open {
+            return false;
+        }
+        let (held, of_all, now) = (self.events.is_held(), self.events.of_all, self.now().mono);
+        let Some(connection) = self.model.current_process_mut() else { return false };
+        let is_traced = connection.table.live.wanted(Level::Trace).is_some_and(|rows| rows.count() > 0);
+        let live = connection.session.status == Status::Live;
+        let asked = if is_traced && live { Some(connection.events.poll(now)) } else { None };
+        if asked.is_none() {
+            connection.events.clear_in_flight();
+        }
+        let key = events_key(connection, of_all);
+        if self.events.key.replace(key) != Some(key) {
+            let rows = shown_rows(connection).filter(|_| !of_all);
+            let mut query = connection.events.query().clone();
+            query.rows = rows;
+            query.set_text(&self.events.text);
+            connection.events.set_query(query);
+        }
+        let (id, more) = (connection.id, connection.events.refresh(held));
+        match asked {
+            Some(Ok(())) => self.workers.calls_in_flight(id),
+            Some(Err(Some(at))) => context.request_repaint_after(at.saturating_sub(now)),
+            Some(Err(None)) | None => {}
+        }
+        more
+    }
+
+    /// Starts to collect the calls of the current process while the panel is shown, and stops when it is hidden. A
+    /// process that was shown meanwhile goes on.
+    pub(super) fn stream_events(&mut self) {
+        let (open, current) = (self.settings.events_open, self.model.current_process().map(|one| one.id));
+        for connection in self.model.connections.values_mut() {
+            let wanted = open && (connection.events.is_streaming() || Some(connection.id) == current);
+            if connection.session.status == Status::Live && connection.events.change_stream(wanted) {
+                self.workers.collect_calls(connection.id, wanted);
+            }
+        }
+    }
+
+    /// Shows the panel below the methods, if it is open.
+    pub(super) fn show_events(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
+        let loaded = self.model.current_table().is_some_and(|table| !table.catalogue.is_empty());
+        if !self.settings.events_open || !loaded {
+            return;
+        }
+        let room = ui.available_height();
+        let panel = SizedPanel {
+            panel: Panel::bottom("events").frame(Frame::new().fill(Palette::of(ui).base)),
+            name: "events",
+            flat: true,
+            wanted: self.settings.events_height.unwrap_or(room * 0.5),
+            range: Rangef::new(LEAST.min(room * 0.6), (room - METHODS).max(room * 0.6)),
+        };
+        let now = self.command_context();
+        let unix_ns = self.now().unix_ms.saturating_mul(1_000_000);
+        let dragged = panel.show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let App { model, events: state, settings, .. } = self;
+            let Some(subject) = model.current() else { return };
+            let bar = Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4));
+            bar.show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 4.0;
+                events::header(ui, state, subject, &now, commands);
+                events::conditions(ui, state, subject, commands);
+            });
+            let details = subject.process().filter(|one| one.events.selected().is_some());
+            if let Some(connection) = details.filter(|_| ui.available_width() >= events::BOTH) {
+                let wide = ui.available_width();
+                let details = SizedPanel {
+                    panel: Panel::right("call").frame(
+                        Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 6)),
+                    ),
+                    name: "call",
+                    flat: false,
+                    wanted: settings.call_width.unwrap_or((wide * 0.36).min(420.0)),
+                    range: Rangef::new(180.0, (wide * 0.6).max(180.0)),
+                };
+                let dragged = details.show(ui, |ui| events::selected(ui, connection, unix_ns, commands));
+                settings.call_width = dragged.or(settings.call_width);
+            }
+            events::calls(ui, state, subject, unix_ns, commands);
+        });
+        self.settings.events_height = dragged.or(self.settings.events_height);
+    }
+
+    /// Executes a command of the panel.
+    pub(super) fn execute_for_events(&mut self, context: &egui::Context, command: UiCommand) {
+        match command {
+            UiCommand::Events => self.settings.events_open = !self.settings.events_open,
+            UiCommand::PauseEvents => self.change(|connection| {
+                let paused = connection.events.is_paused();
+                connection.events.set_paused(!paused);
+            }),
+            UiCommand::ClearEvents => self.change(|connection| connection.events.clear()),
+            UiCommand::EventsOfAll => self.events.of_all = !self.events.of_all,
+            UiCommand::FilterEvents(text) => self.change(|connection| {
+                let mut query = connection.events.query().clone();
+                query.set_text(&text);
+                connection.events.set_query(query);
+            }),
+            UiCommand::SortEvents(column) => {
+                self.change(|connection| {
+                    let mut query = connection.events.query().clone();
+                    query.ascending = query.column == column && !query.ascending;
+                    query.column = column;
+                    connection.events.set_query(query);
+                });
+                self.events.follow = true;
+            }
+            UiCommand::SelectEvent(event) => self.change(|connection| connection.events.select(event)),
+            UiCommand::CopyEvent(format) => self.copy_event(context, format),
+            UiCommand::CopyValue(text) => {
+                context.copy_text(text);
+                let now = self.now();
+                self.model.log.add(now, None, LogKind::Notice, "Copied a value");
+            }
+            UiCommand::SetCondition(targets) => self.set_or_ask(targets, Level::Trace),
+            _ => {}
+        }
+    }
+
+    /// Takes back changes whose conditions do not fit their methods, and shows why.
+    fn take_back_conditions(&mut self) {
+        let now = self.now();
+        let mut requests = Vec::new();
+        for connection in self.model.connections.values_mut() {
+            if let Some((refused, step)) = connection.take_back_condition(&mut self.model.log, now) {
+                requests.push(MemberRequest { connection: connection.id, step });
+                self.events.editor.take_refusal(refused);
+            }
+        }
+        self.send(requests);
+    }
+
+    /// Handles Escape in the panel's fields and rows. Returns whether one of them had the focus.
+    pub(super) fn escape_events(&mut self, context: &egui::Context) -> bool {
+        let focused = context.memory(|memory| memory.focused());
+        let Some(id) = focused else { return false };
+        let stays = match id {
+            id if id == events::condition_id() => self.events.editor.escape(),
+            id if id == events::filter_id() => {
+                self.events.key = None;
+                !std::mem::take(&mut self.events.text).is_empty()
+            }
+            id if id == events::rows_id() => {
+                self.change(|connection| connection.events.select(None));
+                false
+            }
+            _ => return false,
+        };
+        if !stays {
+            context.memory_mut(|memory| memory.surrender_focus(id));
+        }
+        true
+    }
+
+    fn copy_event(&mut self, context: &egui::Context, format: CallFormat) {
+        let now = self.now();
+        let Some(connection) = self.model.current_process() else { return };
+        let Some(event) = connection.events.selected() else { return };
+        context.copy_text(copied(connection, event, format, now.unix_ms.saturating_mul(1_000_000)));
+        self.model.log.add(now, None, LogKind::Notice, "Copied a call");
+    }
+}
+
+fn copied(connection: &Connection, event: &TracedEvent, format: CallFormat, now: u64) -> String {
+    match format {
+        CallFormat::Text => line(&event.method, &event.call, now),
+        CallFormat::Json => {
+            let age = Some(now.saturating_sub(event.call.start_unix_ns));
+            let age = age.filter(|_| event.call.outcome == Outcome::InFlight);
+            let (host, dropped) = (machine::host_name(), connection.events.dropped(event.method.row));
+            let process = (host.as_deref(), connection.process.pid);
+            safe_json::line(&TracedCallJson::new(process, &event.method, &event.call, age, dropped))
+        }
+    }
+}
+
+/// Returns what decides which rows are shown.
+fn events_key(connection: &Connection, of_all: bool) -> EventsKey {
+    let table = &connection.table;
+    EventsKey {
+        connection: connection.id,
+        of_all,
+        selection: table.selection.edition(),
+        methods: (table.catalogue.edition(), table.list.edition(), table.live.rows_edition()),
+        traced: connection.events.methods().count(),
+    }
+}
+
+/// Returns the rows of the selected methods; None without a selection.
+fn shown_rows(connection: &Connection) -> Option<BTreeSet<RowId>> {
+    let table = &connection.table;
+    if table.selection.is_empty() {
+        return None;
+    }
+    let selected = table.turned_by_selection().methods;
+    let method = |row: RowId| table.live.row(row).and_then(|row| row.method);
+    Some(connection.events.rows_where(|row| method(row).is_some_and(|method| selected.contains(method))))
+}

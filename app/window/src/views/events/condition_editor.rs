@@ -1,0 +1,353 @@
+//! Condition and limits of the selected methods' traces, edited in place.
+
+use super::completion_list::CompletionList;
+use crate::commands::UiCommand;
+use crate::ui::capitalized;
+use crate::ui::theme::{DIGITS, Palette, SMALL};
+use eframe::egui::text::{LayoutJob, TextFormat};
+use eframe::egui::{
+    Button, Checkbox, Color32, FontId, Id, Key, Label, Response, RichText, Stroke, TextBuffer, TextEdit, Ui,
+};
+use redial_model::connection::{Connection, RefusedCondition};
+use redial_model::events::{completions, condition_scope};
+use redial_model::ids::ConnectionId;
+use redial_model::live::LiveRow;
+use redial_model::method_table::Targets;
+use redial_protocol::condition::{Condition, ConditionError};
+use redial_protocol::level::Level;
+use redial_protocol::limits::MAX_CAPTURE_DEPTH;
+use redial_protocol::order::TimeOptions;
+use redial_protocol::trace::TracedMethod;
+use std::sync::Arc;
+
+/// Most methods whose values a condition is checked against while it is typed. The agent checks all.
+const CHECKED: usize = 64;
+/// Width of everything beside the condition, points.
+const BESIDE: f32 = 330.0;
+
+/// Condition and limits as typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Draft {
+    when: String,
+    rate: String,
+    depth: String,
+    stack: bool,
+}
+
+/// What is wrong with a draft.
+enum Mistake {
+    Condition(ConditionError),
+    Number(String),
+}
+
+/// The field of the condition as it was shown.
+struct ConditionField {
+    response: Response,
+    is_changed: bool,
+    /// Enter was pressed.
+    is_entered: bool,
+}
+
+/// What a draft is about: it is dropped when the selection changes.
+type DraftSubject = (ConnectionId, u64);
+
+/// The editor's own state.
+#[derive(Debug, Default)]
+pub struct ConditionEditor {
+    draft: Draft,
+    /// The draft was edited and may differ from what applies.
+    is_edited: bool,
+    /// The draft that was sent.
+    sent: Option<Draft>,
+    subject: Option<DraftSubject>,
+    /// The condition that applies, and when the agent reported it, nanoseconds.
+    applies: Option<(u128, Option<String>)>,
+    refused: Option<RefusedCondition>,
+    list: CompletionList,
+}
+
+/// Returns the id of the field of the condition.
+pub fn condition_id() -> Id {
+    Id::unique("condition of traces")
+}
+
+/// Shows the editor if methods are selected that can be traced.
+pub fn show(
+    ui: &mut Ui,
+    editor: &mut ConditionEditor,
+    connection: &Connection,
+    commands: &mut Vec<UiCommand>,
+) {
+    let table = &connection.table;
+    let can_trace = connection.obstacle().is_none() && connection.offered().contains(&Level::Trace);
+    if table.selection.is_empty() || !can_trace {
+        return;
+    }
+    let targets = table.turned_by_selection();
+    let rows = || targets.methods.iter().filter_map(|method| table.live.of_method(method)).take(CHECKED);
+    let traced = rows().find(|row| row.wanted >= Level::Trace);
+    editor.follow(connection, traced);
+    let methods: Vec<&Arc<TracedMethod>> =
+        rows().filter_map(|row| connection.events.method(row.id)).collect();
+    let options = traced.map(|row| row.options).unwrap_or_default();
+    let checked = editor.draft.check(&methods, options);
+    let mut apply = false;
+    let mut field = None;
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 6.0;
+        ui.label("When");
+        let room = (ui.available_width() - BESIDE).max(80.0);
+        let edit = editor.condition(ui, checked.as_ref().err(), room);
+        apply |= edit.is_entered;
+        field = Some(edit);
+        let rate = "Calls of a method to capture in a second, at most";
+        apply |= editor.number(ui, |draft| &mut draft.rate, ("Rate", "1,000", 62.0), rate);
+        let depth = format!("Levels of objects within objects to capture, 0 to {MAX_CAPTURE_DEPTH}");
+        apply |= editor.number(ui, |draft| &mut draft.depth, ("Depth", "2", 30.0), &depth);
+        let hint = "Captures up to 32 callers of each call (x86-64 Linux)";
+        let stack = ui.add(Checkbox::new(&mut editor.draft.stack, "Stacks")).on_hover_text(hint);
+        editor.is_edited |= stack.changed();
+        let is_sent = editor.sent.as_ref() == Some(&editor.draft);
+        let may_apply = checked.is_ok() && !is_sent && (editor.is_edited || traced.is_none());
+        let text = if traced.is_some() { "Apply" } else { "Trace" };
+        let hint = "Captures only calls that meet the condition; without one, all calls (Enter)";
+        let button = ui.add_enabled(may_apply, Button::new(text)).on_hover_text(hint);
+        apply = (apply || button.clicked()) && may_apply;
+    });
+    if let Some(text) = editor.trouble(checked.as_ref().err()) {
+        let text = RichText::new(text).size(SMALL).color(Palette::of(ui).bad);
+        ui.add(Label::new(text).wrap());
+    }
+    if let Some(edit) = field {
+        editor.complete(ui, &edit, connection, methods.first().copied());
+    }
+    if let (true, Ok((when, options))) = (apply, checked) {
+        editor.sent = Some(editor.draft.clone());
+        editor.refused = None;
+        commands.push(UiCommand::SetCondition(Targets { options, when, ..targets }));
+    }
+}
+
+impl Draft {
+    /// Returns the condition and the options, or the first mistake.
+    fn check(
+        &self,
+        methods: &[&Arc<TracedMethod>],
+        options: TimeOptions,
+    ) -> Result<(Option<String>, TimeOptions), Mistake> {
+        let when = match self.when.trim() {
+            "" => None,
+            text => {
+                let condition = Condition::parse(text).map_err(Mistake::Condition)?;
+                for method in methods {
+                    let misfit = |problem| ConditionError { text: text.to_owned(), problem };
+                    condition.check(&condition_scope(method)).map_err(misfit).map_err(Mistake::Condition)?;
+                }
+                Some(condition.text().to_owned())
+            }
+        };
+        let rate = "The rate is a number of calls a second, at least 1.";
+        let rate = number(&self.rate, 1, u32::MAX).ok_or_else(|| Mistake::Number(rate.to_owned()))?;
+        let depth = || Mistake::Number(format!("The depth is a number from 0 to {MAX_CAPTURE_DEPTH}."));
+        let depth = number(&self.depth, 0, MAX_CAPTURE_DEPTH.into()).ok_or_else(depth)?;
+        let depth = depth.and_then(|depth| u8::try_from(depth).ok());
+        Ok((when, TimeOptions { rate, depth, stack: self.stack, ..options }))
+    }
+}
+
+/// Returns a number within limits, or none for an empty text; `None` for any other text.
+fn number(text: &str, least: u32, most: u32) -> Option<Option<u32>> {
+    let digits: String = text.trim().chars().filter(|letter| *letter != ',').collect();
+    if digits.is_empty() {
+        return Some(None);
+    }
+    digits.parse().ok().filter(|number| (least..=most).contains(number)).map(Some)
+}
+
+impl ConditionEditor {
+    /// Takes in the agent's refusal of a condition, which was taken back.
+    pub fn take_refusal(&mut self, refused: RefusedCondition) {
+        (self.sent, self.refused) = (None, Some(refused));
+    }
+
+    /// Closes the list of completions; without one, drops what was typed. Returns whether there was either.
+    pub fn escape(&mut self) -> bool {
+        if self.list.dismiss() {
+            return true;
+        }
+        let was_edited = self.is_edited;
+        self.reset();
+        was_edited
+    }
+
+    /// Drops what was typed.
+    fn reset(&mut self) {
+        (self.is_edited, self.sent, self.refused) = (false, None, None);
+    }
+
+    /// Shows what applies, unless something else was typed.
+    fn follow(&mut self, connection: &Connection, traced: Option<&LiveRow>) {
+        let subject = (connection.id, connection.table.selection.edition());
+        if self.subject.replace(subject) != Some(subject) {
+            self.reset();
+            self.applies = None;
+        }
+        let reported = connection.orders.as_ref().map_or(0, |orders| orders.at.mono.as_nanos());
+        if self.applies.as_ref().is_none_or(|(at, _)| *at != reported) {
+            let when = traced.and_then(|row| connection.condition_of(row));
+            self.applies = Some((reported, when.map(str::to_owned)));
+        }
+        let options = traced.map(|row| row.options).unwrap_or_default();
+        let applies = Draft {
+            when: self.applies.as_ref().and_then(|(_, when)| when.clone()).unwrap_or_default(),
+            rate: options.rate.map(|rate| rate.to_string()).unwrap_or_default(),
+            depth: options.depth.map(|depth| depth.to_string()).unwrap_or_default(),
+            stack: options.stack,
+        };
+        if self.draft == applies {
+            (self.is_edited, self.sent) = (false, None);
+        } else if !self.is_edited {
+            self.draft = applies;
+        }
+    }
+
+    /// Shows the field of the condition.
+    fn condition(&mut self, ui: &mut Ui, mistake: Option<&Mistake>, width: f32) -> ConditionField {
+        let completed = self.list.keys(ui, condition_id(), &mut self.draft.when);
+        let at = match (mistake, &self.refused) {
+            (Some(Mistake::Condition(error)), _) => Some(error.problem.at()),
+            (None, Some(refused)) if refused.error.text == self.draft.when.trim() => {
+                Some(refused.error.problem.at())
+            }
+            _ => None,
+        };
+        let palette = Palette::of(ui);
+        let mut layouter = |ui: &Ui, text: &dyn TextBuffer, _: f32| {
+            ui.fonts_mut(|fonts| fonts.layout_job(marked(text.as_str(), at, palette.text, palette.bad)))
+        };
+        let edit = TextEdit::singleline(&mut self.draft.when)
+            .id(condition_id())
+            .event_filter(super::field_keys(true))
+            .hint_text("every call; or for example duration > duration(\"10ms\")")
+            .desired_width(width)
+            .layouter(&mut layouter);
+        let response = ui.add(edit).accessible_name("Condition");
+        let is_changed = response.changed() || completed;
+        self.is_edited |= is_changed;
+        let is_entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if is_entered {
+            // To correct it.
+            response.request_focus();
+        }
+        ConditionField { response, is_changed, is_entered }
+    }
+
+    /// Offers completions below the field and the line with its mistake.
+    fn complete(
+        &mut self,
+        ui: &mut Ui,
+        field: &ConditionField,
+        connection: &Connection,
+        method: Option<&Arc<TracedMethod>>,
+    ) {
+        let latest = method.and_then(|method| connection.events.latest(method.row));
+        let offers = |text: &str, cursor| {
+            completions(text, cursor, method.map(|method| &**method), latest.map(|event| &event.call))
+        };
+        self.list.show(ui, &field.response, &self.draft.when, offers, field.is_changed);
+        if let Some(text) = self.list.take_clicked(ui.ctx(), condition_id(), &self.draft.when) {
+            (self.draft.when, self.is_edited) = (text, true);
+        }
+    }
+
+    /// Shows the field of a limit; returns whether Enter was pressed.
+    fn number(
+        &mut self,
+        ui: &mut Ui,
+        of: impl Fn(&mut Draft) -> &mut String,
+        (name, usual, width): (&str, &str, f32),
+        hint: &str,
+    ) -> bool {
+        ui.label(name);
+        let edit = TextEdit::singleline(of(&mut self.draft)).hint_text(usual).desired_width(width);
+        let field = ui.add(edit).accessible_name(&format!("{name} of the trace")).on_hover_text(hint);
+        self.is_edited |= field.changed();
+        field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
+    }
+
+    /// Explains what is wrong.
+    fn trouble(&self, mistake: Option<&Mistake>) -> Option<String> {
+        let of_condition = |error: &ConditionError| {
+            let place = error.problem.at() + 1;
+            format!("{}. (At character {place}.)", capitalized(&error.problem.to_string()))
+        };
+        match (mistake, &self.refused) {
+            (Some(Mistake::Condition(error)), _) => Some(of_condition(error)),
+            (Some(Mistake::Number(text)), _) => Some(text.clone()),
+            (None, Some(refused)) if refused.error.text == self.draft.when.trim() => {
+                let why = of_condition(&refused.error);
+                Some(format!("{why} Nothing was changed: it does not fit {}.", refused.method))
+            }
+            (None, _) => None,
+        }
+    }
+}
+
+/// Lays out a condition with the part from a mistake on marked.
+fn marked(text: &str, at: Option<u32>, colour: Color32, bad: Color32) -> LayoutJob {
+    let font = FontId::monospace(DIGITS);
+    let plain = TextFormat::simple(font, colour);
+    let spaces = text.len() - text.trim_start().len();
+    let place = at.map(|at| {
+        let trimmed = text.get(spaces..).unwrap_or_default();
+        spaces + trimmed.char_indices().nth(at as usize).map_or(trimmed.len(), |(place, _)| place)
+    });
+    let (before, after) = text.split_at_checked(place.unwrap_or(text.len())).unwrap_or((text, ""));
+    let mut job = LayoutJob::default();
+    job.append(before, 0.0, plain.clone());
+    job.append(after, 0.0, TextFormat { underline: Stroke::new(1.5, bad), ..plain });
+    job
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_text::fixtures::traced_method;
+
+    fn draft(when: &str, rate: &str, depth: &str) -> Draft {
+        Draft { when: when.into(), rate: rate.into(), depth: depth.into(), stack: false }
+    }
+
+    #[test]
+    fn checks_condition_and_limits() {
+        let method = Arc::new(traced_method());
+        let check = |draft: Draft| draft.check(&[&method], TimeOptions::default());
+        assert!(matches!(check(draft("", "", "")), Ok((None, options)) if options.is_none()));
+        let Ok((Some(when), options)) = check(draft(" order > 3 ", "2,000", "3")) else {
+            panic!("it is valid")
+        };
+        assert_eq!((when.as_str(), options.rate, options.depth), ("order > 3", Some(2_000), Some(3)));
+        assert!(
+            matches!(check(draft("order >", "", "")), Err(Mistake::Condition(error)) if error.problem.at() == 7)
+        );
+        assert!(
+            matches!(check(draft("ordr > 1", "", "")), Err(Mistake::Condition(error)) if error.problem.at() == 0)
+        );
+        assert!(matches!(check(draft("", "0", "")), Err(Mistake::Number(why)) if why.contains("rate")));
+        assert!(matches!(check(draft("", "", "4")), Err(Mistake::Number(why)) if why.contains("0 to 3")));
+    }
+
+    #[test]
+    fn marks_from_the_mistake_on() {
+        let parts = |text: &str, at| {
+            let job = marked(text, at, Color32::WHITE, Color32::RED);
+            job.sections
+                .iter()
+                .map(|part| part.byte_range.end.0 - part.byte_range.start.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(parts("  é > 1", Some(4)).first(), Some(&7));
+        assert_eq!(parts("a", None), [1, 0]);
+        assert_eq!(parts("a ", Some(9)), [2, 0]);
+    }
+}

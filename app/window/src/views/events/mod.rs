@@ -1,0 +1,240 @@
+//! The panel of traced calls: a table of those that ended and those in flight, and the values of the selected call.
+
+mod call_details;
+mod completion_list;
+mod condition_editor;
+mod table;
+
+pub use condition_editor::{ConditionEditor, condition_id};
+
+use crate::commands::{CallFormat, CommandContext, UiCommand};
+use crate::ui::list::Scroll;
+use crate::ui::theme::{Palette, SMALL};
+use eframe::egui::containers::menu::MenuButton;
+use eframe::egui::{self, Align, Button, EventFilter, Id, Label, Layout, RichText, TextEdit, Ui};
+use redial_model::connection::Connection;
+use redial_model::events::Events;
+use redial_model::ids::ConnectionId;
+use redial_model::subject::Subject;
+use redial_protocol::level::Level;
+use redial_text::words;
+
+/// Width of the panel from which the selected call stands beside the table, points.
+pub const BOTH: f32 = 560.0;
+
+/// What decides which rows' calls are shown: they are looked up again when it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsKey {
+    /// The process.
+    pub connection: ConnectionId,
+    /// Whether all rows are shown.
+    pub of_all: bool,
+    /// Edition of the selection.
+    pub selection: u64,
+    /// Editions of catalogue, list and rows.
+    pub methods: (u64, u64, u64),
+    /// Number of rows whose calls are known.
+    pub traced: usize,
+}
+
+/// The view's own state.
+#[derive(Debug, Default)]
+pub struct EventsState {
+    /// The filter's text.
+    pub text: String,
+    /// Whether calls of all methods are shown, not only of the selected ones.
+    pub of_all: bool,
+    /// Scroll the selected call into view.
+    pub follow: bool,
+    /// Condition and limits being edited.
+    pub editor: ConditionEditor,
+    /// What decided the shown rows in the last frame.
+    pub key: Option<EventsKey>,
+    scroll: Scroll,
+    /// The pointer is over the rows, so they keep their places.
+    held: bool,
+}
+
+impl EventsState {
+    /// Returns whether rows must keep their places.
+    pub fn is_held(&self) -> bool {
+        self.held
+    }
+}
+
+/// Returns the id of the filter field.
+pub fn filter_id() -> Id {
+    Id::unique("Event filter")
+}
+
+/// Returns the keys that a field of the panel takes itself: Escape drops what was typed and keeps the focus.
+fn field_keys(tab: bool) -> EventFilter {
+    EventFilter { tab, horizontal_arrows: true, vertical_arrows: true, escape: true }
+}
+
+/// Returns the id under which the toolkit's memory has whether the panel is shown.
+pub fn shown_id() -> Id {
+    Id::unique("events are shown")
+}
+
+/// Returns the id of the rows, which take keys while they have the focus.
+pub fn rows_id() -> Id {
+    Id::unique("rows of events")
+}
+
+/// Shows the line above the table: filter, switches and numbers.
+pub fn header(
+    ui: &mut Ui,
+    state: &mut EventsState,
+    subject: Subject<'_>,
+    now: &CommandContext,
+    commands: &mut Vec<UiCommand>,
+) {
+    ui.horizontal(|ui| {
+        ui.strong("Events");
+        let Some(connection) = subject.process() else { return };
+        let events = &connection.events;
+        let edit = TextEdit::singleline(&mut state.text)
+            .id(filter_id())
+            .event_filter(field_keys(false))
+            .hint_text("Filter calls by any text")
+            .desired_width((ui.available_width() * 0.3).clamp(90.0, 260.0));
+        if ui.add(edit).accessible_name("Event filter").changed() {
+            commands.push(UiCommand::FilterEvents(state.text.clone()));
+        }
+        let switch =
+            |ui: &mut Ui, on: bool, text: &str, command: UiCommand, commands: &mut Vec<UiCommand>| {
+                let keys = command.keys(ui.ctx()).map(|keys| format!(" ({keys})")).unwrap_or_default();
+                let hint = format!("{}{keys}\n{}", command.name(), command.explained().unwrap_or_default());
+                let mut value = on;
+                if ui.checkbox(&mut value, text).on_hover_text(hint).changed() {
+                    commands.push(command);
+                }
+            };
+        switch(ui, state.of_all, "All methods", UiCommand::EventsOfAll, commands);
+        switch(ui, events.is_paused(), "Pause", UiCommand::PauseEvents, commands);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let close = ui.add(Button::new("×").small().frame(false));
+            close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Hide events"));
+            if close.on_hover_text("Hide events").clicked() {
+                commands.push(UiCommand::Events);
+            }
+            if ui
+                .add(Button::new("Clear").small())
+                .on_hover_text("Forgets the calls collected so far")
+                .clicked()
+            {
+                commands.push(UiCommand::ClearEvents);
+            }
+            let copy = UiCommand::CopyEvent(CallFormat::Json);
+            if copy.enabled(now).is_ok() {
+                MenuButton::from_button(Button::new("Copy").small()).ui(ui, |ui| {
+                    for format in [CallFormat::Text, CallFormat::Json] {
+                        let command = UiCommand::CopyEvent(format);
+                        if ui.button(command.name()).clicked() {
+                            commands.push(command);
+                            ui.close();
+                        }
+                    }
+                });
+            }
+            let (text, hint) = numbers(events, state.held);
+            let label = Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).truncate();
+            ui.add(label).on_hover_text(hint);
+        });
+    });
+}
+
+/// Shows condition and limits of the selected methods' traces.
+pub fn conditions(ui: &mut Ui, state: &mut EventsState, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+    if let Some(connection) = subject.process() {
+        condition_editor::show(ui, &mut state.editor, connection, commands);
+    }
+}
+
+/// Returns how many calls are shown, how many arrived since, and an explanation.
+fn numbers(events: &Events, held: bool) -> (String, String) {
+    let (kept, dropped) = events.kept();
+    let shown = events.view().len();
+    let mut text = match shown < kept {
+        true => format!("{} of {}", words::grouped(shown as u64), words::count(kept as u64, "call", "calls")),
+        false => words::count(kept as u64, "call", "calls"),
+    };
+    let mut hint = format!(
+        "Calls shown, out of those collected. The latest {} are kept.",
+        words::grouped(redial_model::events::MAX_EVENTS as u64)
+    );
+    let later = events.later();
+    if later > 0 {
+        text = format!("{} new · {text}", words::grouped(later));
+        hint.push_str(match (events.is_paused(), held) {
+            (true, _) => "\nThe new ones appear when you continue.",
+            (false, true) => "\nThe new ones appear when the pointer leaves the rows.",
+            (false, false) => "",
+        });
+    }
+    let lost = [
+        (dropped, "dropped in favour of later ones"),
+        (events.not_captured(), "not captured: beyond the allowed rate, without memory, or undecided"),
+        (events.unread(), "dropped by the agent because they came too fast"),
+    ];
+    for (number, why) in lost.into_iter().filter(|(number, _)| *number > 0) {
+        hint.push_str(&format!("\n{}: {why}", words::count(number, "call", "calls")));
+    }
+    if events.not_captured() + events.unread() > 0 {
+        text = format!("{} missing · {text}", words::grouped(events.not_captured() + events.unread()));
+    }
+    (text, hint)
+}
+
+/// Shows the table, or why it is empty, in the rest of `ui`. `now` is Unix time in nanoseconds.
+pub fn calls(
+    ui: &mut Ui,
+    state: &mut EventsState,
+    subject: Subject<'_>,
+    now: u64,
+    commands: &mut Vec<UiCommand>,
+) {
+    let Some(connection) = subject.process() else {
+        return empty(ui, "Select a single process to see its calls.");
+    };
+    let events = &connection.events;
+    if events.view().is_empty() && events.in_flight().next().is_none() {
+        state.held = false;
+        return empty(ui, &nothing(connection, state));
+    }
+    table::show(ui, state, events, now, commands);
+}
+
+fn empty(ui: &mut Ui, text: &str) {
+    // The panel must not shrink with its content.
+    ui.set_min_size(ui.available_size());
+    ui.add_space(12.0);
+    ui.vertical_centered(|ui| ui.weak(text));
+}
+
+fn nothing(connection: &Connection, state: &EventsState) -> String {
+    let events = &connection.events;
+    let traced = |row: &redial_model::live::LiveRow| row.wanted >= Level::Trace;
+    let any = connection.table.live.rows().any(traced);
+    let selected = events.query().rows.is_some();
+    match (events.kept().0, any) {
+        (kept, _) if kept > 0 && events.query().is_filtered() => "No calls match the filter.".to_owned(),
+        (kept, _) if kept > 0 && selected && !state.of_all => {
+            "No calls of the selected methods. Tick “All methods” to see the others.".to_owned()
+        }
+        (_, true) => match events.trouble() {
+            Some(why) => format!("No calls to show: {why}."),
+            None => "The next calls of traced methods appear here.".to_owned(),
+        },
+        (_, false) => "Turn a method's dial to trace (3) to see its calls.".to_owned(),
+    }
+}
+
+/// Shows the selected call.
+pub fn selected(ui: &mut Ui, connection: &Connection, now: u64, commands: &mut Vec<UiCommand>) {
+    match connection.events.selected() {
+        Some(event) => call_details::show(ui, event, now, commands),
+        None => empty(ui, "Select a call to see its values."),
+    }
+}
