@@ -50,16 +50,34 @@ mod params;
 mod parse;
 mod selectors;
 mod suggest;
+mod suggest_supertypes;
 
 pub use glob::NameBytes;
 pub use matching::{Pattern, TypeMatch};
 pub use names::csharp_type;
 pub use parse::PatternError;
 pub use selectors::AttributeName;
-pub use suggest::suggestions;
 
 /// Returns the pattern of all methods of the types that `[ASSEMBLY!]TYPE` names: patterns for types are patterns without
 /// a method.
 pub fn types_pattern(types: &str) -> String {
     format!("{}.*", types.trim())
+}
+
+/// Returns the patterns nearest to one that matched nothing, at most [`crate::limits::MAX_SUGGESTIONS`], nearest first;
+/// equal distances keep the order of `names`. There are none for attributes, whose names are not among these.
+///
+/// `names` are assembly (simple name), type (metadata form) and method (metadata name), those of the program
+/// before those of the framework. Methods of one type should be adjacent.
+pub fn suggestions<'a>(
+    pattern: &Pattern,
+    names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
+) -> Vec<String> {
+    if !pattern.attributes().is_empty() {
+        Vec::new()
+    } else if pattern.names_supertype() {
+        suggest_supertypes::suggest_supertypes(pattern, names)
+    } else {
+        suggest::suggest_names(pattern, names)
+    }
 }

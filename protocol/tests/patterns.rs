@@ -266,28 +266,21 @@ fn interfaces_are_named_with_or_without_members() {
 
 #[test]
 fn attributes_precede_names() {
-    for (pattern, attributes, method) in [
-        ("[HttpGet]", 1, Some("Get")),
-        ("Shop![HttpGet]", 1, Some("Get")),
-        ("[HttpGet] [Audit] Shop.Cart.*", 2, Some("Get")),
-        ("[HttpGet]Shop.Cart.Get()", 1, Some("Get")),
-        ("[HttpGet]Shop.Cart.Get()", 1, None),
-        ("[HttpGet]Shop.Till.*", 1, None),
+    for (pattern, attributes, matches_get) in [
+        ("[HttpGet]", 1, true),
+        ("Shop![HttpGet]", 1, true),
+        ("[HttpGet] [Audit] Shop.Cart.*", 2, true),
+        ("[HttpGet]Shop.Cart.Get()", 1, true),
+        ("[HttpGet]Shop.Cart.Get(int)", 1, false),
+        ("[HttpGet]Shop.Till.*", 1, false),
     ] {
         let parsed = Pattern::parse(pattern).unwrap();
-        assert_eq!(parsed.attributes().len(), attributes, "{pattern}");
-        assert!(parsed.needs_metadata() && parsed.has_wildcard() && parsed.text() == pattern);
-        assert!(parsed.matches_assembly("Shop"));
-        let matches = |of: redial_protocol::pattern::TypeMatch<'_>| {
-            of.matches(method.unwrap_or("Other"), 0, || "()".to_owned())
-        };
-        let expected = method.is_some() && !pattern.contains("Till");
-        if method.is_some() || pattern.contains("Till") {
-            assert_eq!(parsed.for_type("Shop.Cart").is_some_and(matches), expected, "{pattern}");
-        } else {
-            assert!(!parsed.for_type("Shop.Cart").is_some_and(matches), "{pattern}");
-        }
+        assert_eq!((parsed.attributes().len(), parsed.text()), (attributes, pattern));
+        assert!(parsed.needs_metadata() && parsed.has_wildcard() && parsed.matches_assembly("Shop"));
         assert!(parsed.attributes()[0].matches("Web.HttpGetAttribute"));
+        let of_type = parsed.for_type("Shop.Cart");
+        let matched = of_type.is_some_and(|of_type| of_type.matches("Get", 0, || "()".to_owned()));
+        assert_eq!(matched, matches_get, "{pattern}");
     }
     let both = Pattern::parse("[Audit]implements:Shop.IOrderHandler.Handle").unwrap();
     assert!(both.names_supertype() && both.attributes().len() == 1);
@@ -396,6 +389,28 @@ fn problems_are_complete_sentences() {
     let long = "a".repeat(MAX_PATTERN + 1);
     assert!(Pattern::parse(&long).unwrap_err().to_string().contains("4097 bytes"));
     assert!(Pattern::parse(&long[1..]).is_ok());
+}
+
+#[test]
+fn suggests_interfaces_and_base_classes() {
+    for (pattern, expected) in [
+        ("implements:Cart", vec!["implements:Shop.Cart"]),
+        ("implements:Shop.Crat", vec!["implements:Shop.Cart"]),
+        ("Tests!implements:shop.cart.Add*", vec!["Tests!implements:Shop.Cart.Add*"]),
+        ("implements:Shop.Cart.Remove", vec!["implements:Shop.Cart"]),
+        ("implements:System.Collections.Generic.Lst", vec!["implements:System.Collections.Generic.List<T>"]),
+        // The type exists, but no loaded type implements it.
+        ("implements:Shop.Cart", vec!["implements:Shop.Cart+Line"]),
+        ("implements:Cart*", vec![]),
+        ("[Audit]implements:Cart", vec![]),
+        ("[Audt]", vec![]),
+    ] {
+        let parsed = Pattern::parse(pattern).unwrap();
+        let names = METHODS.iter().map(|(assembly, type_name, method, ..)| (*assembly, *type_name, *method));
+        let suggested = suggestions(&parsed, names);
+        let first: Vec<&str> = suggested.iter().map(String::as_str).take(1).collect();
+        assert_eq!(first, expected, "{pattern}: {suggested:?}");
+    }
 }
 
 #[track_caller]

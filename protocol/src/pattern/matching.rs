@@ -25,7 +25,11 @@ pub(super) enum Target {
         body: String,
     },
     /// Members of an interface or base class; every way to split it, also into a type alone.
-    Implements(Vec<Split>),
+    Implements {
+        splits: Vec<Split>,
+        /// As in `Named`.
+        body: String,
+    },
 }
 
 /// One way to split a pattern into a type and a method.
@@ -67,7 +71,7 @@ impl Pattern {
     pub fn token(&self) -> Option<u32> {
         match self.target {
             Target::Token(token) => Some(token),
-            Target::Named { .. } | Target::Implements(_) => None,
+            Target::Named { .. } | Target::Implements { .. } => None,
         }
     }
 
@@ -86,13 +90,13 @@ impl Pattern {
     /// Returns whether the pattern names an interface or base class: it matches the methods that implement the
     /// members that [`Pattern::for_supertype`] describes.
     pub fn names_supertype(&self) -> bool {
-        matches!(self.target, Target::Implements(_))
+        matches!(self.target, Target::Implements { .. })
     }
 
     /// Restricts the pattern to the members of an interface or base class, given in metadata form; None if it names
     /// another, or none. A name without type parameters also means generic types.
     pub fn for_supertype<'p>(&'p self, type_name: &str) -> Option<TypeMatch<'p>> {
-        let Target::Implements(splits) = &self.target else { return None };
+        let Target::Implements { splits, .. } = &self.target else { return None };
         let generic = type_name.contains('`').then(|| without_arity(type_name));
         let is_it = |name: &Glob| {
             name.matches(type_name) || generic.as_deref().is_some_and(|generic| name.matches(generic))

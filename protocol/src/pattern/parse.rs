@@ -189,7 +189,9 @@ fn parse(text: &str) -> Result<Pattern, PatternError> {
             }
             Target::Token(token)
         }
-        None if implements => Target::Implements(member_splits(names, params)?),
+        None if implements => {
+            Target::Implements { splits: member_splits(names, params)?, body: names.to_owned() }
+        }
         // Nothing after the attributes stands for all methods that carry them.
         None => Target::Named { splits: splits(names, params)?, body: names.to_owned() },
     };

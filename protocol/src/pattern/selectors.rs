@@ -6,7 +6,7 @@ use super::names::closing;
 use super::parse::PatternError;
 
 /// Begins a pattern that names an interface or base class.
-const IMPLEMENTS: &str = "implements:";
+pub(super) const IMPLEMENTS: &str = "implements:";
 /// End of the type name of an attribute, which patterns may omit as C# does.
 const ATTRIBUTE: &str = "Attribute";
 

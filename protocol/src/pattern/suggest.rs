@@ -16,19 +16,12 @@ const LAST_WORDS: u32 = 4;
 /// Distance of all methods of a type that the query names correctly.
 const WHOLE_TYPE: u32 = RESEMBLES + MAX_COMPARED as u32;
 
-/// Returns the patterns nearest to one that matched nothing, at most [`MAX_SUGGESTIONS`], nearest first; equal
-/// distances keep the order of `names`.
-///
-/// `names` are assembly (simple name), type (metadata form) and method (metadata name), those of the program
-/// before those of the framework. Methods of one type should be adjacent.
-pub fn suggestions<'a>(
+/// Suggests patterns of names.
+pub(super) fn suggest_names<'a>(
     pattern: &Pattern,
     names: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> Vec<String> {
     let Target::Named { body, .. } = &pattern.target else { return Vec::new() };
-    if pattern.needs_metadata() {
-        return Vec::new();
-    }
     let mut nearest = BestSuggestions::default();
     if body.chars().all(|character| character == STAR) {
         for (assembly, ..) in names {
@@ -178,10 +171,10 @@ impl Query {
 
 /// The best suggestions so far, nearest first; equal distances keep their order.
 #[derive(Default)]
-struct BestSuggestions(Vec<(u32, String)>);
+pub(super) struct BestSuggestions(Vec<(u32, String)>);
 
 impl BestSuggestions {
-    fn patterns(self) -> Vec<String> {
+    pub(super) fn patterns(self) -> Vec<String> {
         self.0.into_iter().map(|(_, suggestion)| suggestion).collect()
     }
 
@@ -189,7 +182,7 @@ impl BestSuggestions {
         self.0.len() < MAX_SUGGESTIONS || self.0.last().is_some_and(|(worst, _)| distance < *worst)
     }
 
-    fn offer(&mut self, distance: u32, suggestion: impl FnOnce() -> String) {
+    pub(super) fn offer(&mut self, distance: u32, suggestion: impl FnOnce() -> String) {
         if !self.accepts(distance) {
             return;
         }
@@ -209,7 +202,7 @@ impl BestSuggestions {
 }
 
 /// Splits at the last dot outside brackets; `A..ctor` splits at the first of the two.
-fn last_split(body: &str) -> Option<(&str, &str)> {
+pub(super) fn last_split(body: &str) -> Option<(&str, &str)> {
     let last = split_outside(body, '.').pop()?;
     let dot = body.len().checked_sub(last.len() + 1)?;
     let dot = if body[..dot].ends_with('.') { dot - 1 } else { dot };
@@ -245,15 +238,15 @@ fn without_extension(file: &str) -> Option<&str> {
 }
 
 /// One part of the query.
-struct QueryPart {
+pub(super) struct QueryPart {
     text: String,
-    glob: Glob,
+    pub(super) glob: Glob,
     lower: Glob,
 }
 
 /// Result of comparing an actual name with the query.
-struct Comparison {
-    distance: u32,
+pub(super) struct Comparison {
+    pub(super) distance: u32,
     shown: ShownName,
 }
 
@@ -293,11 +286,11 @@ impl Comparison {
 }
 
 impl QueryPart {
-    fn new(text: String) -> QueryPart {
+    pub(super) fn new(text: String) -> QueryPart {
         QueryPart { glob: Glob::new(text.clone()), lower: Glob::new(text.to_ascii_lowercase()), text }
     }
 
-    fn compare(&self, actual: &str) -> Option<Comparison> {
+    pub(super) fn compare(&self, actual: &str) -> Option<Comparison> {
         let (query, shown) = (self.text.as_str(), ShownName::Actual);
         if self.glob.has_wildcard() {
             return self.compare_with_wildcards(actual);
@@ -377,7 +370,7 @@ fn most_typos(name: &str) -> usize {
 }
 
 /// Formats parsed text as a user would type it.
-fn show(parsed: &str) -> String {
+pub(super) fn show(parsed: &str) -> String {
     escape(parsed).replace(STAR, "*")
 }
 
