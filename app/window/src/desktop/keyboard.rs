@@ -2,7 +2,8 @@
 
 use super::App;
 use super::pending_focus::{Field, PendingFocus};
-use crate::commands::{CommandContext, CopyFormat, UiCommand, listed};
+use crate::commands::{CallFormat, CommandContext, CopyFormat, UiCommand, listed};
+use crate::views::events;
 use crate::views::methods::filter_id;
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};
 use redial_model::method_table::MethodTable;
@@ -71,7 +72,9 @@ impl App {
         // The desktop's copy gesture arrives as an event, not as a key.
         let copied = context.input(|input| input.events.contains(&Event::Copy));
         if copied && !typing && !overlay {
-            commands.push(UiCommand::Copy(CopyFormat::Text));
+            let is_call = focused == Some(events::rows_id());
+            let call = UiCommand::CopyEvent(CallFormat::Text);
+            commands.push(if is_call { call } else { UiCommand::Copy(CopyFormat::Text) });
         }
         if !overlay && (focused.is_none() || focused == Some(filter_id())) {
             self.walk(context, typing);

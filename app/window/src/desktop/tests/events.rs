@@ -5,7 +5,7 @@ use super::snapshots::both;
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use eframe::egui::accesskit::Role;
-use eframe::egui::{Key, Theme};
+use eframe::egui::{self, Key, OutputCommand, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::events::{EventColumn, EventsUpdate, TracedEvent};
@@ -205,6 +205,36 @@ fn keys_move_through_calls_and_escape_deselects() {
     harness.key_press(Key::Escape);
     harness.run_steps(3);
     assert_eq!(selected(&harness), None);
+}
+
+/// Returns the text that the last frame copied.
+fn copied(harness: &Harness<'static, App>) -> Option<String> {
+    harness.output().platform_output.commands.iter().find_map(|command| match command {
+        OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn copies_the_selected_call() {
+    let mut harness = panel(Theme::Dark, SIZE);
+    let row = rows_of(&harness)[1].clone();
+    harness.get_by_label(&row).click();
+    harness.run_steps(3);
+    harness.event(egui::Event::Copy);
+    harness.step();
+    assert_eq!(copied(&harness).as_deref(), Some(row.as_str()));
+    harness.get_by_label("Copy").click_accesskit();
+    harness.run_steps(3);
+    harness.get_by_label("Copy call as JSON").click_accesskit();
+    harness.step();
+    let json: serde_json::Value = serde_json::from_str(&copied(&harness).expect("a text")).expect("JSON");
+    assert_eq!((&json["pid"], &json["args"][0]["value"]), (&4242.into(), &"tea".into()), "{json}");
+    harness.get_by_label(&row).click_secondary();
+    harness.run_steps(3);
+    harness.get_by_label_contains("Copy arguments").click_accesskit();
+    harness.step();
+    assert_eq!(copied(&harness).as_deref(), Some("name: \"tea\""));
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Condition and limits of the selected methods' traces, edited in place.
 
 use super::completion_list::CompletionList;
+use super::ids::{condition_id, field_keys};
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    Button, Checkbox, Color32, FontId, Id, Key, Label, Response, RichText, Stroke, TextBuffer, TextEdit, Ui,
+    Button, Checkbox, Color32, FontId, Key, Label, Response, RichText, Stroke, TextBuffer, TextEdit, Ui,
 };
 use redial_model::connection::{Connection, RefusedCondition};
 use redial_model::events::{completions, condition_scope};
@@ -64,11 +65,6 @@ pub struct ConditionEditor {
     applies: Option<(u128, Option<String>)>,
     refused: Option<RefusedCondition>,
     list: CompletionList,
-}
-
-/// Returns the id of the field of the condition.
-pub fn condition_id() -> Id {
-    Id::unique("condition of traces")
 }
 
 /// Shows the editor if methods are selected that can be traced.
@@ -227,7 +223,7 @@ impl ConditionEditor {
         };
         let edit = TextEdit::singleline(&mut self.draft.when)
             .id(condition_id())
-            .event_filter(super::field_keys(true))
+            .event_filter(field_keys(true))
             .hint_text("every call; or for example duration > duration(\"10ms\")")
             .desired_width(width)
             .layouter(&mut layouter);
@@ -270,7 +266,7 @@ impl ConditionEditor {
     ) -> bool {
         ui.label(name);
         let edit = TextEdit::singleline(of(&mut self.draft)).hint_text(usual).desired_width(width);
-        let field = ui.add(edit).accessible_name(&format!("{name} of the trace")).on_hover_text(hint);
+        let field = ui.add(edit).accessible_name(format!("{name} of the trace")).on_hover_text(hint);
         self.is_edited |= field.changed();
         field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
     }

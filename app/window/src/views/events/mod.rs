@@ -3,84 +3,26 @@
 mod call_details;
 mod completion_list;
 mod condition_editor;
+mod ids;
+mod state;
 mod table;
 
-pub use condition_editor::{ConditionEditor, condition_id};
+pub use ids::{condition_id, filter_id, rows_id, shown_id};
+pub use state::{EventsKey, EventsState};
 
+use self::ids::field_keys;
 use crate::commands::{CallFormat, CommandContext, UiCommand};
-use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;
-use eframe::egui::{self, Align, Button, EventFilter, Id, Label, Layout, RichText, TextEdit, Ui};
+use eframe::egui::{self, Align, Button, Label, Layout, RichText, TextEdit, Ui};
 use redial_model::connection::Connection;
 use redial_model::events::Events;
-use redial_model::ids::ConnectionId;
 use redial_model::subject::Subject;
 use redial_protocol::level::Level;
 use redial_text::words;
 
 /// Width of the panel from which the selected call stands beside the table, points.
 pub const BOTH: f32 = 560.0;
-
-/// What decides which rows' calls are shown: they are looked up again when it changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EventsKey {
-    /// The process.
-    pub connection: ConnectionId,
-    /// Whether all rows are shown.
-    pub of_all: bool,
-    /// Edition of the selection.
-    pub selection: u64,
-    /// Editions of catalogue, list and rows.
-    pub methods: (u64, u64, u64),
-    /// Number of rows whose calls are known.
-    pub traced: usize,
-}
-
-/// The view's own state.
-#[derive(Debug, Default)]
-pub struct EventsState {
-    /// The filter's text.
-    pub text: String,
-    /// Whether calls of all methods are shown, not only of the selected ones.
-    pub of_all: bool,
-    /// Scroll the selected call into view.
-    pub follow: bool,
-    /// Condition and limits being edited.
-    pub editor: ConditionEditor,
-    /// What decided the shown rows in the last frame.
-    pub key: Option<EventsKey>,
-    scroll: Scroll,
-    /// The pointer is over the rows, so they keep their places.
-    held: bool,
-}
-
-impl EventsState {
-    /// Returns whether rows must keep their places.
-    pub fn is_held(&self) -> bool {
-        self.held
-    }
-}
-
-/// Returns the id of the filter field.
-pub fn filter_id() -> Id {
-    Id::unique("Event filter")
-}
-
-/// Returns the keys that a field of the panel takes itself: Escape drops what was typed and keeps the focus.
-fn field_keys(tab: bool) -> EventFilter {
-    EventFilter { tab, horizontal_arrows: true, vertical_arrows: true, escape: true }
-}
-
-/// Returns the id under which the toolkit's memory has whether the panel is shown.
-pub fn shown_id() -> Id {
-    Id::unique("events are shown")
-}
-
-/// Returns the id of the rows, which take keys while they have the focus.
-pub fn rows_id() -> Id {
-    Id::unique("rows of events")
-}
 
 /// Shows the line above the table: filter, switches and numbers.
 pub fn header(

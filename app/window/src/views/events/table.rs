@@ -1,6 +1,7 @@
 //! The table of calls: those in flight on top, then those that ended.
 
-use super::{EventsState, rows_id};
+use super::ids::rows_id;
+use super::state::EventsState;
 use crate::commands::{CallFormat, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::icons::{self, TriangleDirection};
