@@ -1,48 +1,18 @@
 //! The code of a traced `MoveNext`: it follows calls of the async method from step to step, and captures what completes them.
 #![forbid(unsafe_code)]
 
-use super::call_form::{CallSites, call, local_address};
+use super::call_form::{CallSites, call, local_address, numbered};
 use super::timed_body::{Timing, local};
 use super::traced_body::Tracer;
-use super::traced_method::TracedBody;
-use super::traced_variables::TracedVariables;
-use crate::capture::{Capture, CapturePlan};
+use super::traced_method::{TracedBody, TracedPart};
+use super::traced_variables::CompletionVariables;
+use crate::capture::Capture;
 use crate::il::{BEGINS, BodyWrapper, CompletionCall, CompletionValue, Insn, Opcode, Operand, StateMachine};
-use crate::probes::trace::async_calls::{self, AsyncLink};
+use crate::probes::trace::async_calls;
 use crate::signature::Type;
 
 /// IL stack slots of the code within a body.
 const STACK: u16 = 6;
-
-/// The variables of a traced `MoveNext` that follow those of a timed body, as distances from the first one, which holds the
-/// address of the entry for a completion.
-#[derive(Debug)]
-pub struct CompletionVariables {
-    values: TracedVariables,
-    /// The step, as helpers write it.
-    step: u16,
-    /// A reference into the state machine.
-    machine: u16,
-    /// The result.
-    result: Option<u16>,
-}
-
-impl CompletionVariables {
-    /// Returns the variables for results of this type.
-    pub fn of(plan: &CapturePlan, link: &AsyncLink, result: Option<Type>) -> CompletionVariables {
-        let mut values = TracedVariables::of(plan);
-        let step = values.add(Type::I);
-        let machine =
-            values.add(if link.is_class() { Type::Object } else { Type::ByRef(Box::new(Type::U1)) });
-        let result = result.map(|ty| values.add(ty));
-        CompletionVariables { values, step, machine, result }
-    }
-
-    /// Returns the types of the variables.
-    pub fn into_types(self) -> Vec<Type> {
-        self.values.into_types()
-    }
-}
 
 /// Adds the code to the code around a timed `MoveNext`. `token` returns a type's token in the module.
 pub fn add(
@@ -52,9 +22,9 @@ pub fn add(
     (sites, timing): (CallSites, Timing),
     token: &dyn Fn(&Type) -> Option<u32>,
 ) {
-    let super::traced_method::TracedPart::Completes(link, result) = &traced.part else { return };
+    let TracedPart::Completes(link, result) = &traced.part else { return };
     let Some(builder) = calls.first().map(|call| call.builder) else { return };
-    let variables = CompletionVariables::of(&traced.plan, link, result.clone());
+    let variables = CompletionVariables::of(&traced.plan, link.is_class(), result.clone());
     let (helpers, site) = (async_calls::helpers(), sites.seldom);
     let CompletionVariables { values, step, machine: carrier, result } = variables;
     let entry = timing.local.saturating_add(1 + u16::from(timing.returns));
@@ -140,7 +110,7 @@ pub fn add(
 fn clear(traced: &TracedBody, variable: u16, token: &dyn Fn(&Type) -> Option<u32>) -> Option<Vec<Insn>> {
     match &traced.plan.result.as_ref()?.capture {
         Capture::String | Capture::Object => {
-            let store = super::call_form::numbered(variable, Opcode::STLOC_S, Opcode::STLOC);
+            let store = numbered(variable, Opcode::STLOC_S, Opcode::STLOC);
             Some(vec![plain(Opcode::LDNULL), store])
         }
         Capture::Typed(ty) => {

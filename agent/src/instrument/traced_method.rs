@@ -1,8 +1,7 @@
 //! A method as its traced bodies need it.
 #![forbid(unsafe_code)]
 
-use super::traced_completion::CompletionVariables;
-use super::traced_variables::TracedVariables;
+use super::traced_variables::{CompletionVariables, TracedVariables};
 use crate::capture::{CallCondition, CapturePlan};
 use crate::probes::trace::async_calls::AsyncLink;
 use crate::probes::trace::{AsyncPart, TracedMethod};
@@ -69,7 +68,7 @@ impl TracedBody {
     pub fn variable_types(&self) -> Vec<Type> {
         match &self.part {
             TracedPart::Completes(link, result) => {
-                CompletionVariables::of(&self.plan, link, result.clone()).into_types()
+                CompletionVariables::of(&self.plan, link.is_class(), result.clone()).into_types()
             }
             TracedPart::None | TracedPart::Starts(_) => TracedVariables::of(&self.plan).into_types(),
         }

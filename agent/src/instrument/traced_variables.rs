@@ -1,4 +1,4 @@
-//! The variables of a traced body that follow those of a timed one.
+//! The variables of traced bodies that follow those of a timed one.
 #![forbid(unsafe_code)]
 
 use crate::capture::{Capture, CapturePlan};
@@ -78,5 +78,35 @@ impl TracedVariables {
     /// Returns the variable that keeps the reference of the parameter with this index.
     pub fn reference(&self, index: usize) -> Option<u16> {
         self.references.iter().find(|(of, _)| *of == index).map(|(_, number)| *number)
+    }
+}
+
+/// The variables of a traced `MoveNext` that follow those of a timed body, as distances from the first one, which holds the
+/// address of the entry for a completion.
+#[derive(Debug)]
+pub struct CompletionVariables {
+    /// Those that capture the result.
+    pub values: TracedVariables,
+    /// The step, as helpers write it.
+    pub step: u16,
+    /// A reference into the state machine.
+    pub machine: u16,
+    /// The result.
+    pub result: Option<u16>,
+}
+
+impl CompletionVariables {
+    /// Returns the variables for results of this type. `is_class`: the state machine is a class.
+    pub fn of(plan: &CapturePlan, is_class: bool, result: Option<Type>) -> CompletionVariables {
+        let mut values = TracedVariables::of(plan);
+        let step = values.add(Type::I);
+        let machine = values.add(if is_class { Type::Object } else { Type::ByRef(Box::new(Type::U1)) });
+        let result = result.map(|ty| values.add(ty));
+        CompletionVariables { values, step, machine, result }
+    }
+
+    /// Returns the types of the variables.
+    pub fn into_types(self) -> Vec<Type> {
+        self.values.into_types()
     }
 }

@@ -10,8 +10,10 @@ use crate::catalogue::names::ModuleNames;
 use crate::clr::ProfilerInfo;
 use crate::clr::attributes::AsyncKind;
 use crate::clr::metadata::Import;
+use crate::context::Context;
 use crate::il;
 use crate::planner::Standing;
+use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 
 /// The orders that apply to a method.
@@ -37,8 +39,54 @@ pub(super) fn combined<'a>(direct: &[&'a Standing], inherited: &[&'a Standing]) 
     BodyOrders { orders, is_inherited }
 }
 
+/// Adds to the orders that match a `MoveNext` those of `all` that match its async method.
+pub(super) fn with_inherited<'a>(
+    (module, import, all): (&Module, &Import, &[&'a Standing]),
+    matcher: &mut MethodMatcher<'_>,
+    move_next: u32,
+    direct: Vec<&'a Standing>,
+) -> BodyOrders<'a> {
+    match method_of(module, import, move_next) {
+        Some(start) => combined(&direct, &matching_orders(matcher, start, all)),
+        None => BodyOrders { orders: direct, is_inherited: false },
+    }
+}
+
+/// Returns the `MoveNext` to visit after its async method: one that is to be traced, or was because of this method. None if
+/// some of `all` match it, too, since it is visited by itself then.
+pub(super) fn body_to_follow(
+    context: &Context,
+    (module, import, all): (&Module, &Import, &[&Standing]),
+    matcher: &mut MethodMatcher<'_>,
+    (method, here): (u32, &BodyOrders<'_>),
+) -> Option<u32> {
+    let traces = traces(&here.orders);
+    if !traces && !context.ledger.lock().follows_bodies() {
+        return None;
+    }
+    let body = body_of(&context.info, module, import, method)?;
+    let was_inherited = || {
+        let ledger = context.ledger.lock();
+        let row = ledger.find(module.id(), body).and_then(|id| ledger.row(id));
+        row.is_some_and(|row| row.wanted.is_inherited)
+    };
+    let is_concerned = traces || was_inherited();
+    (is_concerned && matching_orders(matcher, body, all).is_empty()).then_some(body)
+}
+
+/// Turns a `MoveNext` off that was traced because of its async method, whose latest order has another level; returns its row.
+/// None if there is none.
+pub(super) fn turn_off_inherited(context: &Context, module: usize, move_next: u32) -> Option<RowId> {
+    let mut ledger = context.ledger.lock();
+    let id = ledger.find(module, move_next)?;
+    let row = ledger.row_mut(id).filter(|row| row.wanted.is_inherited)?;
+    row.wanted.deciding_order = None;
+    row.wanted.is_inherited = false;
+    Some(id)
+}
+
 /// Whether the latest order traces.
-pub(super) fn traces(orders: &[&Standing]) -> bool {
+fn traces(orders: &[&Standing]) -> bool {
     orders.last().is_some_and(|standing| standing.order.level >= Level::Trace)
 }
 
@@ -48,12 +96,12 @@ pub(super) fn may_be_body(method: &MatchedMethod) -> bool {
 }
 
 /// Returns the async method whose `MoveNext` has a token.
-pub(super) fn method_of(module: &Module, import: &Import, move_next: u32) -> Option<u32> {
+fn method_of(module: &Module, import: &Import, move_next: u32) -> Option<u32> {
     module.async_methods(import).by_move_next(move_next).filter(|one| is_followed(one)).map(|one| one.method)
 }
 
 /// Returns the `MoveNext` of an async method, if calls can be followed in it.
-pub(super) fn body_of(info: &ProfilerInfo, module: &Module, import: &Import, method: u32) -> Option<u32> {
+fn body_of(info: &ProfilerInfo, module: &Module, import: &Import, method: u32) -> Option<u32> {
     let move_next = module.async_methods(import).of(method).filter(|one| is_followed(one))?.move_next?;
     let is_known = |body: &[u8]| {
         let body = il::decode(body).ok()?;
@@ -67,7 +115,7 @@ fn is_followed(method: &AsyncMethod) -> bool {
 }
 
 /// Returns the orders that match a method, oldest first. `matcher` has their patterns first.
-pub(super) fn matching_orders<'a>(
+fn matching_orders<'a>(
     matcher: &mut MethodMatcher<'_>,
     token: u32,
     orders: &[&'a Standing],

@@ -119,11 +119,22 @@ impl<'a> ModuleOrders<'a> {
                 if let Some(single) = &mut single
                     && async_bodies::may_be_body(method)
                 {
-                    here = self.with_inherited(import, single, method, here.orders.clone());
+                    let direct = std::mem::take(&mut here.orders);
+                    here = async_bodies::with_inherited(
+                        (self.module, import, &self.aimed.here),
+                        single,
+                        method.token,
+                        direct,
+                    );
                 }
                 visit((import, &names), method, &here, &refused);
                 if let Some(single) = &mut single
-                    && let Some(body) = self.body_to_follow(context, import, single, (method, &here))
+                    && let Some(body) = async_bodies::body_to_follow(
+                        context,
+                        (self.module, import, &self.aimed.here),
+                        single,
+                        (method.token, &here),
+                    )
                 {
                     let orders = async_bodies::combined(&[], &here.orders);
                     async_bodies::with_method((import, &names), body, |body| {
@@ -133,48 +144,6 @@ impl<'a> ModuleOrders<'a> {
                 if self.module.is_gone() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         });
-    }
-
-    /// Adds to the orders that match a `MoveNext` those that match its async method.
-    fn with_inherited(
-        &self,
-        import: &Import,
-        matcher: &mut MethodMatcher<'_>,
-        method: &MatchedMethod,
-        direct: Vec<&'a Standing>,
-    ) -> BodyOrders<'a> {
-        match async_bodies::method_of(self.module, import, method.token) {
-            Some(start) => {
-                let inherited = async_bodies::matching_orders(matcher, start, &self.aimed.here);
-                async_bodies::combined(&direct, &inherited)
-            }
-            None => BodyOrders { orders: direct, is_inherited: false },
-        }
-    }
-
-    /// Returns the `MoveNext` to visit after its async method: one that is to be traced, or was because of this method. None
-    /// if orders match it, too, since it is visited by itself then.
-    fn body_to_follow(
-        &self,
-        context: &Context,
-        import: &Import,
-        matcher: &mut MethodMatcher<'_>,
-        (method, here): (&MatchedMethod, &BodyOrders<'a>),
-    ) -> Option<u32> {
-        let traces = async_bodies::traces(&here.orders);
-        if !traces && !context.ledger.lock().follows_bodies() {
-            return None;
-        }
-        let body = async_bodies::body_of(&context.info, self.module, import, method.token)?;
-        let was_inherited = || {
-            let ledger = context.ledger.lock();
-            let row = ledger.find(self.module.id(), body).and_then(|id| ledger.row(id));
-            row.is_some_and(|row| row.wanted.is_inherited)
-        };
-        let is_alone = |matcher: &mut MethodMatcher<'_>| {
-            async_bodies::matching_orders(matcher, body, &self.aimed.here).is_empty()
-        };
-        ((traces || was_inherited()) && is_alone(matcher)).then_some(body)
     }
 
     /// Records a match of orders that name only some of the domains that share the module.
@@ -217,7 +186,8 @@ pub fn scan(
         target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.orders.is_empty() {
-            if turn_off_inherited(context, target.module, method, found) {
+            if let Some(row) = async_bodies::turn_off_inherited(context, target.module.id(), method.token) {
+                found.rows.insert(row);
                 return;
             }
             leave_out(target.module, metadata, method, refused, found);
@@ -263,25 +233,6 @@ pub fn review(
         }
     });
     found.note_missing(target.module, supertypes);
-}
-
-/// Turns a `MoveNext` off that was traced because of its async method, whose latest order has another level; false if there
-/// is none.
-fn turn_off_inherited(
-    context: &Context,
-    module: &Module,
-    method: &MatchedMethod,
-    found: &mut ScanResult,
-) -> bool {
-    let mut ledger = context.ledger.lock();
-    let known = ledger.find(module.id(), method.token);
-    let Some(row) = known.and_then(|id| ledger.row_mut(id)).filter(|row| row.wanted.is_inherited) else {
-        return false;
-    };
-    row.wanted.deciding_order = None;
-    row.wanted.is_inherited = false;
-    found.rows.insert(row.id);
-    true
 }
 
 /// Counts a method of a shared module when the orders name only some of its domains; it gets no row.

@@ -348,7 +348,7 @@ fn more_methods_than_asked_for_are_an_error() {
 #[test]
 fn pages_of_calls_end_at_the_limits() {
     let (start_unix_ns, arguments, arguments_after, stack) = (1, vec![], vec![], vec![]);
-    let (plan, number, duration_ns, thread, depth) = (1, 1, None, 0, 0);
+    let (plan, number, duration_ns, thread, depth, course) = (1, 1, None, 0, 0, None);
     let small = TracedCall {
         plan,
         number,
@@ -360,7 +360,7 @@ fn pages_of_calls_end_at_the_limits() {
         arguments_after,
         outcome: Outcome::Returned(None),
         stack,
-        course: None,
+        course,
     };
     let nulls = Value::Collection { type_name: String::new(), length: 0, items: vec![Value::Null; 1_000] };
     let large = TracedCall { arguments: vec![nulls; 60], ..small.clone() };
