@@ -43,6 +43,8 @@
 //! printed params is a pattern for exactly that method. In a pattern, `ref`, `in`, `out` and `ref readonly`
 //! mean the same, a keyword's type may be written out (`System.Int32`), and `int?` is `System.Nullable<int>`.
 
+mod attribute_name;
+mod error;
 mod glob;
 mod matching;
 mod names;
@@ -52,11 +54,11 @@ mod selectors;
 mod suggest;
 mod suggest_supertypes;
 
+pub use attribute_name::AttributeName;
+pub use error::PatternError;
 pub use glob::NameBytes;
 pub use matching::{Pattern, TypeMatch};
 pub use names::csharp_type;
-pub use parse::PatternError;
-pub use selectors::AttributeName;
 
 /// Returns the pattern of all methods of the types that `[ASSEMBLY!]TYPE` names: patterns for types are patterns without
 /// a method.

@@ -1,8 +1,8 @@
 //! A parsed pattern, and matching names against it.
 
+use super::attribute_name::{AttributeName, without_arity};
 use super::glob::{Glob, NameBytes};
 use super::params;
-use super::selectors::{AttributeName, without_arity};
 use std::cell::LazyCell;
 
 /// A parsed pattern.

@@ -1,10 +1,11 @@
 //! Suggestions for a pattern by interface or base class that matched nothing: types with similar names.
 
+use super::attribute_name::without_arity;
 use super::matching::{Pattern, Target};
 use super::names::csharp_type;
 use super::params::Declared;
 use super::parse::metadata_type;
-use super::selectors::{IMPLEMENTS, without_arity};
+use super::selectors::IMPLEMENTS;
 use super::suggest::{BestSuggestions, QueryPart, last_split, show};
 
 /// Distance, before typing mistakes, of a type before a member: the last word more likely belongs to the type.
