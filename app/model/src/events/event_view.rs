@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Most calls to examine in a step.
-const STEP: u64 = 8_192;
+const STEP: u64 = 4_096;
 /// Rows of calls that the ring has dropped, at most.
 const MAX_GONE: u64 = 2_048;
 
@@ -70,7 +70,7 @@ impl<'q> EventMatcher<'q> {
 /// A shown call.
 #[derive(Clone, Debug)]
 struct ViewRow {
-    key: u64,
+    key: u128,
     /// Its place in the ring.
     place: u64,
     event: Arc<TracedEvent>,
@@ -162,12 +162,11 @@ impl EventView {
         let Some(first) = new.first() else { return };
         // Only rows behind the first new one move.
         let from = self.rows.partition_point(|row| order(row, first) == Ordering::Less);
-        let mut old = self.rows.split_off(from).into_iter().peekable();
+        let mut old = self.rows.split_off(from).into_iter();
         self.rows.reserve(new.len() + old.len());
         for row in new {
-            while let Some(before) = old.next_if(|old| order(old, &row) == Ordering::Less) {
-                self.rows.push(before);
-            }
+            let before = old.as_slice().partition_point(|old| order(old, &row) == Ordering::Less);
+            self.rows.extend(old.by_ref().take(before));
             self.rows.push(row);
         }
         self.rows.extend(old);

@@ -8,6 +8,7 @@ mod completions;
 mod condition_scope;
 mod event_ring;
 mod event_view;
+mod sort_keys;
 mod traced_event;
 
 pub use completions::{Completion, Completions, completions};
