@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Most calls to examine in a step.
 const STEP: u64 = 4_096;
 /// Rows of calls that the ring has dropped, at most.
-const MAX_GONE: u64 = 2_048;
+const MAX_GONE: u64 = 1_024;
 
 /// Which calls are shown, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -82,6 +82,8 @@ pub struct EventView {
     query: EventQuery,
     /// In ascending order.
     rows: Vec<ViewRow>,
+    /// Where rows are merged: empty, but its memory is used again.
+    merged: Vec<ViewRow>,
     /// Places in the ring that were examined.
     examined: Range<u64>,
 }
@@ -162,14 +164,14 @@ impl EventView {
         let Some(first) = new.first() else { return };
         // Only rows behind the first new one move.
         let from = self.rows.partition_point(|row| order(row, first) == Ordering::Less);
-        let mut old = self.rows.split_off(from).into_iter();
-        self.rows.reserve(new.len() + old.len());
+        let mut old = self.rows.drain(from..);
         for row in new {
             let before = old.as_slice().partition_point(|old| order(old, &row) == Ordering::Less);
-            self.rows.extend(old.by_ref().take(before));
-            self.rows.push(row);
+            self.merged.extend(old.by_ref().take(before));
+            self.merged.push(row);
         }
-        self.rows.extend(old);
+        self.merged.extend(old);
+        self.rows.append(&mut self.merged);
     }
 
     /// Removes calls that the ring dropped, once they are many: until then their rows still have them.
