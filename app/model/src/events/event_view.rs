@@ -127,8 +127,9 @@ impl EventView {
         start.saturating_sub(most).max(ring.places().start.min(start))..start
     }
 
-    /// Examines more calls, the latest first. Returns whether there are others left.
-    pub fn step(&mut self, ring: &EventRing) -> bool {
+    /// Examines more calls, the latest first; moves those that the ring has dropped to `gone`. Returns whether there are
+    /// others left.
+    pub fn step(&mut self, ring: &EventRing, gone: &mut Vec<Arc<TracedEvent>>) -> bool {
         let all = ring.places();
         if self.examined.end < all.start || all.end < self.examined.end {
             self.restart();
@@ -142,7 +143,7 @@ impl EventView {
         self.add(ring, later.clone());
         self.add(ring, earlier.clone());
         self.examined = earlier.start..later.end;
-        self.drop_gone(all.start);
+        self.drop_gone(all.start, gone);
         self.is_behind(ring)
     }
 
@@ -175,10 +176,10 @@ impl EventView {
     }
 
     /// Removes calls that the ring dropped, once they are many: until then their rows still have them.
-    fn drop_gone(&mut self, first: u64) {
+    fn drop_gone(&mut self, first: u64, to: &mut Vec<Arc<TracedEvent>>) {
         let gone = first.saturating_sub(self.examined.start);
         if gone > MAX_GONE || gone > 0 && gone >= self.examined.end - self.examined.start {
-            self.rows.retain(|row| row.place >= first);
+            to.extend(self.rows.extract_if(.., |row| row.place < first).map(|row| row.event));
             self.examined.start = first;
         }
     }
