@@ -44,7 +44,7 @@ fn orders(controller: &mut Controller) -> Result<Vec<StandingOrder>> {
 
 fn select(window: &mut Window, method: &str, name: &str) -> Result<()> {
     window.filter(name);
-    window.until("the method", |window| window.dial(method) != "")?;
+    window.until("the method", |window| !window.dial(method).is_empty())?;
     window.0.get_by_label(method).click();
     window.0.run_steps(2);
     Ok(())

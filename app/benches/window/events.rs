@@ -85,7 +85,9 @@ pub fn run_alone(tabs: bool, frames: usize) {
     while !loading.is_finished() {
         stage.frame(Vec::new());
     }
-    (0..60).for_each(|_| drop(stage.frame(Vec::new())));
+    for _ in 0..60 {
+        stage.frame(Vec::new());
+    }
     run(&mut stage, &to, tabs, frames);
     drop(loading.join().expect("no panic"));
 }

@@ -40,9 +40,9 @@ pub fn arguments(method: &TracedMethod, call: &TracedCall) -> String {
     arguments.join(", ")
 }
 
-/// Returns the first argument, without the object that the method was called on.
-pub fn first_argument<'a>(method: &TracedMethod, call: &'a TracedCall) -> Option<&'a Value> {
-    call.arguments.get(usize::from(has_target(method)))
+/// Returns the arguments without the object that the method was called on.
+pub fn own_arguments<'a>(method: &TracedMethod, call: &'a TracedCall) -> &'a [Value] {
+    call.arguments.get(usize::from(has_target(method))..).unwrap_or_default()
 }
 
 fn has_target(method: &TracedMethod) -> bool {

@@ -20,15 +20,21 @@ pub struct EventRing {
 }
 
 impl EventRing {
-    /// Adds a call; drops the oldest ones beyond the limits.
-    pub fn push(&mut self, event: Arc<TracedEvent>) {
+    /// Adds a call; moves the oldest ones beyond the limits to `gone`.
+    pub fn push(&mut self, event: Arc<TracedEvent>, gone: &mut Vec<Arc<TracedEvent>>) {
         self.bytes += event.bytes();
         self.events.push_back(event);
         while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             let Some(oldest) = self.events.pop_front() else { break };
             self.bytes -= oldest.bytes();
             self.dropped += 1;
+            gone.push(oldest);
         }
+    }
+
+    /// Returns its calls.
+    pub fn into_events(self) -> impl Iterator<Item = Arc<TracedEvent>> {
+        self.events.into_iter()
     }
 
     /// Returns the places of its calls: numbers in the order of arrival that stay valid.
@@ -81,8 +87,8 @@ mod tests {
     fn drops_the_oldest_and_keeps_places() {
         let mut ring = EventRing::default();
         let many = event(0);
-        (0..MAX_EVENTS + 3).for_each(|_| ring.push(Arc::clone(&many)));
-        (1..=2).for_each(|number| ring.push(event(number)));
+        (0..MAX_EVENTS + 3).for_each(|_| ring.push(Arc::clone(&many), &mut vec![]));
+        (1..=2).for_each(|number| ring.push(event(number), &mut vec![]));
         assert_eq!((ring.len(), ring.dropped()), (MAX_EVENTS, 5));
         let numbers =
             |places| ring.at(places).map(|(place, one)| (place, one.call.number)).collect::<Vec<_>>();
@@ -99,7 +105,7 @@ mod tests {
         for number in 0..200 {
             let stack = vec![CallOrigin::Dynamic { name: "x".repeat(1 << 20) }];
             let call = TracedCall { number, stack, ..traced_call() };
-            ring.push(Arc::new(TracedEvent::new(Arc::new(traced_method()), call)));
+            ring.push(Arc::new(TracedEvent::new(Arc::new(traced_method()), call)), &mut vec![]);
         }
         assert!(ring.bytes <= MAX_BYTES && ring.dropped() > 0 && ring.len() > 90, "{}", ring.len());
         assert_eq!(ring.bytes, ring.events.iter().map(|one| one.bytes()).sum::<usize>());

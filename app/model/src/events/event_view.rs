@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Most calls to examine in a step.
-const STEP: u64 = 8_192;
+const STEP: u64 = 4_096;
 /// Rows of calls that the ring has dropped, at most.
-const MAX_GONE: u64 = 2_048;
+const MAX_GONE: u64 = 1_024;
 
 /// Which calls are shown, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl<'q> EventMatcher<'q> {
 /// A shown call.
 #[derive(Clone, Debug)]
 struct ViewRow {
-    key: u64,
+    key: u128,
     /// Its place in the ring.
     place: u64,
     event: Arc<TracedEvent>,
@@ -82,6 +82,8 @@ pub struct EventView {
     query: EventQuery,
     /// In ascending order.
     rows: Vec<ViewRow>,
+    /// Where rows are merged: empty, but its memory is used again.
+    merged: Vec<ViewRow>,
     /// Places in the ring that were examined.
     examined: Range<u64>,
 }
@@ -125,8 +127,9 @@ impl EventView {
         start.saturating_sub(most).max(ring.places().start.min(start))..start
     }
 
-    /// Examines more calls, the latest first. Returns whether there are others left.
-    pub fn step(&mut self, ring: &EventRing) -> bool {
+    /// Examines more calls, the latest first; moves those that the ring has dropped to `gone`. Returns whether there are
+    /// others left.
+    pub fn step(&mut self, ring: &EventRing, gone: &mut Vec<Arc<TracedEvent>>) -> bool {
         let all = ring.places();
         if self.examined.end < all.start || all.end < self.examined.end {
             self.restart();
@@ -140,7 +143,7 @@ impl EventView {
         self.add(ring, later.clone());
         self.add(ring, earlier.clone());
         self.examined = earlier.start..later.end;
-        self.drop_gone(all.start);
+        self.drop_gone(all.start, gone);
         self.is_behind(ring)
     }
 
@@ -162,22 +165,21 @@ impl EventView {
         let Some(first) = new.first() else { return };
         // Only rows behind the first new one move.
         let from = self.rows.partition_point(|row| order(row, first) == Ordering::Less);
-        let mut old = self.rows.split_off(from).into_iter().peekable();
-        self.rows.reserve(new.len() + old.len());
+        let mut old = self.rows.drain(from..);
         for row in new {
-            while let Some(before) = old.next_if(|old| order(old, &row) == Ordering::Less) {
-                self.rows.push(before);
-            }
-            self.rows.push(row);
+            let before = old.as_slice().partition_point(|old| order(old, &row) == Ordering::Less);
+            self.merged.extend(old.by_ref().take(before));
+            self.merged.push(row);
         }
-        self.rows.extend(old);
+        self.merged.extend(old);
+        self.rows.append(&mut self.merged);
     }
 
     /// Removes calls that the ring dropped, once they are many: until then their rows still have them.
-    fn drop_gone(&mut self, first: u64) {
+    fn drop_gone(&mut self, first: u64, to: &mut Vec<Arc<TracedEvent>>) {
         let gone = first.saturating_sub(self.examined.start);
         if gone > MAX_GONE || gone > 0 && gone >= self.examined.end - self.examined.start {
-            self.rows.retain(|row| row.place >= first);
+            to.extend(self.rows.extract_if(.., |row| row.place < first).map(|row| row.event));
             self.examined.start = first;
         }
     }

@@ -20,17 +20,17 @@ fn numbers(view: &EventView) -> Vec<u64> {
 }
 
 fn up_to_date(view: &mut EventView, ring: &EventRing) {
-    while view.step(ring) {}
+    while view.step(ring, &mut vec![]) {}
 }
 
 #[test]
 fn the_latest_call_comes_first() {
     let (mut ring, mut view) = (EventRing::default(), EventView::default());
-    assert!(!view.step(&ring) && view.is_empty());
-    [1, 2, 3].into_iter().for_each(|number| ring.push(event(1, number, 0, 5)));
+    assert!(!view.step(&ring, &mut vec![]) && view.is_empty());
+    [1, 2, 3].into_iter().for_each(|number| ring.push(event(1, number, 0, 5), &mut vec![]));
     up_to_date(&mut view, &ring);
     assert_eq!(numbers(&view), [3, 2, 1]);
-    ring.push(event(1, 4, 0, 5));
+    ring.push(event(1, 4, 0, 5), &mut vec![]);
     assert!(view.is_behind(&ring));
     up_to_date(&mut view, &ring);
     assert_eq!(numbers(&view), [4, 3, 2, 1]);
@@ -48,7 +48,7 @@ fn the_latest_call_comes_first() {
 fn filters_by_words_and_rows() {
     let (mut ring, mut view) = (EventRing::default(), EventView::default());
     for number in 0..20_u32 {
-        ring.push(event(number % 2, number.into(), (number / 2).into(), 5));
+        ring.push(event(number % 2, number.into(), (number / 2).into(), 5), &mut vec![]);
     }
     let mut query = EventQuery { ascending: true, ..EventQuery::default() };
     query.set_text("ORDER:  9");
@@ -75,10 +75,10 @@ fn follows_calls_that_come_and_go() {
         view.set_query(EventQuery { column, ascending: true, ..EventQuery::default() });
         for _ in 0..9 {
             for _ in 0..chance.below(30_000) {
-                ring.push(Arc::clone(&pool[chance.below(pool.len())]));
+                ring.push(Arc::clone(&pool[chance.below(pool.len())]), &mut vec![]);
             }
             if chance.below(2) == 0 {
-                view.step(&ring);
+                view.step(&ring, &mut vec![]);
             }
         }
         up_to_date(&mut view, &ring);
@@ -100,12 +100,12 @@ fn follows_calls_that_come_and_go() {
 fn steps_are_bounded_and_begin_with_the_latest() {
     let (mut ring, mut view) = (EventRing::default(), EventView::default());
     let many = event(0, 1, 0, 5);
-    (2..3 * STEP).for_each(|_| ring.push(Arc::clone(&many)));
-    ring.push(event(0, 2, 0, 5));
-    ring.push(event(0, 3, 0, 5));
-    assert!(view.step(&ring));
+    (2..3 * STEP).for_each(|_| ring.push(Arc::clone(&many), &mut vec![]));
+    ring.push(event(0, 2, 0, 5), &mut vec![]);
+    ring.push(event(0, 3, 0, 5), &mut vec![]);
+    assert!(view.step(&ring, &mut vec![]));
     assert_eq!((view.len() as u64, view.at(0).map(|event| event.call.number)), (STEP, Some(3)));
-    ring.push(event(0, 4, 0, 5));
+    ring.push(event(0, 4, 0, 5), &mut vec![]);
     assert!(view.step_back(&ring), "held, it shows earlier calls only");
     assert_eq!(view.at(0).map(|event| event.call.number), Some(3));
     up_to_date(&mut view, &ring);

@@ -8,6 +8,7 @@ mod completions;
 mod condition_scope;
 mod event_ring;
 mod event_view;
+mod sort_keys;
 mod traced_event;
 
 pub use completions::{Completion, Completions, completions};
@@ -63,6 +64,8 @@ pub struct Events {
     polled: Option<Duration>,
     is_polling: bool,
     selected: Option<Arc<TracedEvent>>,
+    /// Calls that are no longer kept.
+    gone: Vec<Arc<TracedEvent>>,
 }
 
 impl Events {
@@ -101,7 +104,7 @@ impl Events {
         self.last = self.last.max(event.call.number);
         self.arrived += 1;
         self.note_method(&event.method);
-        self.ring.push(event);
+        self.ring.push(event, &mut self.gone);
     }
 
     fn note_method(&mut self, method: &Arc<TracedMethod>) {
@@ -169,7 +172,12 @@ impl Events {
         if self.paused.is_none() {
             self.shown = self.arrived;
         }
-        self.view.step(ring)
+        self.view.step(ring, &mut self.gone)
+    }
+
+    /// Returns the calls that are no longer kept. Freeing many takes longer than a frame has. Call it once a frame.
+    pub fn take_gone(&mut self) -> Vec<Arc<TracedEvent>> {
+        std::mem::take(&mut self.gone)
     }
 
     /// Shows the calls so far and no later ones, or all again.
@@ -177,7 +185,8 @@ impl Events {
         if paused == self.is_paused() {
             return;
         }
-        self.paused = paused.then(|| self.ring.clone());
+        let before = std::mem::replace(&mut self.paused, paused.then(|| self.ring.clone()));
+        self.gone.extend(before.into_iter().flat_map(EventRing::into_events));
         self.shown = self.arrived;
     }
 
@@ -193,11 +202,13 @@ impl Events {
 
     /// Forgets the calls that ended.
     pub fn clear(&mut self) {
-        self.ring = EventRing::default();
-        self.paused = self.paused.is_some().then(EventRing::default);
+        let is_paused = self.paused.is_some();
+        self.view.restart();
+        let rings = self.paused.take().into_iter().chain([std::mem::take(&mut self.ring)]);
+        self.gone.extend(rings.flat_map(EventRing::into_events));
+        self.paused = is_paused.then(EventRing::default);
         self.shown = self.arrived;
         self.selected = None;
-        self.view.restart();
     }
 
     /// Returns the calls that are shown.

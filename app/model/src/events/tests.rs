@@ -85,7 +85,9 @@ fn clears_calls_but_knows_their_methods() {
     let first = all.view().at(0).cloned();
     all.select(first);
     all.clear();
+    assert_eq!(all.take_gone().len(), 3);
     all.refresh(false);
+    assert!(all.take_gone().is_empty());
     assert!(all.view().is_empty() && all.selected().is_none() && all.kept() == (0, 0));
     assert_eq!((all.methods().count(), all.unread()), (1, 4));
     let wanted = |row: RowId| row.0 == 7;

@@ -63,6 +63,7 @@ impl App {
     pub(super) fn stream_events(&mut self) {
         let (open, current) = (self.settings.events_open, self.model.current_process().map(|one| one.id));
         for connection in self.model.connections.values_mut() {
+            self.workers.free(connection.events.take_gone());
             let wanted = open && (connection.events.is_streaming() || Some(connection.id) == current);
             if connection.session.status == Status::Live && connection.events.change_stream(wanted) {
                 self.workers.collect_calls(connection.id, wanted);

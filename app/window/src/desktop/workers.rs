@@ -4,6 +4,7 @@ use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_link::worker::{LaunchSpec, StopSignal, Wake, Worker, WorkerCommand};
 use redial_model::changes::DialChange;
+use redial_model::events::TracedEvent;
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::Update;
 use redial_protocol::cost::Share;
@@ -11,7 +12,7 @@ use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 /// Time between frames caused by updates while the window has the focus.
@@ -31,6 +32,8 @@ pub struct Workers {
     /// An update already received but not yet applied.
     first: Option<Update>,
     focused: Arc<AtomicBool>,
+    /// Calls to free, on a thread of their own.
+    freed: Option<Sender<Vec<Arc<TracedEvent>>>>,
 }
 
 impl Workers {
@@ -38,24 +41,26 @@ impl Workers {
     pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
         let focused = Arc::new(AtomicBool::new(true));
         if !scan {
-            return (Workers { worker: None, given: None, first: None, focused }, None);
+            return (Workers { worker: None, given: None, first: None, focused, freed: None }, None);
         }
         let (context, looked_at) = (context.clone(), Arc::clone(&focused));
         let wake: Wake = Arc::new(move || {
             context.request_repaint_after(pace(&looked_at));
         });
         match Worker::start(wake) {
-            Ok(worker) => (Workers { worker: Some(worker), given: None, first: None, focused }, None),
+            Ok(worker) => {
+                (Workers { worker: Some(worker), given: None, first: None, focused, freed: None }, None)
+            }
             Err(error) => {
                 let why = format!("Processes cannot be watched: {error}");
-                (Workers { worker: None, given: None, first: None, focused }, Some(why))
+                (Workers { worker: None, given: None, first: None, focused, freed: None }, Some(why))
             }
         }
     }
 
     /// Returns workers without threads: updates come from elsewhere, and commands go nowhere.
     pub fn without_processes(updates: Receiver<Update>) -> Workers {
-        Workers { worker: None, given: Some(updates), first: None, focused: Arc::default() }
+        Workers { worker: None, given: Some(updates), first: None, focused: Arc::default(), freed: None }
     }
 
     /// Records whether the window has the focus.
@@ -164,6 +169,22 @@ impl Workers {
     /// Starts or stops collecting traced calls.
     pub fn collect_calls(&mut self, connection: ConnectionId, wanted: bool) {
         self.send(WorkerCommand::CollectCalls(connection, wanted));
+    }
+
+    /// Frees calls without waiting.
+    pub fn free(&mut self, calls: Vec<Arc<TracedEvent>>) {
+        if calls.is_empty() {
+            return;
+        }
+        let freed = self.freed.get_or_insert_with(|| {
+            let (to, from) = channel::<Vec<Arc<TracedEvent>>>();
+            // Without the thread they are freed here: the channel has no receiver.
+            let _ = std::thread::Builder::new()
+                .name("free".into())
+                .spawn(move || from.into_iter().for_each(drop));
+            to
+        });
+        let _ = freed.send(calls);
     }
 
     /// Requests the calls in flight.

@@ -232,9 +232,9 @@ fn copies_the_selected_call() {
     assert_eq!((&json["pid"], &json["args"][0]["value"]), (&4242.into(), &"tea".into()), "{json}");
     harness.get_by_label(&row).click_secondary();
     harness.run_steps(3);
-    harness.get_by_label_contains("Copy arguments").click_accesskit();
+    harness.get_by_label("Copy method").click_accesskit();
     harness.step();
-    assert_eq!(copied(&harness).as_deref(), Some("name: \"tea\""));
+    assert_eq!(copied(&harness).as_deref(), Some("Catalog.Find"));
 }
 
 #[test]
