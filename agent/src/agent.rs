@@ -200,6 +200,8 @@ impl Agent {
                 let _ = tokens.call_sites.set(Err(e));
             }
         }
+        // Code that ran while an earlier module unloaded may have thrown.
+        thrown::forget_module(module.id());
         if !modules.publish(&module) {
             instrumentation.forget(module.key);
             return;
@@ -241,7 +243,7 @@ impl Agent {
     /// `ModuleUnloadStarted`.
     pub fn module_unloading(&self, id: usize) {
         self.context.classes.unload(id);
-        thrown::unload(id);
+        thrown::forget_module(id);
         if let Some(module) = self.context.modules.unload(id) {
             self.context.inlining.forget(id);
             let lost = self.context.ledger.unload(module.key);

@@ -9,7 +9,7 @@ use redial_protocol::limits::{EXCEPTIONS_PER_SECOND, MAX_THROWN_ROWS};
 use redial_protocol::message::{Event, Refusal, Reply, WireCommand};
 use redial_protocol::trace::{InnerException, OmittedReason, Value};
 use redial_testbed::controller::{Controller, Lifetime};
-use redial_testbed::host::{DEADLINE, Host};
+use redial_testbed::host::{self, DEADLINE, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::thrown::{Exceptions, expected, stop, stream};
 use redial_testbed::traced::text;
@@ -358,6 +358,33 @@ fn prints_exceptions_and_counts(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
+/// One command counts in several processes, and ends in all of them at once.
+fn counts_in_several_processes(runtime: Runtime) -> Result<()> {
+    let program = programs::named("throws")?;
+    let mut hosts =
+        [under_agent::start(program.command(runtime)?)?, under_agent::start(program.command(runtime)?)?];
+    let pids = hosts.iter().map(|live| live.pid.to_string()).collect::<Vec<_>>().join(",");
+    let mut watching =
+        Host::start_with_merged_output(host::redial(&["exceptions", &pids, "--json", "-n", "4"])?)?;
+    for _ in 0..2 {
+        watching.wait_for("redial: process")?;
+    }
+    for live in &mut hosts {
+        throw(&mut live.host, "plain 2", 2)?;
+    }
+    let text = watching.finish()?.ok()?.stdout;
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    let lines: Vec<serde_json::Value> = lines.map(serde_json::from_str).collect::<Result<_, _>>()?;
+    for live in &mut hosts {
+        let of = |event: &str| {
+            lines.iter().filter(|line| line["event"] == event && line["pid"] == live.pid).count()
+        };
+        ensure!((of("exception"), of("count"), of("total")) == (2, 1, 1), "{text}");
+        wait_until_reported(&mut live.controller()?, false)?;
+    }
+    Ok(())
+}
+
 on_each_runtime!(
     counts_every_throw,
     counts_exactly_on_many_threads,
@@ -368,6 +395,7 @@ on_each_runtime!(
     counts_what_nothing_catches,
     messages_obey_the_hosts_limits,
     prints_exceptions_and_counts,
+    counts_in_several_processes,
 );
 
 #[cfg(target_os = "linux")]

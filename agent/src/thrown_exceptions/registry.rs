@@ -16,6 +16,10 @@ impl ThrownExceptions {
     pub fn add_stream(&self, of: Sources, stream: Arc<ExceptionStream>) -> bool {
         let mut guard = lock(&self.0);
         let state = &mut *guard;
+        if state.streams.is_empty() {
+            // What an earlier session left unfinished.
+            tables().slots.drain(u64::MAX);
+        }
         // Streams that are there get what was thrown before; if there are none, nobody does.
         state.collect(of);
         if !state.runs && !collector::start(Arc::clone(&self.0), of) {

@@ -106,7 +106,7 @@ fn json_fields_stay() -> Result<()> {
     record(&shop, &mut found, "dial trace", "dial", &["Shop!Shop.Cart.*", "trace", "--json"])?;
     shop.host.ask("loop wait 300", "looped")?;
     record(&shop, &mut found, "events", "events", &["--last", "--json"])?;
-    record(&shop, &mut found, "exceptions", "exceptions", &["--for", "1ms", "--json"])?;
+    record(&shop, &mut found, "exceptions", "exceptions", &["-n", "1", "--json"])?;
     record(&shop, &mut found, "undo", "undo", &["--json"])?;
     record(&shop, &mut found, "off", "off", &["--json"])?;
     for (name, arguments) in [("ps", ["ps", "--json"]), ("doctor", ["doctor", "--json"])] {

@@ -140,8 +140,9 @@ pub fn record_search(method: impl FnOnce() -> Option<(usize, u32)>) {
     }
 }
 
-/// Forgets the classes and methods of a module that begins to unload, once their throws are taken.
-pub fn unload(module: usize) {
+/// Retires the classes and methods of a module that begins to unload, or whose ModuleID another module gets: their throws
+/// are still taken, but later ones are counted apart.
+pub fn forget_module(module: usize) {
     let Some(tables) = TABLES.get() else { return };
     tables.classes.retire(|_, key| key.module == module);
     let is_gone = |class| tables.classes.get(class).is_none_or(Counter::is_retired);

@@ -56,6 +56,8 @@ pub(super) struct Claim {
 
 struct Slot {
     state: AtomicU64,
+    /// Unix time of the throw, nanoseconds, for a look without taking the place.
+    unix_ns: AtomicU64,
     throw: Cell<Throw>,
     /// Whether the chain has the message.
     has_message: Cell<bool>,
@@ -85,6 +87,7 @@ impl Slots {
     pub(super) fn new(capacity: usize) -> Slots {
         let slot = |_| Slot {
             state: AtomicU64::new(0),
+            unix_ns: AtomicU64::new(0),
             throw: Cell::default(),
             has_message: Cell::new(false),
             chain: ExceptionChain::default(),
@@ -118,6 +121,7 @@ impl Slots {
             let number = ((before >> 32) as u32).wrapping_add(1);
             slot.enter(before, state(number, WRITING))?;
             slot.throw.set(throw);
+            slot.unix_ns.store(throw.unix_ns, Ordering::Relaxed);
             // SAFETY: the caller's contract; the phase is WRITING.
             slot.has_message.set(unsafe { slot.chain.capture(exception, &class) });
             slot.state.store(state(number, PENDING), Ordering::Release);
@@ -144,18 +148,13 @@ impl Slots {
         for slot in &self.slots {
             let before = slot.state.load(Ordering::Acquire);
             let is_ready = phase(before) == READY;
-            if !is_ready && phase(before) != PENDING {
-                continue;
-            }
+            // Its thread must find a pending one untouched.
+            let is_old = || phase(before) == PENDING && slot.unix_ns.load(Ordering::Relaxed) < oldest_ns;
             let writing = before & !u64::from(u32::MAX) | WRITING;
-            if slot.enter(before, writing).is_none() {
+            if !(is_ready || is_old()) || slot.enter(before, writing).is_none() {
                 continue;
             }
             let throw = slot.throw.get();
-            if !is_ready && throw.unix_ns >= oldest_ns {
-                slot.state.store(before, Ordering::Release);
-                continue;
-            }
             if !is_ready {
                 unfinished.push(throw);
             }

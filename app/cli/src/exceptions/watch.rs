@@ -82,9 +82,8 @@ impl Watch<'_> {
         }
         let lines = self.rows.summary(self.printed)?;
         (self.print)(lines, true)?;
-        if !arguments.json
-            && let Some(text) = exceptions::unprinted(self.rows.unprinted(self.printed))
-        {
+        let has_all = arguments.json || arguments.count.is_some_and(|count| self.printed >= count);
+        if let Some(text) = exceptions::unprinted(self.rows.unprinted(self.printed)).filter(|_| !has_all) {
             say(text);
         }
         ended?;
