@@ -340,8 +340,7 @@ fn more_methods_than_asked_for_are_an_error() {
             }
         });
         let error = error.expect_err("it never ends").to_string();
-        assert!(error.contains("sends more than 25 methods"), "{error}");
-        assert_eq!(tokens, 20);
+        assert!(error.contains("sends more than 25 methods") && tokens == 20, "{tokens}: {error}");
     });
 }
 
