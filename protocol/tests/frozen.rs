@@ -69,7 +69,7 @@ fn version_refusal_names_both_versions() {
     assert_eq!(*agent_protocol, redial_protocol::PROTOCOL_VERSION);
     assert_eq!(
         message,
-        "abc x speaks protocol 99, but the agent in this process is version 0.1.0 and speaks protocol 4; \
+        "abc x speaks protocol 99, but the agent in this process is version 0.1.0 and speaks protocol 5; \
          between them only hello, status and off work"
     );
     let frame = refused.to_frame().unwrap();
