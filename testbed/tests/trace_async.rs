@@ -261,8 +261,11 @@ fn at_once_elsewhere(runtime: Runtime) -> Result<()> {
     const ROUNDS: usize = 12;
     const EACH: usize = 40;
     for program in both_builds()? {
-        let (mut live, mut controller) = start(runtime, &program)?;
-        let options = TimeOptions { rate: Some(1_000_000), ..TimeOptions::default() };
+        // Each thread takes some of the rate in advance.
+        let mut command = program.command(runtime)?;
+        command.env("REDIAL_MAX_EVENTS", "1000000");
+        let (mut live, mut controller) = under_agent::start_controlled(command)?;
+        let options = TimeOptions { rate: Some(20_000), ..TimeOptions::default() };
         trace(&mut controller, &["awaits!Awaits.Yields"], options)?;
         controller.execute(WireCommand::StreamCalls { pattern: None })?;
         let mut calls = Calls::default();

@@ -171,7 +171,26 @@ unsafe extern "C" fn next(link: &'static AsyncLink, step: *mut usize) {
 /// The object that carries a call of the method, while no object moves.
 unsafe fn next_step(link: &'static AsyncLink, carrier: *const u8) -> Step {
     // SAFETY: the caller's contract.
-    let marking = unsafe { object_header::number(carrier) };
+    let marked = || unsafe { object_header::number(carrier) };
+    match marked() {
+        // Its first step may still run and not have marked it.
+        Marking::None if link.is_starting() => {
+            let Some(number) = followed::begin(link) else { return Step::Ignored };
+            // SAFETY: the caller's contract.
+            let now = unsafe { object_header::give_number(carrier, number) };
+            if now != Marking::Number(number) {
+                end(number);
+            }
+            step_of(link, now)
+        }
+        // Its first step may have marked it since.
+        Marking::None => step_of(link, marked()),
+        known => step_of(link, known),
+    }
+}
+
+/// Returns a step of the call whose object is marked so.
+fn step_of(link: &AsyncLink, marking: Marking) -> Step {
     match marking {
         Marking::Number(number) if is_unfollowed(number) => Step::Ignored,
         Marking::Number(number) => match find(number) {
@@ -179,30 +198,7 @@ unsafe fn next_step(link: &'static AsyncLink, carrier: *const u8) -> Step {
             Some(_) => Step::Ignored,
             None => Step::Unseen,
         },
-        // Its first step still runs and has not marked it.
-        Marking::None if link.is_starting() => {
-            let Some(number) = followed::begin(link) else { return Step::Ignored };
-            // SAFETY: the caller's contract.
-            match unsafe { object_header::give_number(carrier, number) } {
-                Marking::Number(now) if now == number => Step::Later(number),
-                _ => {
-                    end(number);
-                    // SAFETY: the caller's contract. Now it is marked.
-                    unsafe { next_step_of_marked(link, carrier) }
-                }
-            }
-        }
         Marking::None | Marking::InUse => Step::Unseen,
-    }
-}
-
-/// # Safety
-/// As [`next_step`].
-unsafe fn next_step_of_marked(link: &'static AsyncLink, carrier: *const u8) -> Step {
-    // SAFETY: the caller's contract.
-    match unsafe { object_header::number(carrier) } {
-        Marking::Number(number) if find(number).is_some_and(|call| call.is_of(link)) => Step::Later(number),
-        _ => Step::Ignored,
     }
 }
 
