@@ -164,6 +164,11 @@ fn dial_while_it_runs_at(runtime: Runtime, mode: Mode, level: Level, expected: &
             ensure_exact(&truth, &before, &counts, &when)?;
             before = counts;
         } else if number > 0 {
+            // The call that printed the last line may have been in flight when its dial was turned off.
+            controller.subscribe(None)?;
+            controller.wait_until("calls in flight to end", |dials| {
+                dials.values().all(|row| row.state != CopyState::Reverting)
+            })?;
             ensure!(ensure_accepted(&mut controller, &[CopyState::Off])?.iter().all(|(name, counted)| {
                 before.get(name).is_some_and(|earlier| earlier.calls == counted.calls)
             }));

@@ -82,10 +82,8 @@ impl State {
         for throw in &unfinished {
             tables().count_unfinished(throw, of.modules.generations());
         }
-        for (index, class) in tables().classes.present() {
-            if self.names.read_class(of, index, class) {
-                self.judge(index, class);
-            }
+        for (index, _) in tables().classes.present() {
+            self.know_class(of, index);
         }
         self.collect_counts(of);
         for one in taken {
@@ -95,10 +93,21 @@ impl State {
         self.streams.iter().for_each(|stream| stream.wake());
     }
 
+    /// Reads the names of a class that is new.
+    fn know_class(&mut self, of: Sources, index: u32) {
+        if let Some(class) = tables().classes.get(index)
+            && self.names.read_class(of, index, class)
+        {
+            self.judge(index, class);
+        }
+    }
+
     fn collect_counts(&mut self, of: Sources) {
         for (index, method) in tables().methods.present() {
             let counts = method.take();
             let Some(class) = method.key().class.filter(|_| counts != (0, 0)) else { continue };
+            // It may have been thrown for the first time just now.
+            self.know_class(of, class);
             let names = self.names.class(class);
             let thrower = self.names.method(of, index, method);
             for stream in self.streams.iter().filter(|stream| stream.wants(names.as_deref())) {
@@ -110,6 +119,7 @@ impl State {
     }
 
     fn collect_exception(&mut self, of: Sources, one: TakenException) {
+        self.know_class(of, one.throw.class);
         let names = self.names.class(one.throw.class);
         let method = one.throw.method.and_then(|index| Some((index, tables().methods.get(index)?)));
         let thrower = method.and_then(|(index, counter)| self.names.method(of, index, counter));
