@@ -41,6 +41,8 @@ use windows_core::{HRESULT, IUnknown};
 const MAX_REQUEST_WAIT: Duration = Duration::from_millis(50);
 /// Longest wait at shutdown for the ReJIT thread to return from the runtime.
 const WORKER_WAIT: Duration = Duration::from_millis(200);
+/// How long callbacks that have begun may go on before a runtime with [`RuntimeIssue::FreedCallbacks`] frees their object.
+const CALLBACK_WAIT: Duration = Duration::from_millis(20);
 /// Number of `ReJITError`s recorded in the audit ring.
 const MAX_ERRORS_NOTED: u64 = 16;
 
@@ -395,13 +397,25 @@ impl Agent {
         // A request that is stuck in the runtime keeps its modules' readers: another wait would be in vain.
         self.context.modules.close(!self.context.worker.is_busy());
         self.context.stop();
+        self.end_callbacks();
     }
 
-    /// Stops all work, without waiting, after [`Agent::shutdown`] failed. Later requests find no module that they could
-    /// call the CLR with.
+    /// Stops all work after [`Agent::shutdown`] failed, without waiting for it. Later requests find no module that they
+    /// could call the CLR with.
     pub fn stop_after_fault(&self) {
         self.context.ledger.stop();
         self.context.modules.close(false);
         self.context.stop();
+        self.end_callbacks();
+    }
+
+    /// Lets no thread call the agent once `Shutdown` returns, where the runtime frees the callback object then. A thread
+    /// that looked at the event mask before it changed calls within microseconds; the agent cannot see it until then.
+    fn end_callbacks(&self) {
+        let Context { info, runtime, settings, .. } = self.context;
+        if cfg!(unix) && runtime.does(RuntimeIssue::FreedCallbacks) {
+            events::silence(info, runtime, settings);
+            std::thread::sleep(CALLBACK_WAIT);
+        }
     }
 }

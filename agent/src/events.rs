@@ -34,13 +34,19 @@ pub fn event_mask(runtime: &Runtime, settings: &Settings) -> u32 {
     mask as u32
 }
 
-/// Turns all events off that may still be turned off.
+/// Turns all events off that may still be turned off. If the runtime refuses, each callback still does nothing once the
+/// agent has stopped.
 pub fn silence(info: &ProfilerInfo, runtime: &Runtime, settings: &Settings) {
-    let fixed = event_mask(runtime, settings) & COR_PRF_MONITOR_IMMUTABLE as u32;
-    // Inside Initialize even these may go; if the runtime refuses both, each callback still does nothing.
-    if info.set_event_mask(0, false).is_err() {
-        let _ = info.set_event_mask(fixed, false);
-    }
+    let _ = silent_masks(event_mask(runtime, settings))
+        .into_iter()
+        .any(|mask| info.set_event_mask(mask, false).is_ok());
+}
+
+/// Returns the masks without events, fewest flags first. Inside `Initialize` all flags may go. Later the immutable ones
+/// must stay; Core 2.1 counts ReJIT among them.
+fn silent_masks(mask: u32) -> [u32; 3] {
+    let immutable = COR_PRF_MONITOR_IMMUTABLE as u32;
+    [0, mask & immutable, mask & (immutable | COR_PRF_ENABLE_REJIT as u32)]
 }
 
 impl Exceptions {
@@ -102,5 +108,19 @@ pub fn exception_class(info: &ProfilerInfo, generations: u32, object: usize) -> 
     match info.class_of(object) {
         Ok((module, token)) => ExceptionClass { module, token, generation: generations },
         Err(_) => ExceptionClass::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silent_masks_keep_only_flags_that_must_stay() {
+        let rejit = COR_PRF_ENABLE_REJIT as u32;
+        let events = (COR_PRF_MONITOR_JIT_COMPILATION | COR_PRF_MONITOR_MODULE_LOADS) as u32;
+        assert_eq!(silent_masks(rejit | events), [0, 0, rejit]);
+        let images = COR_PRF_DISABLE_ALL_NGEN_IMAGES as u32;
+        assert_eq!(silent_masks(rejit | events | images), [0, images, images | rejit]);
     }
 }

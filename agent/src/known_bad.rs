@@ -28,6 +28,9 @@ pub enum RuntimeIssue {
     /// In exception stack traces, the runtime measures a recompiled method's offset from the start of its first
     /// code.
     LinesOfTraces,
+    /// Once `Shutdown` returns, the runtime frees its side of the profiling API, which other threads may still call.
+    /// (Windows has ended them by then.)
+    FreedCallbacks,
 }
 
 /// A row of the table.
@@ -44,7 +47,7 @@ struct Range {
     warning: Option<RuntimeDefect>,
 }
 
-const TABLE: [Range; 12] = [
+const TABLE: [Range; 13] = [
     Range {
         known: RuntimeIssue::HelpersByAddress,
         majors: (5, 8),
@@ -130,6 +133,13 @@ const TABLE: [Range; 12] = [
         issue: "GetStackFramesFromException in coreclr's debugdebugger.cpp; shapes.rs",
         warning: Some(RuntimeDefect::StackTraceLines),
     },
+    Range {
+        known: RuntimeIssue::FreedCallbacks,
+        majors: (0, 2),
+        mended: None,
+        issue: "dotnet/coreclr 22176, fixed in 3.0 by 22712; exits.rs, ends_while_threads_compile",
+        warning: None,
+    },
 ];
 
 impl RuntimeIssue {
@@ -175,6 +185,7 @@ mod tests {
         let meanwhile = |major| RuntimeIssue::InlinedMeanwhile.is_of(major);
         assert!(!meanwhile(2) && meanwhile(3) && !meanwhile(4) && meanwhile(8) && !meanwhile(9));
         assert!(RuntimeIssue::InlinersNotLoaded.is_of(6) && !RuntimeIssue::InlinersNotLoaded.is_of(7));
+        assert!(RuntimeIssue::FreedCallbacks.is_of(2) && !RuntimeIssue::FreedCallbacks.is_of(3));
         assert_eq!((warnings(3, 1).count(), warnings(8, 31).count()), (1, 0));
         let count = |major, patch| warnings(major, patch).count();
         assert_eq!([count(5, 17), count(6, 12), count(6, 13), count(7, 1), count(7, 2)], [1, 1, 0, 1, 0]);

@@ -24,6 +24,7 @@ on_each_runtime!(
     reports_unmatched_dials_at_the_end,
     reports_mistyped_dials_while_the_program_runs,
     ends_during_changes,
+    ends_while_threads_compile,
     watchers_and_holders_end_with_the_host
 );
 // Windows has no SIGTERM.
@@ -279,6 +280,22 @@ fn ends_during_changes(runtime: Runtime) -> Result<()> {
         let outcome = end(live.host, word)?;
         turning.join().map_err(|_| anyhow!("the turning thread panicked"))?;
         ensure!(outcome.status == expected.status, "{word:?}: {}\n{}", outcome.status, outcome.output());
+    }
+    Ok(())
+}
+
+/// The end comes while other threads call the agent. Repeated, because it is a race: 2.1 frees the object that they call.
+fn ends_while_threads_compile(runtime: Runtime) -> Result<()> {
+    let command = programs::named("compiles")?;
+    for time in 0..soak::scaled(10, 400) {
+        let (mut live, mut controller) = under_agent::start_controlled(command.command(runtime)?)?;
+        let report = controller.dial("compiles!Compiles.Dialled*", Level::Count, Lifetime::Kept)?;
+        ensure!(report.accepted == 1, "{report:?}");
+        live.host.ask("work 4", "working")?;
+        ensure!(controller.row("compiles!Compiles.Dialled*")?.calls > 0, "no dialled method was compiled");
+        live.host.say("exit 7")?;
+        let outcome = live.host.finish()?;
+        ensure!(outcome.code()? == 7, "time {time}: {}\n{}", outcome.status, outcome.output());
     }
     Ok(())
 }
