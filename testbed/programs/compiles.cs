@@ -6,6 +6,7 @@
 using System;
 using System.Diagnostics;
 using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Threading;
 
 static class Compiles
@@ -58,10 +59,13 @@ static class Compiles
     static MethodInfo Method(string name) =>
         typeof(Compiles).GetMethod(name, BindingFlags.Static | BindingFlags.NonPublic);
 
-    // Dozens of inlined calls each, so that threads spend most of their time in the compiler.
-    static int Dialled<T>() => Sum(1) + Sum(2) + Sum(3) + Sum(4) + Sum(5) + Sum(6);
+    // Many inlined calls each, so that threads spend most of their time in the compiler.
+    static int Dialled<T>() => Many(1) + Many(2) + Many(3);
 
-    static int Plain<T>() => Sum(7) + Sum(8) + Sum(9) + Sum(10) + Sum(11) + Sum(12);
+    static int Plain<T>() => Many(4) + Many(5) + Many(6);
+
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    static int Many(int n) => Sum(n) + Sum(n + 1) + Sum(n + 2) + Sum(n + 3) + Sum(n + 4) + Sum(n + 5);
 
     static int Sum(int n) => Square(n) + Square(n + 1) + Square(n + 2) + Square(n + 3);
 

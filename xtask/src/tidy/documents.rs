@@ -29,6 +29,9 @@ const ARCHITECTURE_BYTES: usize = 25 * 1024;
 /// First parts of paths that are meant to be files of the checkout.
 const FOLDERS: &[&str] = &["protocol/", "agent/", "app/", "assets/", "docs/", "testbed/", "xtask/", "fuzz/"];
 
+/// The document that names the test behind each claim, and the folder of those tests.
+const CLAIMS: (&str, &str) = ("docs/design/security.md", "testbed/tests/");
+
 /// Checks presence, sizes, links, and every path in backquotes of the documents.
 ///
 /// # Errors
@@ -50,6 +53,7 @@ pub fn check(files: &[PathBuf]) -> Result<Vec<String>> {
             breaches.extend(
                 dead.map(|path| format!("{} names `{path}`, which does not exist", document.display())),
             );
+            breaches.extend(missing_sources(document, &text, files));
         }
     }
     Ok(breaches)
@@ -88,13 +92,35 @@ fn dead_links(document: &Path, text: &str) -> Vec<String> {
     breaches
 }
 
+/// Source files in backquotes that do not exist, also those named by the last part of their path. In the document of
+/// claims, files and folders of tests, too.
+fn missing_sources(document: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
+    let (claims, tests) = CLAIMS;
+    let exists = |word: &str| {
+        if document == Path::new(claims) {
+            return [tests, ""].iter().any(|folder| checkout().join(folder).join(word).exists());
+        }
+        files.iter().any(|file| file.ends_with(word))
+    };
+    let is_named =
+        |word: &&str| word.ends_with(".rs") || document == Path::new(claims) && word.ends_with('/');
+    words(text)
+        .filter(is_named)
+        .filter(|word| !exists(word))
+        .map(|word| format!("{} names `{word}`, which does not exist", document.display()))
+        .collect()
+}
+
 /// Words in backquotes that are plain paths into the checkout.
 fn paths(text: &str) -> Vec<&str> {
+    words(text).filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder))).collect()
+}
+
+/// Words in backquotes that may be paths.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(|line| line.split('`').skip(1).step_by(2))
-        .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)))
         .filter(|word| !word.contains(['*', '{', ' ', '<', '(', '…', '`']))
-        .collect()
 }
 
 #[cfg(test)]
@@ -106,6 +132,16 @@ mod tests {
         let text =
             "See `agent/src/il/mod.rs` and `cargo xtask test`.\n`app/src/{a,b}.rs`, not agent/src here.\n";
         assert_eq!(paths(text), ["agent/src/il/mod.rs"]);
+    }
+
+    #[test]
+    fn missing_sources_are_found() {
+        let files = [PathBuf::from("agent/src/il/decode.rs"), PathBuf::from("testbed/tests/exits.rs")];
+        let missing = |document: &str, text: &str| missing_sources(Path::new(document), text, &files).len();
+        assert_eq!(missing("docs/design/probes.md", "`decode.rs`, `il/decode.rs`, `there/`"), 0);
+        assert_eq!(missing("docs/design/probes.md", "`code.rs` and `src/decode.rs`"), 2);
+        assert_eq!(missing(CLAIMS.0, "`exits.rs`, `faults/main.rs`, `lying_agent/`, `fuzz/`"), 0);
+        assert_eq!(missing(CLAIMS.0, "`decode.rs`, `no_such_test.rs`, `lying/`"), 3);
     }
 
     #[test]
