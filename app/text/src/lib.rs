@@ -6,6 +6,7 @@ pub mod budget;
 pub mod callers;
 pub mod completions;
 pub mod diagnostics;
+pub mod display_names;
 pub mod exceptions;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
