@@ -2,6 +2,7 @@
 //! Contains only the agent's reports; unanswered requests are in `changes`.
 
 pub mod mirror;
+mod recent_rate;
 pub(super) mod row;
 mod row_removal;
 pub mod sparkline_clock;
@@ -14,6 +15,7 @@ use super::ids::MethodIx;
 use super::row_index::RowIndex;
 use super::row_pages::LiveRows;
 use super::snapshot_clock::SnapshotClock;
+use recent_rate::{RecentCalls, RecentIntervals};
 use redial_protocol::counters::CounterDelta;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -23,6 +25,7 @@ use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
 use redial_text::words;
 pub use row::LiveRow;
+use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -47,6 +50,7 @@ pub struct Live {
     /// Number of methods in each state, which every frame needs.
     in_state: [usize; STATES],
     clock: SnapshotClock,
+    intervals: RecentIntervals,
     /// When the last snapshot arrived on our clock if it was empty, and how many milliseconds the sparklines
     /// have advanced since.
     quiet_since: Option<Duration>,
@@ -60,6 +64,8 @@ pub struct Live {
     changed: Option<BitSet>,
     /// Whether any row is or was timed.
     timed: bool,
+    /// The self time of all rows, and the editions of numbers and rows that it was computed from.
+    self_time: Cell<Option<((u64, u64), u64)>>,
     rows_edition: u64,
     states_edition: u64,
 }
@@ -89,6 +95,7 @@ impl Live {
     /// Begins a new session with the same agent, which sends its rows again and whose clock is not yet known.
     pub fn begin_session(&mut self) {
         self.clock = SnapshotClock::default();
+        self.intervals = RecentIntervals::default();
         (self.quiet_since, self.ahead_ms) = (None, 0);
         // Ending rates changes numbers like a snapshot.
         self.folds += 1;
@@ -173,6 +180,7 @@ impl Live {
         let known = self.row(id).is_some_and(|known| known.copy == row.copy);
         if !known {
             self.mark(id, false);
+            let folds = self.folds;
             let method = self.row(id).and_then(|old| old.method);
             if let Some(method) = method {
                 self.by_method.remove(method);
@@ -197,6 +205,7 @@ impl Live {
                 instances: Box::default(),
                 times: None,
                 fold: 0,
+                recent: RecentCalls::begin(folds),
             };
             self.rows.insert(fresh);
             self.rows_edition += 1;
@@ -224,11 +233,14 @@ impl Live {
     /// Applies a transition; returns the previous wanted level and state, if the row is known.
     pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, CopyState)> {
         self.updates += 1;
-        let tick = self.tick();
+        let (tick, folds) = (self.tick(), self.folds);
         let row = self.row_mut(transition.row)?;
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.options = transition.options;
+        if row.counts() && !before.1.counts() {
+            row.recent = RecentCalls::begin(folds);
+        }
         row.record_counting(tick);
         row.note = transition.note;
         row.times_note = transition.times_note.map(Box::new);
@@ -244,6 +256,8 @@ impl Live {
         self.updates += 1;
         self.folds += 1;
         let interval = self.clock.advance(delta.t_ms, dropped);
+        self.intervals.push(interval);
+        let intervals = self.intervals.clone();
         self.ahead_ms = 0;
         let (fold, tick) = (self.folds, self.tick());
         if !delta.rows.is_empty() {
@@ -255,12 +269,13 @@ impl Live {
             row.calls = row.calls.saturating_add(*calls);
             row.fold = fold;
             let before = row.rate.unwrap_or(0.0);
-            row.rate = interval.map(|interval| interval.rate(*calls) as f32);
-            if let Some(rate) = row.rate {
-                if rate > 0.0 {
-                    row.last_rate = rate.max(before);
-                }
-                row.record_rate(tick, rate);
+            row.rate = row.recent.push(fold, *calls, &intervals);
+            if let Some(rate) = row.rate.filter(|rate| *rate > 0.0) {
+                row.last_rate = rate.max(before);
+            }
+            // The sparkline's ticks average by themselves.
+            if let Some(interval) = interval {
+                row.record_rate(tick, interval.rate(*calls) as f32);
             }
             called_rows.push(*id);
             self.record_changed(*id);
@@ -268,7 +283,9 @@ impl Live {
         for id in std::mem::replace(&mut self.called_rows, called_rows) {
             let quiet = self.row_mut(id).filter(|row| row.fold != fold);
             if let Some(row) = quiet {
-                row.rate = interval.map(|_| 0.0);
+                row.rate = row.recent.push(fold, 0, &intervals);
+                let goes_on = row.rate.is_some_and(|rate| rate > 0.0);
+                self.called_rows.extend(goes_on.then_some(id));
                 self.record_changed(id);
             }
         }

@@ -68,7 +68,8 @@ fn rates_and_sparklines_follow_the_agents_clock() {
     live.take_counters(&delta(1_500, &[(0, 100), (1, 1)]), 0);
     assert_eq!((seen(&live, 0), seen(&live, 1)), ((115, Some(200.0)), (1, Some(2.0))));
     live.take_counters(&delta(2_000, &[(0, 50)]), 3);
-    assert_eq!((seen(&live, 0), seen(&live, 1)), ((165, Some(100.0)), (1, Some(0.0))));
+    // Over the last second.
+    assert_eq!((seen(&live, 0), seen(&live, 1)), ((165, Some(150.0)), (1, Some(1.0))));
     assert_eq!((live.late(), live.folds(), live.tick()), (true, 3, 2));
     let series: Vec<f32> =
         live.row(RowId(0)).and_then(|row| row.series.as_ref()).expect("rates").at(2).collect();

@@ -16,6 +16,11 @@ pub struct SnapshotClock {
 pub struct Interval(NonZeroU64);
 
 impl Interval {
+    /// Returns its length in milliseconds.
+    pub fn ms(self) -> u64 {
+        self.0.get()
+    }
+
     /// Returns calls per second.
     pub fn rate(self, calls: u64) -> f64 {
         calls as f64 * 1000.0 / self.0.get() as f64

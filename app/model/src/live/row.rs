@@ -1,5 +1,6 @@
 //! A row of the agent's ledger, as the model keeps it.
 
+use super::recent_rate::RecentCalls;
 use crate::ids::MethodIx;
 use crate::series::Series;
 use redial_protocol::diagnostics::{RowNote, TimesNote};
@@ -49,6 +50,7 @@ pub struct LiveRow {
     /// Durations of its calls; absent if none was timed.
     pub times: Option<Box<Times>>,
     pub(super) fold: u64,
+    pub(super) recent: RecentCalls,
 }
 
 impl LiveRow {

@@ -26,6 +26,19 @@ impl Live {
         self.timed
     }
 
+    /// Returns the self time of all rows, in nanoseconds. Computed once per change of numbers.
+    pub fn self_time_of_all(&self) -> u64 {
+        let editions = (self.folds, self.rows_edition);
+        if let Some((_, sum)) = self.self_time.get().filter(|(of, _)| *of == editions) {
+            return sum;
+        }
+        let times = self.rows.iter().filter_map(|row| row.times.as_deref());
+        let sum =
+            times.filter(|times| times.exits > 0).fold(0, |sum: u64, one| sum.saturating_add(one.self_ns));
+        self.self_time.set(Some((editions, sum)));
+        sum
+    }
+
     pub(super) fn record_timed(&mut self, wanted: Level) {
         self.timed |= wanted >= Level::Time;
     }
@@ -68,6 +81,9 @@ mod tests {
         let alone = live.sums(&[0..1], None).times.expect("one was timed");
         assert_eq!(alone.percentiles, one.percentiles, "there is nothing to add up");
         assert_eq!((sums.percentiles, sums.max_ns), (None, one.max_ns));
+        assert_eq!(live.self_time_of_all(), sums.self_ns);
+        live.take_times(vec![Times { self_ns: 5, ..times(0) }]);
+        assert_eq!(live.self_time_of_all(), 5 + one.self_ns, "another number, another sum");
         assert_eq!(
             (sums.exits, sums.exceptions, sums.in_flight, sums.total_ns, sums.self_ns),
             (2 * one.exits, 2 * one.exceptions, 2 * one.in_flight, 2 * one.total_ns, 2 * one.self_ns)
