@@ -2,6 +2,7 @@
 //! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
 mod membership;
+mod pins;
 pub mod renumbering;
 mod view_options;
 
@@ -17,6 +18,7 @@ use super::query::Query;
 use super::ranking::{Ranking, numbers};
 use super::selection::OrderedRows;
 use membership::{methods_turned_off, methods_with_row, row_count, rowless_methods};
+use pins::Pins;
 
 /// The table.
 #[derive(Debug, Default)]
@@ -44,6 +46,8 @@ pub struct List {
     ranking: Ranking,
     /// Visible methods with a row, in order; empty if sorted by name.
     ranked: Vec<u32>,
+    /// Methods above all others.
+    pins: Pins,
     /// The other methods in name order, and whether `refresh` has not run since they were ordered.
     rest: NameOrderedSet,
     is_fresh: bool,
@@ -177,6 +181,7 @@ impl List {
         self.set_filter(other.filter.clone());
         self.count = visible.count();
         self.visible = visible;
+        self.pins = Pins::default();
         self.ranked.clear();
         self.rest = NameOrderedSet::default();
         (self.filtered_at, self.arranged_at) = (None, None);
@@ -302,6 +307,7 @@ impl List {
             if self.sort.key != SortKey::Name {
                 rest.subtract(&methods_with_row(catalogue, live));
             }
+            self.pins.take_from(&mut rest);
             self.rest = match allows_partial_order {
                 true => self.rest.rebuilt(rest, catalogue),
                 false => NameOrderedSet::new(rest, catalogue),
@@ -322,6 +328,7 @@ impl List {
             self.ranking.refresh((self.sort, pinned), self.frozen || as_it_was, catalogue, live);
             self.ranked.extend(self.ranking.within(&self.visible));
         }
+        self.pins.arrange(&mut self.ranked, &self.visible, catalogue);
     }
 
     /// Returns the number of methods that pass the filter, sorted or not.
@@ -355,7 +362,7 @@ impl List {
 
     /// Returns the number of methods shown, as last sorted.
     pub fn len(&self) -> usize {
-        self.ranked.len() + self.rest.len()
+        self.pins.top().len() + self.ranked.len() + self.rest.len()
     }
 
     /// Returns whether no method is shown.
@@ -375,6 +382,10 @@ impl List {
 
     /// Returns the method at a place.
     pub fn at(&self, place: usize) -> Option<MethodIx> {
+        let top = self.pins.top();
+        let Some(place) = place.checked_sub(top.len()) else {
+            return top.get(place).copied().map(MethodIx);
+        };
         let found = match self.sort {
             Sort { key: SortKey::Name, descending: false } => self.rest.get(place),
             Sort { key: SortKey::Name, descending: true } => {
@@ -400,6 +411,16 @@ impl List {
 
     /// Returns the place of a method, or the one it would have by name.
     pub fn place_near(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
+        let top = self.pins.top();
+        if let Some(place) = top.iter().position(|one| *one == method.0) {
+            return place;
+        }
+        let place = self.place_below(method, catalogue);
+        top.len() + place
+    }
+
+    /// Returns the place among the methods that are not pinned.
+    fn place_below(&self, method: MethodIx, catalogue: &Catalogue) -> usize {
         let ranked = self.ranked.iter().position(|one| *one == method.0);
         let by_name = || self.rest.place_near(method, catalogue);
         match self.sort {

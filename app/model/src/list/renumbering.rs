@@ -57,5 +57,7 @@ impl List {
             at.rows = if at.rows == before.rows { now.rows } else { at.rows };
             at.pinned = at.pinned.and_then(method);
         }
+        // Whoever knows their names sets them again.
+        self.forget_pins();
     }
 }

@@ -1,0 +1,80 @@
+//! Pinned methods: they stand above all others in every order.
+
+use super::List;
+use crate::catalogue::Catalogue;
+use crate::catalogue::bit_set::BitSet;
+use crate::ids::MethodIx;
+
+/// The pinned methods of a list.
+#[derive(Debug, Default)]
+pub(super) struct Pins {
+    /// All of them.
+    all: BitSet,
+    /// Those shown, in order.
+    top: Vec<u32>,
+}
+
+impl Pins {
+    pub(super) fn contains(&self, method: u32) -> bool {
+        self.all.get(method)
+    }
+
+    /// Removes pinned methods from the others.
+    pub(super) fn take_from(&self, others: &mut BitSet) {
+        if self.all.any() {
+            others.subtract(&self.all);
+        }
+    }
+
+    /// Moves the pinned ones out of the ranked methods, and puts pinned methods without a rank behind them.
+    pub(super) fn arrange(&mut self, ranked: &mut Vec<u32>, visible: &BitSet, catalogue: &Catalogue) {
+        self.top.clear();
+        if !self.all.any() {
+            return;
+        }
+        self.top.extend(ranked.extract_if(.., |method| self.all.get(*method)));
+        let ranked = self.top.len();
+        let shown = self.all.iter_in(0..u32::MAX).filter(|method| visible.get(*method));
+        let unranked: Vec<u32> = shown.filter(|method| !self.top.contains(method)).collect();
+        self.top.extend(unranked);
+        if let Some(unranked) = self.top.get_mut(ranked..) {
+            unranked.sort_by_cached_key(|method| catalogue.full_name(MethodIx(*method)).text);
+        }
+    }
+
+    /// Returns those shown, in order.
+    pub(super) fn top(&self) -> &[u32] {
+        &self.top
+    }
+}
+
+impl List {
+    /// Pins these methods and no others.
+    pub fn set_pins(&mut self, methods: impl Iterator<Item = MethodIx>, catalogue: &Catalogue) {
+        let mut pins = BitSet::none(catalogue.len());
+        methods.for_each(|method| pins.set(method.0, true));
+        if pins.iter_in(0..u32::MAX).eq(self.pins.all.iter_in(0..u32::MAX)) {
+            return;
+        }
+        self.pins.all = pins;
+        self.rearrange();
+    }
+
+    /// Returns whether a method is pinned.
+    pub fn is_pinned(&self, method: MethodIx) -> bool {
+        self.pins.contains(method.0)
+    }
+
+    /// Forgets pins and order, which are made anew.
+    pub(super) fn forget_pins(&mut self) {
+        if self.pins.all.any() {
+            self.pins = Pins::default();
+            self.rearrange();
+        }
+    }
+
+    fn rearrange(&mut self) {
+        self.edition += 1;
+        self.arranged_at = None;
+    }
+}
