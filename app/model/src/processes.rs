@@ -3,7 +3,7 @@
 use super::query::Query;
 use redial_protocol::frozen::AgentFacts;
 use redial_protocol::ids::ProcessKey;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A process, identified by pid and start time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +128,8 @@ pub struct Processes {
     rows: BTreeMap<ProcessKey, ProcessRow>,
     filter: String,
     show_all: bool,
+    /// Processes that are shown whatever the filter is.
+    kept: BTreeSet<ProcessKey>,
     shown: Vec<ProcessKey>,
     /// The rows on screen, which keep their places while `frozen` is set, and how many of them were there
     /// before newer ones.
@@ -269,6 +271,15 @@ impl Processes {
         self.show_all
     }
 
+    /// Sets the processes that are shown whatever the filter is: those in use.
+    pub fn keep(&mut self, kept: impl Iterator<Item = ProcessKey>) {
+        let kept: BTreeSet<ProcessKey> = kept.collect();
+        if self.kept != kept {
+            self.kept = kept;
+            self.refresh_now();
+        }
+    }
+
     /// Returns the rows to show, sorted by state, name and pid.
     pub fn shown(&self) -> impl ExactSizeIterator<Item = &ProcessRow> {
         self.shown.iter().map(|key| &self.rows[key])
@@ -331,7 +342,11 @@ impl Processes {
         let mut shown: Vec<&ProcessRow> = self
             .rows
             .values()
-            .filter(|row| (self.show_all || may_be_dotnet(row)) && query.matches_text(&searched_text(row)))
+            .filter(|row| {
+                let fits =
+                    || (self.show_all || may_be_dotnet(row)) && query.matches_text(&searched_text(row));
+                self.kept.contains(&row.key) || fits()
+            })
             .collect();
         shown.sort_by_cached_key(|row| order(row));
         self.shown = shown.into_iter().map(|row| row.key).collect();

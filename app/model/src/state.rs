@@ -18,6 +18,9 @@ use std::time::Duration;
 /// The minimum time between asking a launched program to end and killing it.
 const KILL_DELAY: Duration = Duration::from_secs(1);
 
+/// How a program that succeeded ended.
+const SUCCESS: &str = "with code 0";
+
 /// A program that the window started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchedProgram {
@@ -39,6 +42,11 @@ impl LaunchedProgram {
     /// Returns whether it runs.
     pub fn runs(&self) -> bool {
         self.pid.is_some() && self.ended.is_none()
+    }
+
+    /// Returns whether it ended by itself and reported success.
+    pub fn has_succeeded(&self) -> bool {
+        self.ended.as_deref() == Some(SUCCESS)
     }
 
     /// Returns how long it still has to end by itself before it can be killed; `None` if it can be stopped or

@@ -24,6 +24,13 @@ impl Connection {
         ours && self.session.status == Status::Live && some_held
     }
 
+    /// Returns the number of dials that are on for others, as far as the agent has reported: kept dials, and the held
+    /// ones while another controller has control.
+    pub fn dials_of_others(&self) -> u64 {
+        let Some(agent) = &self.agent else { return 0 };
+        agent.kept + if self.is_controlled_elsewhere() { agent.held } else { 0 }
+    }
+
     /// Whether another controller has control of the process.
     pub fn is_controlled_elsewhere(&self) -> bool {
         let other = self.control.holder.as_ref().is_some_and(|holder| !is_this_window(holder));
