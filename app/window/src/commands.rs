@@ -14,8 +14,9 @@ pub use context::{
 };
 
 use crate::settings::ThemeChoice;
+use crate::settings::columns::ColumnLayout;
 use redial_model::events::{EventColumn, TracedEvent};
-use redial_model::ids::{ConnectionId, Node, Ticket};
+use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
 use redial_model::list::Sort;
 use redial_model::method_table::Targets;
 use redial_model::process_choice::Arrangement;
@@ -23,6 +24,7 @@ use redial_model::selection::SelectionMode;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::level::Level;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An action of the window.
@@ -61,8 +63,8 @@ pub enum UiCommand {
     UndoOfBudget(Option<ConnectionId>),
     /// Opens the dialog of the overhead budget.
     Budget,
-    /// Sets the overhead budget; `None` removes it.
-    SetBudget(Option<Share>),
+    /// Sets the overhead budget of a process; `None` removes it.
+    SetBudget(ConnectionId, Option<Share>),
     /// Shows the copies of a method as one row, or each as its own.
     MergeCopies,
     /// Opens the dialog with control, standing orders and history.
@@ -113,6 +115,12 @@ pub enum UiCommand {
     Disconnect,
     /// Opens the dialog that starts a program with the agent in it.
     Launch,
+    /// Opens the list that chooses a program or a folder to launch.
+    Browse(FileChoice),
+    /// Lists a folder there.
+    OpenFolder(PathBuf),
+    /// Enters a chosen path into the launch dialog.
+    ChooseFile(FileChoice, PathBuf),
     /// Starts the program entered in the launch dialog.
     StartLaunch,
     /// Starts the demo.
@@ -132,6 +140,20 @@ pub enum UiCommand {
     Expand(Node),
     /// Sorts the table.
     Sort(Sort),
+    /// Selects a method and scrolls to it.
+    Reveal(MethodIx),
+    /// Relaxes the filter as far as the selected method needs.
+    ShowHidden,
+    /// Returns to the method looked at before.
+    Back,
+    /// Goes to the method that *Back* left.
+    Forward,
+    /// Arranges the columns of the table.
+    SetColumns(ColumnLayout),
+    /// Shows all columns at their initial places and widths.
+    ResetColumns,
+    /// Opens the dialog that arranges the columns.
+    Columns,
     /// Clears the filter.
     ClearFilter,
     /// Toggles whether only dialled methods are shown.
@@ -142,6 +164,8 @@ pub enum UiCommand {
     HideFramework,
     /// Switches between tree and flat table.
     Tree,
+    /// Pins the selected methods above all others, or unpins them.
+    Pin,
     /// Keeps the order while numbers change.
     FreezeOrder,
     /// Sorts the rows by the current numbers although the order is frozen.
@@ -176,8 +200,14 @@ pub enum UiCommand {
     SetCondition(Targets),
     /// Shows or hides the log.
     Log,
+    /// Shows or hides the process list.
+    ProcessList,
+    /// Shows or hides the details of the selection.
+    Details,
     /// Sets the theme.
     Theme(ThemeChoice),
+    /// Shows lower rows, so that more fit, or higher ones.
+    Compact,
     /// Enlarges the interface.
     ZoomIn,
     /// Shrinks the interface.
@@ -192,6 +222,15 @@ pub enum UiCommand {
     Escape,
     /// Closes the window; held dials revert.
     Quit,
+}
+
+/// What the file list chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileChoice {
+    /// The program to launch.
+    Program,
+    /// The folder it runs in.
+    Folder,
 }
 
 /// The format of a copied table.
@@ -249,6 +288,8 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
     (
         "Methods",
         &[
+            UiCommand::Back,
+            UiCommand::Forward,
             UiCommand::FocusFilter,
             UiCommand::ClearFilter,
             UiCommand::OnlyDialled,
@@ -256,6 +297,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::HideFramework,
             UiCommand::Tree,
             UiCommand::MergeCopies,
+            UiCommand::Pin,
             UiCommand::FreezeOrder,
             UiCommand::SortAgain,
             UiCommand::SelectAll,
@@ -299,10 +341,15 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
     (
         "View",
         &[
+            UiCommand::ProcessList,
+            UiCommand::Details,
             UiCommand::Log,
+            UiCommand::Columns,
+            UiCommand::ResetColumns,
             UiCommand::Theme(ThemeChoice::Dark),
             UiCommand::Theme(ThemeChoice::Light),
             UiCommand::Theme(ThemeChoice::System),
+            UiCommand::Compact,
             UiCommand::ZoomIn,
             UiCommand::ZoomOut,
             UiCommand::ZoomReset,

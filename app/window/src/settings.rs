@@ -1,6 +1,11 @@
 //! The window's saved settings: one small versioned JSON file in the user's configuration folder. An unreadable file is
 //! renamed, never deleted, and never fatal.
 
+pub mod columns;
+pub mod programs;
+
+use columns::ColumnLayout;
+use programs::SavedPrograms;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,12 +39,18 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// The scale of the window; 1 is the desktop's own.
     pub zoom: f32,
+    /// Whether rows are lower, so that more fit.
+    pub compact: bool,
     /// The size of the window, in desktop points.
     pub window: Option<[f32; 2]>,
     /// The upper left corner of the window, in desktop points; absent if the desktop does not report it.
     pub position: Option<[f32; 2]>,
     /// Whether the window is maximized.
     pub maximized: bool,
+    /// Whether the process list is shown.
+    pub processes_open: bool,
+    /// Whether the selection's panel is shown where there is room.
+    pub details_open: bool,
     /// The width of the process list, in points.
     pub processes_width: Option<f32>,
     /// Width of the selection's panel, points.
@@ -60,6 +71,10 @@ pub struct Settings {
     pub tree: bool,
     /// Whether copies of one method are merged into one row.
     pub merge_copies: bool,
+    /// What is kept for each program.
+    pub programs: SavedPrograms,
+    /// The columns of the method table.
+    pub columns: ColumnLayout,
     /// The last values of the launch dialog.
     pub launch: SavedLaunch,
     /// The recent launches, latest first.
@@ -91,9 +106,12 @@ impl Default for Settings {
             version: VERSION,
             theme: ThemeChoice::System,
             zoom: 1.0,
+            compact: false,
             window: None,
             position: None,
             maximized: false,
+            processes_open: true,
+            details_open: true,
             processes_width: None,
             detail_width: None,
             log_height: None,
@@ -104,6 +122,8 @@ impl Default for Settings {
             hide_framework: true,
             tree: false,
             merge_copies: false,
+            programs: SavedPrograms::default(),
+            columns: ColumnLayout::default(),
             launch: SavedLaunch::default(),
             recent: Vec::new(),
         }

@@ -28,7 +28,10 @@ impl UiCommand {
             UiCommand::Events => Some(switches.events),
             UiCommand::PauseEvents => Some(switches.events_paused),
             UiCommand::EventsOfAll => Some(switches.events_of_all),
+            UiCommand::Compact => Some(switches.compact),
             UiCommand::Log => Some(switches.log),
+            UiCommand::ProcessList => Some(switches.process_list),
+            UiCommand::Details => Some(switches.details),
             UiCommand::Theme(theme) => Some(switches.theme == *theme),
             _ => None,
         }
@@ -48,7 +51,7 @@ impl UiCommand {
             | UiCommand::ConfirmSharing
             | UiCommand::ExcludeShared
             | UiCommand::Disconnect => now.live().map(drop),
-            UiCommand::Agent | UiCommand::Budget | UiCommand::SetBudget(_) => now.single_process().map(drop),
+            UiCommand::Agent | UiCommand::Budget => now.single_process().map(drop),
             UiCommand::UndoOfAnyone => {
                 need(now.single_process()?.undo_of_anyone, "there is no change to undo")
             }
@@ -99,6 +102,12 @@ impl UiCommand {
                 need(now.switches.events, EVENTS_HIDDEN)?;
                 need(now.list.call_selected, "no call is selected: select one in the events panel first")
             }
+            UiCommand::Pin => {
+                let selected = now.shown()?.selected > 0;
+                need(selected, "no method is selected: select one in the list first")
+            }
+            UiCommand::Back => need(now.list.back, "no other method was looked at before this one"),
+            UiCommand::Forward => need(now.list.forward, "there is nothing to go forward to"),
             UiCommand::ClearFilter => need(now.list.filtered, "the filter is empty"),
             UiCommand::SelectAll | UiCommand::Copy(_) => {
                 need(now.list.shown > 0, "the list is empty: change the filter, or the switches below it")

@@ -13,6 +13,8 @@ pub struct CommandContext {
     pub list: ListFacts,
     /// The selected processes.
     pub processes: ProcessCounts,
+    /// A dialog is open, which has the keyboard.
+    pub dialog: bool,
     /// The demo program was found.
     pub demo: bool,
     /// A launched program can be stopped.
@@ -82,6 +84,10 @@ pub struct ListFacts {
     pub shown: usize,
     /// The filter has text.
     pub filtered: bool,
+    /// A method was looked at before the current one.
+    pub back: bool,
+    /// *Back* left a method.
+    pub forward: bool,
     /// A traced call is selected.
     pub call_selected: bool,
 }
@@ -126,8 +132,14 @@ pub struct Switches {
     pub events_paused: bool,
     /// It shows the calls of all methods.
     pub events_of_all: bool,
+    /// Rows are lower.
+    pub compact: bool,
     /// The log is shown.
     pub log: bool,
+    /// The process list is shown.
+    pub process_list: bool,
+    /// The details are shown.
+    pub details: bool,
     /// The theme.
     pub theme: ThemeChoice,
 }

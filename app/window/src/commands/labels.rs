@@ -31,7 +31,7 @@ impl UiCommand {
             UiCommand::CancelChange(_) => "Stop this change",
             UiCommand::UndoOfAnyone => "Undo anyone's last change",
             UiCommand::UndoOfBudget(_) => "Undo the budget's last step",
-            UiCommand::Budget | UiCommand::SetBudget(_) => "Overhead budget…",
+            UiCommand::Budget | UiCommand::SetBudget(..) => "Overhead budget…",
             UiCommand::MergeCopies => "Merge copies",
             UiCommand::Agent => "Control, orders and history…",
             UiCommand::Undo => "Undo last change",
@@ -58,10 +58,20 @@ impl UiCommand {
             UiCommand::Pick(..) => "Select a row",
             UiCommand::Expand(_) => "Expand or collapse a group",
             UiCommand::Sort(_) => "Sort the table",
+            UiCommand::Reveal(_) => "Go to a method",
+            UiCommand::ShowHidden => "Show the hidden method",
+            UiCommand::Back => "Back",
+            UiCommand::Forward => "Forward",
+            UiCommand::SetColumns(_) => "Arrange columns",
+            UiCommand::ResetColumns => "Reset columns",
+            UiCommand::Columns => "Columns…",
             UiCommand::Attach => "Load the agent into the process",
             UiCommand::Reconnect => "Reconnect",
             UiCommand::Disconnect => "Disconnect",
             UiCommand::Launch => "Launch a program…",
+            UiCommand::Browse(_) => "Browse…",
+            UiCommand::OpenFolder(_) => "Open a folder",
+            UiCommand::ChooseFile(..) => "Choose a file",
             UiCommand::StartLaunch => "Launch",
             UiCommand::StartDemo => "Start the demo",
             UiCommand::Stop | UiCommand::StopLaunched(_) => "Stop the launched program",
@@ -71,6 +81,7 @@ impl UiCommand {
             UiCommand::OffAgain => "Also show methods now off",
             UiCommand::HideFramework => "Hide framework methods",
             UiCommand::Tree => "Show as tree",
+            UiCommand::Pin => "Pin or unpin selected methods",
             UiCommand::FreezeOrder => "Freeze the order",
             UiCommand::SortAgain => "Sort again",
             UiCommand::MarkHistogram(_) => "Mark the latency histogram",
@@ -91,9 +102,12 @@ impl UiCommand {
             UiCommand::CopyValue(_) => "Copy a value",
             UiCommand::SetCondition(_) => "Set condition and limits",
             UiCommand::Log => "Show the log",
+            UiCommand::ProcessList => "Show the process list",
+            UiCommand::Details => "Show the details",
             UiCommand::Theme(ThemeChoice::Dark) => "Dark theme",
             UiCommand::Theme(ThemeChoice::Light) => "Light theme",
             UiCommand::Theme(ThemeChoice::System) => "System theme",
+            UiCommand::Compact => "Compact rows",
             UiCommand::ZoomIn => "Zoom in",
             UiCommand::ZoomOut => "Zoom out",
             UiCommand::ZoomReset => "Reset zoom",
@@ -124,7 +138,7 @@ impl UiCommand {
                 "Takes control from its holder so that this window can turn dials. Dials that are on \
                 stay on.",
             ),
-            UiCommand::Budget | UiCommand::SetBudget(_) => Some(
+            UiCommand::Budget | UiCommand::SetBudget(..) => Some(
                 "Limits what dials may cost. When they cost more, the agent turns the most expensive \
                 ones down, reports it, and you can undo it.",
             ),
@@ -139,9 +153,25 @@ impl UiCommand {
             UiCommand::OffAgain => {
                 Some("Also shows dialled methods that are off again, with their last numbers.")
             }
+            UiCommand::Pin => Some(
+                "Pinned methods stand above all others in the table, in every order, and again when the program \
+                returns.",
+            ),
             UiCommand::FreezeOrder => {
                 Some("Rows keep their places while numbers change, until you switch this off.")
             }
+            UiCommand::Back => {
+                Some("Returns to the method looked at before, with the filter that showed it.")
+            }
+            UiCommand::Forward => Some("Goes to the method that “Back” left."),
+            UiCommand::Details => {
+                Some("Shows knob, numbers and callers of the selection, where there is room.")
+            }
+            UiCommand::Compact => Some("Lower rows and controls, so that more fit on the screen."),
+            UiCommand::ResetColumns => {
+                Some("Shows all columns of the method table at their initial places and widths.")
+            }
+            UiCommand::Columns => Some("Shows, hides, moves and resizes the columns of the method table."),
             UiCommand::SortAgain => Some(
                 "Rows keep their places while the pointer is among them, shortly after a click or key \
                 there, and while the order is frozen. This sorts them by the current numbers.",

@@ -4,11 +4,14 @@ use super::clock::Clock;
 use super::columns::ProcessColumns;
 use super::demo;
 use super::dialogs::Dialogs;
+use super::folder_reader::FolderReader;
 use super::frame_budget::{FrameBudget, OtherWork};
 use super::list_options::ListOptions;
+use super::navigation::History;
 use super::options::Options;
 use super::pending_focus::PendingFocus;
 use super::pending_start::PendingStart;
+use super::pins::PinLookup;
 use super::toast::Toast;
 use super::workers::Workers;
 use crate::commands::{
@@ -58,6 +61,12 @@ pub struct App {
     pub(super) suggestions: Suggestions,
     pub(super) log: views::log::LogState,
     pub(super) events: views::events::EventsState,
+    /// Folders for the file list.
+    pub(super) folders: FolderReader,
+    /// The pinned methods, as last looked up.
+    pub(super) pins: PinLookup,
+    /// The methods looked at.
+    pub(super) history: History,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
     /// Launches and processes to show as soon as they are there.
@@ -114,6 +123,9 @@ impl App {
             suggestions: Suggestions::default(),
             log: views::log::LogState::default(),
             events: views::events::EventsState::default(),
+            folders: FolderReader::default(),
+            pins: PinLookup::default(),
+            history: History::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
@@ -125,6 +137,10 @@ impl App {
             pace: FrameBudget::default(),
             letters: GlyphWarmup::default(),
         };
+        if app.pending.pid.is_none() {
+            // Typing looks for a process from the first second.
+            app.processes.focus();
+        }
         for notice in notice.into_iter().chain(trouble) {
             app.model.log.add(app.now(), None, LogKind::Notice, notice);
         }
@@ -143,6 +159,7 @@ impl App {
             ThemeChoice::Light => egui::ThemePreference::Light,
         });
         context.set_zoom_factor(self.settings.zoom);
+        theme::set_density(context, self.settings.compact);
     }
 
     /// Returns the facts that decide which commands are available.
@@ -155,6 +172,8 @@ impl App {
             list: ListFacts {
                 shown: list.map_or(0, MethodTable::row_count),
                 filtered: list.is_some_and(|table| !table.list.filter().text.is_empty()),
+                back: self.history.has_back(),
+                forward: self.history.has_forward(),
                 call_selected: self
                     .model
                     .current_process()
@@ -168,6 +187,7 @@ impl App {
                     .next()
                     .is_some_and(|first| self.model.named(&first.name).nth(1).is_some()),
             },
+            dialog: self.dialogs.is_any_open(),
             demo: self.demo.is_some(),
             stoppable: !self.model.launched_to_stop().is_empty(),
             switches: Switches {
@@ -186,7 +206,10 @@ impl App {
                 events: self.settings.events_open,
                 events_paused: self.model.current_process().is_some_and(|one| one.events.is_paused()),
                 events_of_all: self.events.of_all,
+                compact: self.settings.compact,
                 log: self.settings.log_open,
+                process_list: self.settings.processes_open,
+                details: self.settings.details_open,
                 theme: self.settings.theme,
             },
         }
@@ -304,6 +327,8 @@ impl eframe::App for App {
             self.dialogs.close_questions();
             self.last_change = None;
         }
+        self.keep_processes_in_use();
+        self.refresh_pins();
         self.await_processes();
         self.await_newcomers();
         more |= self.unfold();

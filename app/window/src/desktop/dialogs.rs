@@ -21,6 +21,10 @@ pub(super) struct Dialogs {
     pub keys: bool,
     /// Whether the launch dialog is open.
     pub launch: bool,
+    /// Whether the dialog that arranges columns is open.
+    pub columns: bool,
+    /// The list that chooses a program or a folder, over the launch dialog.
+    pub files: Option<views::file_list::FileListState>,
     /// The setup dialog.
     pub set_up: Option<views::setup_dialog::SetupState>,
 }
@@ -31,14 +35,25 @@ impl Dialogs {
         (self.confirm, self.sharing) = (None, None);
     }
 
+    /// Returns whether any is open.
+    pub fn is_any_open(&self) -> bool {
+        let asks = self.confirm.is_some() || self.sharing.is_some() || self.set_up.is_some();
+        let edits = self.budget.is_some() || self.palette.is_some() || self.last_numbers.is_some();
+        asks || edits || self.agent || self.keys || self.launch || self.columns
+    }
+
     /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
     pub fn close(&mut self) -> bool {
         let question = self.confirm.take().is_some() || self.sharing.take().is_some();
         let sheet = self.set_up.take().is_some() || self.budget.take().is_some();
+        if self.files.take().is_some() {
+            return true;
+        }
         if question || self.palette.take().is_some() || sheet {
             return true;
         }
-        let any = self.keys || self.launch || self.agent || self.last_numbers.is_some();
+        let any = self.keys || self.launch || self.agent || self.columns || self.last_numbers.is_some();
+        self.columns = false;
         (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
         any
     }

@@ -4,7 +4,9 @@ use super::change_requests::TurnDirection;
 use super::fleet_commands::UNNAMED;
 use super::{App, clipboard};
 use crate::commands::UiCommand;
+use crate::settings::columns::ColumnLayout;
 use crate::views;
+use crate::views::file_list::FileListState;
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_model::connection::{Connection, Status};
@@ -13,6 +15,7 @@ use redial_model::ids::{Node, Ticket};
 use redial_model::list::{Filter, Sort, SortKey};
 use redial_model::log::LogKind;
 use redial_model::method_table::{MethodTable, Shape};
+use redial_model::selection::SelectionMode;
 use redial_model::subject::Subject;
 use redial_model::update::Retry;
 use redial_text::words;
@@ -56,14 +59,9 @@ impl App {
             UiCommand::UndoOfAnyone => self.undo_of_anyone(),
             UiCommand::UndoOfBudget(of) => self.undo_of_budget(of),
             UiCommand::Budget => {
-                let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
-                self.dialogs.budget = stands.map(|agent| views::budget::BudgetState::of(&agent.cost_budget));
+                self.dialogs.budget = self.model.current_process().and_then(views::budget::BudgetState::of);
             }
-            UiCommand::SetBudget(limit) => {
-                if let Some(id) = self.model.current.and_then(SubjectId::process) {
-                    self.workers.set_budget(id, limit);
-                }
-            }
+            UiCommand::SetBudget(of, limit) => self.workers.set_budget(of, limit),
             UiCommand::MergeCopies => self.split_or_merge(),
             UiCommand::Choose(..)
             | UiCommand::ChooseNamed(_)
@@ -100,7 +98,11 @@ impl App {
                 }
             }
             UiCommand::TakeControlOf(id) => self.workers.take_control(id),
-            UiCommand::Select(process) => self.select(process),
+            UiCommand::Select(process) => {
+                self.select(process);
+                // The arrow keys move through its methods.
+                context.memory_mut(|memory| memory.surrender_focus(views::processes::filter_id()));
+            }
             UiCommand::FindProcess(text) => self.find_process(&text),
             UiCommand::AllProcesses(all) => self.model.processes.set_show_all(all),
             UiCommand::Attach => {
@@ -117,6 +119,15 @@ impl App {
                 }
                 Err(why) => self.refuse(&UiCommand::StartLaunch, &why),
             },
+            UiCommand::Browse(choice) => {
+                let folder = views::file_list::first_folder(&self.settings.launch);
+                self.dialogs.files = Some(FileListState::new(choice, folder.clone()));
+                self.folders.read(context, folder);
+            }
+            UiCommand::OpenFolder(folder) => self.folders.read(context, folder),
+            UiCommand::ChooseFile(choice, path) => {
+                views::file_list::enter(&mut self.settings.launch, choice, &path);
+            }
             UiCommand::StartDemo => {
                 if let Some(plan) = self.demo.clone() {
                     self.start(plan);
@@ -128,13 +139,27 @@ impl App {
                 affected.into_iter().for_each(|ticket| self.stop_launched(ticket));
             }
             UiCommand::StopLaunched(ticket) => self.stop_launched(ticket),
-            UiCommand::FocusFilter => self.methods.focus_filter = true,
+            UiCommand::FocusFilter if self.model.list().is_some_and(|table| !table.catalogue.is_empty()) => {
+                self.methods.focus_filter = true;
+            }
+            UiCommand::FocusFilter => {
+                self.settings.processes_open = true;
+                self.processes.focus();
+            }
             UiCommand::Filter(text) => {
                 self.methods.text.clone_from(&text);
                 self.change_filter(|filter| filter.text = text);
             }
             UiCommand::ClearFilter => self.clear_filter(),
-            UiCommand::Pick(node, mode) => self.model.change_list(|list| list.click(node, mode)),
+            UiCommand::Pick(node, mode) => {
+                self.model.change_list(|list| list.click(node, mode));
+                if mode == SelectionMode::Replace {
+                    self.note_place();
+                }
+            }
+            UiCommand::Reveal(_) | UiCommand::ShowHidden | UiCommand::Back | UiCommand::Forward => {
+                self.execute_navigation(context, command);
+            }
             UiCommand::Expand(node) => self.model.change_list(|list| list.tree.toggle(node)),
             UiCommand::Sort(sort) => {
                 self.model.change_list(|table| table.set_sort(sort));
@@ -142,6 +167,9 @@ impl App {
                 // Sorting shows the top of the list, unless a single row is selected.
                 self.methods.to_top = self.model.list().is_some_and(|list| list.selection.len() != 1);
             }
+            UiCommand::SetColumns(columns) => self.settings.columns = columns,
+            UiCommand::ResetColumns => self.settings.columns = ColumnLayout::default(),
+            UiCommand::Columns => (self.dialogs.columns, self.dialogs.palette) = (true, None),
             UiCommand::OnlyDialled => self.change_filter(|filter| filter.only_dialled = !filter.only_dialled),
             UiCommand::OffAgain => {
                 self.change_filter(|filter| filter.off_again = !filter.off_again);
@@ -155,6 +183,7 @@ impl App {
                 self.settings.tree = !self.settings.tree;
                 self.follow_settings();
             }
+            UiCommand::Pin => self.toggle_pins(),
             UiCommand::FreezeOrder => self.model.change_list(|table| {
                 let frozen = table.list.is_frozen();
                 table.list.set_frozen(!frozen);
@@ -182,7 +211,10 @@ impl App {
             | UiCommand::CopyValue(_)
             | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
             UiCommand::Log => self.settings.log_open = !self.settings.log_open,
+            UiCommand::ProcessList => self.settings.processes_open = !self.settings.processes_open,
+            UiCommand::Details => self.settings.details_open = !self.settings.details_open,
             UiCommand::Theme(theme) => self.look(context, |settings| settings.theme = theme),
+            UiCommand::Compact => self.look(context, |settings| settings.compact = !settings.compact),
             UiCommand::ZoomIn => {
                 self.look(context, |settings| settings.zoom = (settings.zoom + 0.1).min(3.0))
             }

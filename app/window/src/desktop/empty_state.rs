@@ -3,7 +3,8 @@
 use crate::commands::{CommandContext, UiCommand};
 use crate::views::empty_views::{self, EmptyReason, HiddenMatches};
 use eframe::egui::Ui;
-use redial_model::connection::Status;
+use redial_model::connection::{Connection, Status};
+use redial_model::fleet::Fleet;
 use redial_model::list::Filter;
 use redial_model::method_table::MethodTable;
 use redial_model::processes::AgentState;
@@ -21,6 +22,11 @@ pub fn show(
     now: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) {
+    if let Some(fleet) = subject.fleet().filter(|_| *subject.status() != Status::Live)
+        && let Some(why) = without_agents(model, fleet)
+    {
+        return empty_views::show(ui, &why, now, commands);
+    }
     let process = subject.title();
     let connection = subject.process();
     let row = connection.and_then(|connection| model.processes.get(connection.process));
@@ -54,6 +60,19 @@ pub fn show(
         (Status::Live, _) => EmptyReason::NoMethods,
     };
     empty_views::show(ui, &why, now, commands);
+}
+
+/// Returns how many of several processes can load the agent, if none has it; `None` if none can.
+fn without_agents(model: &Model, fleet: &Fleet) -> Option<EmptyReason<'static>> {
+    let members = || fleet.members().iter().filter_map(|member| model.connections.get(&member.connection));
+    if members().any(|one| one.session.status == Status::Attaching) {
+        return Some(EmptyReason::Waiting("Loading the agent…"));
+    }
+    let can_attach = |one: &&Connection| {
+        model.processes.get(one.process).is_some_and(|row| row.agent == AgentState::Attachable)
+    };
+    let (attachable, all) = (members().filter(can_attach).count(), members().count());
+    (attachable > 0).then_some(EmptyReason::NoAgents { attachable, all })
 }
 
 /// Explains why no method is visible, and suggests similar names.

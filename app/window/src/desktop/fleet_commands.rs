@@ -283,12 +283,22 @@ impl App {
         let all = || self.model.members().chain(self.model.held_elsewhere());
         let live = all().filter(|connection| connection.session.status == Status::Live);
         let on = [CopyState::Asked, CopyState::Live, CopyState::Reverting];
-        DialsOn {
-            known: live
-                .flat_map(|connection| on.map(|state| connection.table.live.count(state) as u64))
-                .sum(),
-            more: all().any(Connection::is_reading_dials),
-        }
+        let of = |connection: &Connection| -> (u64, u64) {
+            let known = on.map(|state| connection.table.live.count(state) as u64).iter().sum();
+            (known, connection.dials_of_others().min(known))
+        };
+        let (known, others) = live.map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        DialsOn { known, others, more: all().any(Connection::is_reading_dials) }
+    }
+
+    /// Keeps selected and launched processes in the process list, whatever its filter is.
+    pub(super) fn keep_processes_in_use(&mut self) {
+        let launched = self.model.launched.values().filter(|launched| launched.runs());
+        let launched = launched.filter_map(|launched| {
+            launched.agent.or_else(|| Some(self.model.processes.by_pid(launched.pid?)?.key))
+        });
+        let used: Vec<_> = self.model.chosen().iter().copied().chain(launched).collect();
+        self.model.processes.keep(used.into_iter());
     }
 
     /// Shows a single process.

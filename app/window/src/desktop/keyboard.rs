@@ -5,7 +5,7 @@ use super::pending_focus::{Field, PendingFocus};
 use crate::commands::{CallFormat, CommandContext, CopyFormat, UiCommand, listed};
 use crate::views::events;
 use crate::views::methods::filter_id;
-use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, Popup};
+use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, PointerButton, Popup};
 use redial_model::method_table::MethodTable;
 
 impl App {
@@ -18,6 +18,7 @@ impl App {
             || self.dialogs.set_up.is_some()
             || self.dialogs.budget.is_some()
             || self.dialogs.agent
+            || self.dialogs.columns
             || self.dialogs.palette.is_some()
             || self.dialogs.keys
             || self.dialogs.launch;
@@ -145,15 +146,24 @@ impl App {
     }
 }
 
-/// Returns the command of a pressed key. If several match, the one with Shift wins.
+/// Returns the command of a pressed key or mouse button. If several match, the one with Shift or Alt wins.
 fn command_for(event: &Event) -> Option<UiCommand> {
-    let Event::Key { key, pressed: true, modifiers, .. } = event else { return None };
+    let (key, modifiers) = match event {
+        Event::Key { key, pressed: true, modifiers, .. } => (key, modifiers),
+        Event::PointerButton { button: PointerButton::Extra1, pressed: true, .. } => {
+            return Some(UiCommand::Back);
+        }
+        Event::PointerButton { button: PointerButton::Extra2, pressed: true, .. } => {
+            return Some(UiCommand::Forward);
+        }
+        _ => return None,
+    };
     let fits = |shortcut: &KeyboardShortcut| {
         *key == shortcut.logical_key && modifiers.matches_logically(shortcut.modifiers)
     };
     listed()
         .chain([&UiCommand::Escape])
         .filter_map(|command| command.shortcut().filter(fits).map(|shortcut| (command, shortcut)))
-        .max_by_key(|(_, shortcut)| shortcut.modifiers.shift)
+        .max_by_key(|(_, shortcut)| shortcut.modifiers.shift || shortcut.modifiers.alt)
         .map(|(command, _)| command.clone())
 }

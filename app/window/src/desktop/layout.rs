@@ -7,13 +7,14 @@ use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty_views::EmptyReason;
 use crate::views::{
-    agent, change_progress, confirmation, connection_loss, detail, empty_views, ended_process, fleet_header,
-    key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette, processes, sharing_dialog,
-    status_bar,
+    agent, change_progress, columns_dialog, confirmation, connection_loss, detail, empty_views,
+    ended_process, fleet_header, key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette,
+    processes, sharing_dialog, status_bar,
 };
 use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 use redial_model::processes::AgentState;
 use redial_model::state::LaunchedProgram;
+use redial_model::update::Retry;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::words;
 
@@ -75,9 +76,11 @@ impl App {
             wanted: self.settings.processes_width.unwrap_or(PROCESSES),
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
-        let dragged =
-            processes.show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
-        self.settings.processes_width = dragged.or(self.settings.processes_width);
+        if self.settings.processes_open {
+            let dragged = processes
+                .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
+            self.settings.processes_width = dragged.or(self.settings.processes_width);
+        }
         // In a narrow window the method list needs the room more.
         let width = self.settings.detail_width.unwrap_or(DETAIL);
         let beside = self.model.is_beside();
@@ -85,7 +88,8 @@ impl App {
             true => ui.available_width() - width >= fleet_header::TWO,
             false => ui.available_width() > BOTH,
         };
-        let wanted = self.model.current_table().is_some_and(|table| !table.catalogue.is_empty());
+        let wanted = self.settings.details_open
+            && self.model.current_table().is_some_and(|table| !table.catalogue.is_empty());
         self.methods.no_panel = wanted && !wide && !beside;
         if wanted && wide {
             let detail = SizedPanel {
@@ -155,18 +159,37 @@ impl App {
             methods::toolbar(ui, state, subject, now, commands);
         });
         if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
-            let how = (ended.map(LaunchedProgram::ending), model.was_stopped(connection.process));
+            let how = {
+                // Nobody knows how a program ended that another one started.
+                let launched = model.launched.values().any(|one| one.agent == Some(connection.process));
+                let ended_elsewhere = !launched && connection.session.status.retry() == Some(Retry::Never);
+                let is_fine = model.was_stopped(connection.process)
+                    || ended.is_some_and(LaunchedProgram::has_succeeded)
+                    || ended_elsewhere;
+                (ended.map(LaunchedProgram::ending), is_fine)
+            };
             // Above the rows, the notice would move another row under the pointer.
             Panel::bottom("loss").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
                 connection_loss::show(ui, connection, how, mono, commands);
             });
         }
-        change_progress::show(ui, subject, mono, commands);
+        if change_progress::is_any(subject, mono) {
+            // The same holds for the progress of a change.
+            Panel::bottom("progress").frame(Frame::NONE).show_separator_line(false).show(ui, |ui| {
+                change_progress::show(ui, subject, mono, commands);
+            });
+        }
         if subject.table().row_count() == 0 {
             empty_state::show_none(ui, subject, suggestions, now, commands);
             return;
         }
-        methods::table(ui, state, VisibleRows::of(subject), methods::Needs::of([subject]), commands);
+        methods::table(
+            ui,
+            state,
+            VisibleRows::of(subject),
+            methods::Needs::of([subject], &self.settings.columns),
+            commands,
+        );
     }
 
     fn overlays(
@@ -199,9 +222,12 @@ impl App {
         {
             self.dialogs.last_numbers = None;
         }
+        if self.dialogs.columns {
+            self.dialogs.columns = !columns_dialog::show(&context, &self.settings.columns, commands);
+        }
         if let Some(state) = &mut self.dialogs.budget {
-            let stands = self.model.current_process().and_then(|connection| connection.agent.as_ref());
-            if stands.is_none_or(|agent| views::budget::show(&context, state, &agent.cost_budget, commands)) {
+            let of = self.model.connections.get(&state.connection());
+            if of.is_none_or(|connection| views::budget::show(&context, state, connection, commands)) {
                 self.dialogs.budget = None;
             }
         }
@@ -214,7 +240,17 @@ impl App {
         let stopped = words::all(&stopped.collect::<Vec<_>>());
         let stopped = Some(stopped).filter(|names| !names.is_empty());
         if let Some(state) = &mut self.dialogs.palette
-            && palette::show(&context, state, (now, stopped.as_deref()), commands)
+            && palette::show(
+                &context,
+                state,
+                palette::Searched {
+                    model: &self.model,
+                    columns: &self.settings.columns,
+                    now,
+                    stops: stopped.as_deref(),
+                },
+                commands,
+            )
         {
             self.dialogs.palette = None;
         }
@@ -228,6 +264,12 @@ impl App {
             (None, None) => launch_dialog::LaunchProgress::None,
         };
         let settings = &mut self.settings;
+        if let Some(files) = &mut self.dialogs.files {
+            self.folders.deliver(files);
+            if views::file_list::show(&context, files, commands) {
+                self.dialogs.files = None;
+            }
+        }
         if self.dialogs.launch
             && launch_dialog::show(&context, &mut settings.launch, &settings.recent, &progress, commands)
         {

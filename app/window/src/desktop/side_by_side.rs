@@ -32,7 +32,8 @@ impl App {
         let sums = self.model.list().is_some_and(|all| all.list.sort().key != SortKey::Name);
         fleet_header::paging(ui, &titles, &shown, sums, commands);
         let all = ids.iter().filter_map(|id| self.model.connections.get(id));
-        let needs = methods::Needs::of(all.map(Subject::Process));
+        let layout = self.settings.columns.clone();
+        let needs = methods::Needs::of(all.map(Subject::Process), &layout);
         let ids = ids.get(shown).unwrap_or_default();
         self.model.show_beside(ids);
         // Keys and panels refer to a visible process.
@@ -76,7 +77,7 @@ impl App {
         &mut self,
         ui: &mut Ui,
         id: ConnectionId,
-        (now, needs): (&CommandContext, methods::Needs),
+        (now, needs): (&CommandContext, methods::Needs<'_>),
         commands: &mut Vec<UiCommand>,
     ) {
         let mono = self.now().mono;

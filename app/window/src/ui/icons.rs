@@ -9,8 +9,10 @@ pub enum TriangleDirection {
     Up,
     /// Down: descending, expanded.
     Down,
-    /// Right: collapsed.
+    /// Right: collapsed, forward.
     Right,
+    /// Left: back.
+    Left,
 }
 
 /// Paints a filled triangle around `centre`.
@@ -18,6 +20,7 @@ pub fn triangle(painter: &Painter, centre: Pos2, way: TriangleDirection, half: f
     let points = match way {
         TriangleDirection::Up => [vec2(-half, half * 0.6), vec2(half, half * 0.6), vec2(0.0, -half * 0.7)],
         TriangleDirection::Down => [vec2(-half, -half * 0.6), vec2(half, -half * 0.6), vec2(0.0, half * 0.7)],
+        TriangleDirection::Left => [vec2(half * 0.6, -half), vec2(-half * 0.7, 0.0), vec2(half * 0.6, half)],
         TriangleDirection::Right => {
             [vec2(-half * 0.6, -half), vec2(half * 0.7, 0.0), vec2(-half * 0.6, half)]
         }

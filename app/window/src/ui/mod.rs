@@ -10,6 +10,7 @@ mod knob_face;
 pub mod knob_levels;
 pub mod knob_paint;
 pub mod list;
+pub mod local_time;
 pub mod numbers;
 pub mod sparkline;
 pub mod text_width;

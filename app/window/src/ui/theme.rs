@@ -5,8 +5,12 @@ use eframe::egui::{
     self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
 };
 
-/// Height of table rows, points.
+/// Height of table rows and controls, points; and with compact rows.
 pub const ROW: f32 = 26.0;
+const COMPACT_ROW: f32 = 20.0;
+/// Space above and below the text of a button, points; and with compact rows.
+const PADDING: f32 = 4.0;
+const COMPACT_PADDING: f32 = 1.0;
 /// Size of titles and main numbers, points.
 pub const TITLE: f32 = 18.0;
 /// Size of body text, points.
@@ -16,6 +20,10 @@ pub const DIGITS: f32 = 13.0;
 /// Size of secondary text, points.
 pub const SMALL: f32 = 12.0;
 
+/// Width of the border of the widget with the keyboard focus, points.
+const FOCUS: f32 = 2.0;
+/// Distance from which a splitter can be grabbed, points.
+const GRAB: f32 = 8.0;
 /// Opacity of disabled widgets: weaker but still readable.
 const DISABLED: f32 = 0.85;
 
@@ -148,15 +156,32 @@ pub fn install(context: &egui::Context) {
             ]
             .into();
             style.spacing.item_spacing = egui::vec2(8.0, 6.0);
-            style.spacing.button_padding = egui::vec2(10.0, 4.0);
+            style.spacing.button_padding = egui::vec2(10.0, PADDING);
             style.spacing.window_margin = egui::Margin::same(14);
             style.spacing.menu_margin = egui::Margin::same(8);
             style.spacing.interact_size.y = ROW;
             style.interaction.selectable_labels = false;
+            // Splitters are easy to grab.
+            style.interaction.resize_grab_radius_side = GRAB;
             // Animations keep a core busy and add nothing.
             style.animation_time = 0.0;
         });
     }
+}
+
+/// Sets the height of rows and controls in both themes.
+pub fn set_density(context: &egui::Context, compact: bool) {
+    let (row, padding, gap) = if compact { (COMPACT_ROW, COMPACT_PADDING, 4.0) } else { (ROW, PADDING, 6.0) };
+    context.all_styles_mut(|style| {
+        style.spacing.interact_size.y = row;
+        style.spacing.button_padding.y = padding;
+        style.spacing.item_spacing.y = gap;
+    });
+}
+
+/// Returns the height of table rows, points.
+pub fn row_height(ui: &egui::Ui) -> f32 {
+    ui.ctx().global_style().spacing.interact_size.y
 }
 
 /// Gives checkboxes and radio buttons in menus their outline, which the toolkit omits there; unticked ones
@@ -202,16 +227,17 @@ fn visuals(theme: Theme, palette: &Palette) -> Visuals {
     visuals.selection.bg_fill = palette.selected;
     visuals.selection.stroke = Stroke::new(1.0, palette.accent);
     let widgets = &mut visuals.widgets;
-    for (widget, fill, line, text) in [
-        (&mut widgets.noninteractive, palette.panel, palette.line, palette.text),
-        (&mut widgets.inactive, palette.raised, palette.edge, palette.text),
-        (&mut widgets.hovered, palette.hover, palette.accent, palette.text),
-        (&mut widgets.active, palette.selected, palette.accent, palette.text),
-        (&mut widgets.open, palette.hover, palette.line, palette.text),
+    // Only the widget with the keyboard focus has a thick, coloured border.
+    for (widget, fill, (width, line), text) in [
+        (&mut widgets.noninteractive, palette.panel, (1.0, palette.line), palette.text),
+        (&mut widgets.inactive, palette.raised, (1.0, palette.edge), palette.text),
+        (&mut widgets.hovered, palette.hover, (1.0, palette.edge), palette.text),
+        (&mut widgets.active, palette.selected, (FOCUS, palette.accent), palette.text),
+        (&mut widgets.open, palette.hover, (1.0, palette.line), palette.text),
     ] {
         widget.bg_fill = fill;
         widget.weak_bg_fill = fill;
-        widget.bg_stroke = Stroke::new(1.0, line);
+        widget.bg_stroke = Stroke::new(width, line);
         widget.fg_stroke = Stroke::new(1.0, text);
         widget.corner_radius = CornerRadius::same(4);
         widget.expansion = 0.0;

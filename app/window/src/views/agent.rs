@@ -2,6 +2,7 @@
 
 use crate::commands::{CommandContext, UiCommand};
 use crate::ui::capitalized;
+use crate::ui::local_time;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, TextStyle, Ui, vec2};
 use redial_model::catalogue::Catalogue;
@@ -204,11 +205,13 @@ fn audit(ui: &mut Ui, agent: &AgentStatus, (catalogue, width): (&Catalogue, f32)
         format!("{}, {}", words::one_line(user), programs::title(&entry.program))
     };
     let by: Vec<String> = shown.iter().map(|entry| by(entry)).collect();
-    let when = wide(ui, &words::utc(0), TextStyle::Monospace);
+    let when = wide(ui, &local_time::date_and_time(0), TextStyle::Monospace);
     let room = room(ui, width, [when, widest(ui, by.iter().map(String::as_str))]);
     Grid::new("audit").num_columns(3).striped(true).spacing(vec2(GAP, 4.0)).show(ui, |ui| {
         for (entry, by) in shown.into_iter().zip(by) {
-            ui.label(RichText::new(words::utc(entry.t_unix_ms)).monospace().color(palette.weak));
+            ui.label(
+                RichText::new(local_time::date_and_time(entry.t_unix_ms)).monospace().color(palette.weak),
+            );
             ui.label(by);
             order_label(ui, catalogue, &words::one_line(&audit::action(&entry.action)), room);
             ui.end_row();

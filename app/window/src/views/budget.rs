@@ -3,14 +3,18 @@
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Button, Key, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, Ui, vec2};
+use redial_model::connection::{Connection, Status};
+use redial_model::ids::ConnectionId;
 use redial_protocol::cost::{CostBudget, Share};
 use redial_text::budget;
 use redial_text::diagnostics::Reader;
 
 /// The dialog's state while it is open.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BudgetState {
+    /// The process, which stays the same whatever is selected meanwhile.
+    connection: ConnectionId,
     /// The percentage as typed.
     text: String,
     /// The text field has received the keyboard focus.
@@ -18,10 +22,15 @@ pub struct BudgetState {
 }
 
 impl BudgetState {
-    /// Returns the state for a process with the current budget `stands`.
-    pub fn of(current: &CostBudget) -> BudgetState {
-        let text = current.limit.map_or_else(String::new, |limit| limit.percent().to_string());
-        BudgetState { text, begun: false }
+    /// Returns the state for a process, once its agent has reported a budget.
+    pub fn of(connection: &Connection) -> Option<BudgetState> {
+        let agent = connection.agent.as_ref()?;
+        Some(BudgetState { connection: connection.id, text: text_of(&agent.cost_budget), begun: false })
+    }
+
+    /// Returns the connection to the process.
+    pub fn connection(&self) -> ConnectionId {
+        self.connection
     }
 
     /// Returns the typed budget or the reason why it is invalid; `None` if nothing is typed.
@@ -32,17 +41,27 @@ impl BudgetState {
     }
 }
 
+/// Returns a budget as text to edit.
+fn text_of(current: &CostBudget) -> String {
+    current.limit.map_or_else(String::new, |limit| limit.percent().to_string())
+}
+
 /// Shows the dialog; returns true when it should close.
 pub fn show(
     context: &egui::Context,
     state: &mut BudgetState,
-    current: &CostBudget,
+    connection: &Connection,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
+    let Some(agent) = connection.agent.as_ref().filter(|_| connection.session.status == Status::Live) else {
+        return true;
+    };
+    let current = &agent.cost_budget;
     let mut open = true;
     let mut done = false;
     let room = context.content_rect().size();
-    egui::Window::new("Overhead budget")
+    egui::Window::new(format!("Overhead budget of {}", connection.title()))
+        .id(Id::unique("Overhead budget"))
         .open(&mut open)
         .resizable(false)
         .collapsible(false)
@@ -75,11 +94,11 @@ fn inside(ui: &mut Ui, state: &mut BudgetState, current: &CostBudget, commands: 
         let entered = edit.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         let set = ui.add_enabled(limit.is_some(), Button::new("Set")).clicked();
         if let Some(limit) = limit.filter(|_| set || entered) {
-            commands.push(UiCommand::SetBudget(Some(limit)));
+            commands.push(UiCommand::SetBudget(state.connection, Some(limit)));
             done = true;
         }
         if ui.add_enabled(current.limit.is_some(), Button::new("Switch off")).clicked() {
-            commands.push(UiCommand::SetBudget(None));
+            commands.push(UiCommand::SetBudget(state.connection, None));
             done = true;
         }
     });
@@ -100,12 +119,14 @@ mod tests {
 
     #[test]
     fn budget_text_is_parsed_or_rejected() {
-        let typed = |text: &str| BudgetState { text: text.to_owned(), begun: true }.typed();
+        let typed = |text: &str| {
+            BudgetState { connection: ConnectionId(1), text: text.to_owned(), begun: true }.typed()
+        };
         assert_eq!(typed(" 2.5 "), Some(Ok(Share(250))));
         assert_eq!(typed(" "), None);
         assert!(matches!(typed("off"), Some(Err(why)) if why.contains("remove the budget")));
         assert!(matches!(typed("much"), Some(Err(why)) if why.contains("percentage of one processor")));
         let current = CostBudget { limit: Some(Share(725)), ..CostBudget::default() };
-        assert_eq!(BudgetState::of(&current).text, "7.25");
+        assert_eq!(text_of(&current), "7.25");
     }
 }

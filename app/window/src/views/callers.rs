@@ -1,17 +1,16 @@
 //! The callers of the selected method.
 
-use super::cells::PaintedName;
 use super::latency::row_looked_at;
+use super::painted_name::PaintedName;
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use redial_model::callers::CallersVersion;
 use redial_model::connection::Connection;
-use redial_model::ids::{MethodIx, Node};
+use redial_model::ids::MethodIx;
 use redial_model::live::LiveRow;
 use redial_model::method_table::Targets;
-use redial_model::selection::SelectionMode;
 use redial_model::subject::Subject;
 use redial_protocol::callers::{CallOrigin, RowCallers};
 use redial_protocol::ids::RowId;
@@ -82,15 +81,12 @@ fn nothing(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).small().color(Palette::of(ui).weak));
 }
 
-/// Filters the list by a caller, and selects it where the list shows a single process.
+/// Goes to a caller. A list of several processes numbers its methods itself, so it is filtered instead.
 fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiCommand>) {
-    commands.push(UiCommand::Filter(callers::name(who)));
-    if let Some(method) = listed(connection, who).filter(|_| !connection.in_fleet) {
-        commands.push(UiCommand::Pick(
-            Node::Method(connection.table.catalogue.row_method(method)),
-            SelectionMode::Replace,
-        ));
-    }
+    commands.push(match listed(connection, who).filter(|_| !connection.in_fleet) {
+        Some(method) => UiCommand::Reveal(method),
+        None => UiCommand::Filter(callers::name(who)),
+    });
 }
 
 /// Returns the caller's method in the list.
@@ -153,7 +149,7 @@ fn named(ui: &mut Ui, who: &CallOrigin, is_listed: bool) -> bool {
     shown.on_hover_ui(|ui| {
         ui.label(&whole);
         if is_listed {
-            ui.weak("Click to filter the list by this caller.");
+            ui.weak("Click to go to this caller. “Back” returns.");
         }
     });
     clicked

@@ -1,15 +1,17 @@
-//! The column headers: they sort, list the hidden columns, and show whether the order is frozen.
+//! The column headers: they sort, move and resize, list the hidden columns, and show whether the order is frozen.
 
-use super::columns::{Columns, SPARK};
+use super::column_menu;
+use super::columns::Columns;
 use crate::commands::UiCommand;
+use crate::settings::columns::{ColumnLayout, TableColumn, WIDTHS};
 use crate::ui::capitalized;
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align, Align2, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
+use eframe::egui::{self, Align, Align2, CursorIcon, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
 use redial_model::list::{Sort, SortKey};
 use redial_model::method_table::Shape;
 use redial_model::subject::Subject;
-use redial_text::times::{TimeColumn, resolution};
+use redial_text::times::resolution;
 use redial_text::words;
 
 /// Width of the name column below which the button of hidden columns shows a number only, points.
@@ -18,6 +20,8 @@ const SHORT: f32 = 150.0;
 const WHOLE: f32 = 280.0;
 /// Width below which it leaves room only for the button that sorts again.
 const NARROW: f32 = 180.0;
+/// Half the width in which an edge can be grabbed, points.
+const EDGE: f32 = 5.0;
 /// Padding of the button, points.
 const PADDING: f32 = 5.0;
 /// Width of the menu of hidden columns, points.
@@ -25,53 +29,98 @@ const MENU: f32 = 260.0;
 /// Width from which the longest note about the order fits, points.
 const POINTED: f32 = 330.0;
 
-/// A hidden column: its name and its sort key.
-type HiddenColumn = (&'static str, Option<SortKey>);
+/// The headers' own state.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadersState {
+    /// The column whose edge is being dragged, and its width so far.
+    resized: Option<(TableColumn, f32)>,
+}
 
-/// Shows the column headers; returns whether the pointer is at the button that sorts again.
-pub fn show(
-    ui: &mut Ui,
-    head: Rect,
-    (columns, gone): (&Columns, &[HiddenColumn]),
-    (subject, by_pointer): (Subject<'_>, bool),
-    commands: &mut Vec<UiCommand>,
-) -> bool {
-    let palette = Palette::of(ui);
-    ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
-    let table = subject.table();
-    let sort = table.list.sort();
-    let times = TimeColumn::ALL.into_iter().zip(columns.times);
-    let mut name = columns.name;
-    let mut at_sign = false;
-    if table.is_order_behind() {
-        let by = match (table.list.is_frozen(), by_pointer) {
-            (true, _) => FreezeReason::Wish,
-            (false, true) => FreezeReason::Pointer,
-            (false, false) => FreezeReason::Moment,
-        };
-        (name.max, at_sign) = sort_again(ui, head, name, frozen(name, !gone.is_empty(), by), commands);
+impl HeadersState {
+    /// Returns the layout with the width that is being dragged.
+    pub fn dragged(&self, layout: &ColumnLayout) -> Option<ColumnLayout> {
+        self.resized.map(|(column, width)| layout.with_width(column, Some(width)))
     }
-    if !gone.is_empty() {
-        name.max = left_out(ui, head, name, gone, commands);
-    }
-    for (key, text, range, right) in [
-        (SortKey::Wanted, "dial", columns.knob, false),
-        (SortKey::Name, "method", name, false),
-        (SortKey::State, "state", columns.state, false),
-        (SortKey::Calls, "calls", columns.calls, true),
-        (SortKey::Rate, "per second", columns.rate, true),
-    ]
-    .into_iter()
-    .chain(times.map(|(column, range)| (SortKey::Time(column), column.name(), range, true)))
-    {
-        if range.span() <= 0.0 {
-            continue;
+}
+
+/// The column headers of a table.
+#[derive(Clone, Copy)]
+pub struct Headers<'a> {
+    /// The places of the columns.
+    pub columns: &'a Columns,
+    /// The columns that the user wants.
+    pub layout: &'a ColumnLayout,
+    /// The table's process or processes.
+    pub subject: Subject<'a>,
+    /// Whether the pointer freezes the order.
+    pub by_pointer: bool,
+}
+
+impl Headers<'_> {
+    /// Shows the column headers; returns whether the pointer is at the button that sorts again.
+    pub fn show(
+        &self,
+        ui: &mut Ui,
+        head: Rect,
+        state: &mut HeadersState,
+        commands: &mut Vec<UiCommand>,
+    ) -> bool {
+        let palette = Palette::of(ui);
+        ui.painter_at(head).rect_filled(head, 0.0, palette.raised);
+        let Headers { columns, subject, by_pointer, .. } = *self;
+        let (table, gone) = (subject.table(), columns.gone());
+        let mut name = columns.name;
+        let mut at_sign = false;
+        if table.is_order_behind() {
+            let by = match (table.list.is_frozen(), by_pointer) {
+                (true, _) => FreezeReason::Wish,
+                (false, true) => FreezeReason::Pointer,
+                (false, false) => FreezeReason::Moment,
+            };
+            (name.max, at_sign) = sort_again(ui, head, name, frozen(name, !gone.is_empty(), by), commands);
         }
-        let rect = Rect::from_x_y_ranges(range, head.y_range());
-        let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click());
-        let chosen = sort.key == key;
+        if !gone.is_empty() {
+            name.max = left_out(ui, head, name, gone, commands);
+        }
+        for (key, text, range) in [(SortKey::Wanted, "dial", columns.knob), (SortKey::Name, "method", name)] {
+            let rect = Rect::from_x_y_ranges(range, head.y_range());
+            let response = self.sorting(ui, rect, (text, Some(key)), false, commands);
+            column_menu::show(ui, &response, None, self.layout, commands);
+        }
+        for (column, range) in columns.shown() {
+            let rect = Rect::from_x_y_ranges(*range, head.y_range());
+            let right = !matches!(column, TableColumn::State | TableColumn::Spark);
+            let response = self.sorting(ui, rect, (column.name(), column.sort_key()), right, commands);
+            self.moving(ui, &response, (*column, head), commands);
+            column_menu::show(ui, &response, Some(*column), self.layout, commands);
+        }
+        // Above the headers, because they overlap them.
+        for (column, range) in columns.shown() {
+            self.edge(ui, (*column, range.min, head), state, commands);
+        }
+        at_sign
+    }
+
+    /// Shows one header, which sorts by its number.
+    fn sorting(
+        &self,
+        ui: &mut Ui,
+        rect: Rect,
+        (text, key): (&str, Option<SortKey>),
+        right: bool,
+        commands: &mut Vec<UiCommand>,
+    ) -> egui::Response {
+        let palette = Palette::of(ui);
+        let table = self.subject.table();
+        let sort = table.list.sort();
+        let response = ui.interact(rect, ui.scope_id().with(("head", text)), Sense::click_and_drag());
+        let chosen = key == Some(sort.key);
+        let label = match key {
+            Some(_) => format!("Sort by {text}"),
+            None => capitalized(text),
+        };
         response.widget_info(|| {
-            egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, format!("Sort by {text}"))
+            egui::WidgetInfo::selected(egui::Role::ColumnHeader, true, chosen, label.clone())
         });
         let colour = if response.hovered() || chosen { palette.text } else { palette.weak };
         let (x, align) = match right {
@@ -79,13 +128,8 @@ pub fn show(
             false => (rect.left() + 4.0, Align2::LEFT_CENTER),
         };
         let painter = ui.painter_at(rect);
-        let written = painter.text(
-            pos2(x, rect.center().y),
-            align,
-            capitalized(text),
-            FontId::proportional(SMALL),
-            colour,
-        );
+        let font = FontId::proportional(SMALL);
+        let written = painter.text(pos2(x, rect.center().y), align, capitalized(text), font, colour);
         if chosen {
             let way = if sort.descending { TriangleDirection::Down } else { TriangleDirection::Up };
             let x = if right { written.left() - 8.0 } else { written.right() + 8.0 };
@@ -95,45 +139,102 @@ pub fn show(
             let stroke = egui::Stroke::new(1.5, palette.accent);
             painter.rect_stroke(rect.shrink(1.0), 2.0, stroke, egui::StrokeKind::Inside);
         }
-        let clicked = response.clicked();
-        let meaning = match key {
-            SortKey::Time(column) if column.is_percentile() => {
-                format!("\n{}\n{}", capitalized(column.meaning()), resolution(None, subject.timing_cost()))
-            }
-            SortKey::Time(column) => format!("\n{}", capitalized(column.meaning())),
-            SortKey::Calls => "\nCalls counted since the method was first dialled.".to_owned(),
-            SortKey::Rate if table.shape == Shape::List => {
-                "\nCalls per second now. Methods no longer counted sort by their last rate.".to_owned()
-            }
-            _ => String::new(),
-        };
-        response.on_hover_text(match table.shape {
-            _ if chosen => format!("Sorted by {text}. Click to reverse the order.{meaning}"),
-            Shape::List => format!("Click to sort by {text}.{meaning}"),
-            Shape::Tree => format!("Click to sort within each group by {text}.{meaning}"),
-        });
-        if clicked {
+        if let Some(key) = key.filter(|_| response.clicked()) {
             // Numbers sort from the largest, names from A.
             let descending = if chosen { !sort.descending } else { key != SortKey::Name };
             commands.push(UiCommand::Sort(Sort { key, descending }));
         }
+        if egui::Popup::is_any_open(ui.ctx()) {
+            return response;
+        }
+        let meaning = self.meaning(text, key);
+        response.on_hover_text(match table.shape {
+            _ if key.is_none() => meaning,
+            _ if chosen => format!("Sorted by {text}. Click to reverse the order.{meaning}"),
+            Shape::List => format!("Click to sort by {text}.{meaning}"),
+            Shape::Tree => format!("Click to sort within each group by {text}.{meaning}"),
+        })
     }
-    if columns.spark.span() > 0.0 {
-        let spark = Rect::from_x_y_ranges(columns.spark, head.y_range());
-        let at = pos2(spark.left() + 8.0, spark.center().y);
-        ui.painter_at(head).text(
-            at,
-            Align2::LEFT_CENTER,
-            capitalized(SPARK),
-            FontId::proportional(SMALL),
-            palette.weak,
-        );
-        ui.interact(spark, ui.scope_id().with(("head", SPARK)), Sense::hover()).on_hover_text(
-            "Calls per second over the last minute. Each row has its own scale, so compare shapes here \
-            and numbers in the other columns.",
-        );
+
+    fn meaning(&self, text: &str, key: Option<SortKey>) -> String {
+        match key {
+            _ if text == TableColumn::Share.name() => {
+                "\nThe method's part of the self time of all timed methods.".to_owned()
+            }
+            Some(SortKey::Time(column)) if column.is_percentile() => {
+                let precision = resolution(None, self.subject.timing_cost());
+                format!("\n{}\n{precision}", capitalized(column.meaning()))
+            }
+            Some(SortKey::Time(column)) => format!("\n{}", capitalized(column.meaning())),
+            Some(SortKey::Calls) => "\nCalls counted since the method was first dialled.".to_owned(),
+            Some(SortKey::Rate) if self.subject.table().shape == Shape::List => {
+                "\nCalls per second now. Methods no longer counted sort by their last rate.".to_owned()
+            }
+            None => "Calls per second over the last minute. Each row has its own scale, so compare shapes \
+                here and numbers in the other columns."
+                .to_owned(),
+            _ => String::new(),
+        }
     }
-    at_sign
+
+    /// Moves a column that the user drags to the place of another.
+    fn moving(
+        &self,
+        ui: &Ui,
+        response: &egui::Response,
+        (column, head): (TableColumn, Rect),
+        commands: &mut Vec<UiCommand>,
+    ) {
+        let Some(at) =
+            response.interact_pointer_pos().filter(|_| response.dragged() || response.drag_stopped())
+        else {
+            return;
+        };
+        let over = self.columns.shown().iter().find(|(_, range)| range.contains(at.x));
+        let Some((other, range)) = over.filter(|(other, _)| *other != column) else { return };
+        if response.drag_stopped() {
+            commands.push(UiCommand::SetColumns(self.layout.with_moved(column, *other)));
+            return;
+        }
+        ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+        let x = if range.center() > response.rect.center().x { range.max } else { range.min };
+        ui.painter_at(head).vline(x, head.y_range(), egui::Stroke::new(3.0, Palette::of(ui).accent));
+    }
+
+    /// Lets the user drag a column's left edge; a double click restores the width.
+    fn edge(
+        &self,
+        ui: &Ui,
+        (column, x, head): (TableColumn, f32, Rect),
+        state: &mut HeadersState,
+        commands: &mut Vec<UiCommand>,
+    ) {
+        let palette = Palette::of(ui);
+        let place = Rect::from_x_y_ranges(Rangef::new(x - EDGE, x + EDGE), head.y_range());
+        let id = ui.scope_id().with(("edge", column));
+        // Reached with the pointer only: the dialog *Columns* has the widths for the keyboard.
+        let response = ui.interact(place, id, Sense::CLICK.union(Sense::DRAG));
+        let label = format!("Left edge of {}", column.name());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, &label));
+        let is_at = response.hovered() || response.dragged();
+        let (width, colour) = if is_at { (2.0, palette.accent) } else { (1.0, palette.line) };
+        ui.painter_at(head).vline(x, head.shrink(5.0).y_range(), egui::Stroke::new(width, colour));
+        if response.dragged()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let right = self.columns.range(column).map_or(x, |range| range.max);
+            let widest = self.columns.widest(column).max(*WIDTHS.start());
+            state.resized = Some((column, (right - at.x).clamp(*WIDTHS.start(), widest)));
+        }
+        if response.double_clicked() {
+            commands.push(UiCommand::SetColumns(self.layout.with_width(column, None)));
+        } else if response.drag_stopped()
+            && let Some((column, width)) = state.resized.take()
+        {
+            commands.push(UiCommand::SetColumns(self.layout.with_width(column, Some(width.round()))));
+        }
+        response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+    }
 }
 
 /// Shows a button with the number of hidden columns and a menu of them; returns its left end.
@@ -141,7 +242,7 @@ fn left_out(
     ui: &mut Ui,
     head: Rect,
     name: Rangef,
-    gone: &[HiddenColumn],
+    gone: &[TableColumn],
     commands: &mut Vec<UiCommand>,
 ) -> f32 {
     let palette = Palette::of(ui);
@@ -171,8 +272,9 @@ fn left_out(
             ui.with_layout(Layout::top_down(Align::Min), |ui| ui.weak(text));
         };
         text(ui, "Hidden for lack of room. Sort by one to show it:");
-        for (name, key) in gone {
-            let entry = egui::Button::new(capitalized(name));
+        for column in gone {
+            let key = column.sort_key();
+            let entry = egui::Button::new(capitalized(column.name()));
             let entry = ui
                 .add_enabled(key.is_some(), entry)
                 .on_disabled_hover_text("Rows cannot be sorted by this column");
@@ -182,8 +284,12 @@ fn left_out(
             }
         }
         text(ui, &how);
+        if ui.button(UiCommand::Columns.name()).clicked() {
+            commands.push(UiCommand::Columns);
+            ui.close();
+        }
     });
-    let names: Vec<&str> = gone.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = gone.iter().map(|column| column.name()).collect();
     if !egui::Popup::is_any_open(ui.ctx()) {
         response.on_hover_text(format!("Hidden columns: {}\n{how}", names.join(", ")));
     }

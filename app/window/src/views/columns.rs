@@ -1,20 +1,22 @@
-//! The columns of the method table: their widths, and the order in which a narrow table hides them.
+//! The columns of the method table: their places, and the order in which a narrow table hides them.
 
+use crate::settings::columns::{ColumnLayout, TableColumn};
 use eframe::egui::{Rangef, Rect};
 use redial_model::list::SortKey;
 use redial_text::times::TimeColumn;
 
-/// Width that the name keeps while other columns can be hidden.
-const NAME: f32 = 190.0;
+/// Width that the name keeps while other columns can be hidden: this part of the table, within these bounds.
+const NAME: (f32, f32, f32) = (0.34, 190.0, 420.0);
+/// Width of the name column below which no column can be widened, points.
+const LEAST_NAME: f32 = 120.0;
+/// Width of the knob's column, points.
+const KNOB: f32 = 40.0;
 /// Extra width for the states of several processes, which are longer.
 pub const SUMMED: f32 = 28.0;
 /// Width saved with single methods, whose states are at most as long as "was reverting".
 pub const WORD: f32 = -20.0;
 /// Width of the process column in a list with a row per process; more than a process id needs.
 pub const PLACE: f32 = 90.0;
-
-/// The name of the sparkline column.
-pub const SPARK: &str = "last minute";
 
 /// Extra room that rows need, points.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,131 +30,123 @@ pub struct ExtraRoom {
 }
 
 /// The horizontal ranges of the columns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Columns {
     /// The knob.
     pub knob: Rangef,
     /// The name.
     pub name: Rangef,
-    /// The state.
-    pub state: Rangef,
-    /// Calls.
-    pub calls: Rangef,
-    /// Calls a second.
-    pub rate: Rangef,
-    /// Times, in the order of [`TimeColumn::ALL`].
-    pub times: [Rangef; TimeColumn::ALL.len()],
-    /// The sparkline.
-    pub spark: Rangef,
+    /// The columns in view, from left to right.
+    shown: Vec<(TableColumn, Rangef)>,
+    /// Columns for which there is no room.
+    gone: Vec<TableColumn>,
 }
 
-/// A column that can be hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OptionalColumn {
-    State,
-    Calls,
-    Rate,
-    Time(TimeColumn),
-    Spark,
-}
-
-impl OptionalColumn {
-    /// All such columns, in the order of hiding: first the rarely needed, then those that the details panel
-    /// also shows. Total and self time come late, since only a list shows where time goes; the knob can stand
-    /// in for the state.
-    const ALL: [OptionalColumn; 12] = [
-        OptionalColumn::Time(TimeColumn::P90),
-        OptionalColumn::Time(TimeColumn::InFlight),
-        OptionalColumn::Time(TimeColumn::Exceptions),
-        OptionalColumn::Spark,
-        OptionalColumn::Time(TimeColumn::Max),
-        OptionalColumn::Time(TimeColumn::P50),
-        OptionalColumn::Time(TimeColumn::P99),
-        OptionalColumn::Time(TimeColumn::Own),
-        OptionalColumn::Time(TimeColumn::Total),
-        OptionalColumn::Rate,
-        OptionalColumn::State,
-        OptionalColumn::Calls,
-    ];
-
-    /// Returns whether rows are sorted by this column.
-    fn sorts(self, by: SortKey) -> bool {
-        match self {
-            OptionalColumn::State => by == SortKey::State,
-            OptionalColumn::Calls => by == SortKey::Calls,
-            OptionalColumn::Rate => by == SortKey::Rate,
-            OptionalColumn::Time(column) => by == SortKey::Time(column),
-            OptionalColumn::Spark => false,
-        }
-    }
-
-    fn width(self) -> f32 {
-        match self {
-            OptionalColumn::Spark => 96.0,
-            OptionalColumn::State => 108.0,
-            OptionalColumn::Rate | OptionalColumn::Time(TimeColumn::Exceptions) => 88.0,
-            OptionalColumn::Calls => 104.0,
-            OptionalColumn::Time(_) => 72.0,
-        }
-    }
-}
+/// The order of hiding: first the rarely needed columns, then those that the details panel also shows. Total and
+/// self time come late, since only a list shows where time goes; the knob can stand in for the state.
+const HIDING: [TableColumn; TableColumn::ALL.len()] = [
+    TableColumn::Time(TimeColumn::P90),
+    TableColumn::Time(TimeColumn::InFlight),
+    TableColumn::Time(TimeColumn::Exceptions),
+    TableColumn::Spark,
+    TableColumn::Time(TimeColumn::Max),
+    TableColumn::Time(TimeColumn::P50),
+    TableColumn::Time(TimeColumn::P99),
+    TableColumn::Share,
+    TableColumn::Time(TimeColumn::Own),
+    TableColumn::Time(TimeColumn::Total),
+    TableColumn::Rate,
+    TableColumn::State,
+    TableColumn::Calls,
+];
 
 impl Columns {
-    /// Returns the columns for a table's width; `timed` includes the columns of times. In a narrow table the
-    /// name keeps its room and other columns are hidden, the one that rows are `sorted` by last.
-    pub fn of(rect: Rect, besides: ExtraRoom, timed: bool, sorted: SortKey) -> Columns {
+    /// Returns the columns for a table's width, as the user arranged them; `timed` includes the columns of times. In
+    /// a narrow table the name keeps its room and other columns are hidden, the one that rows are `sorted` by
+    /// last.
+    pub fn of(
+        rect: Rect,
+        besides: ExtraRoom,
+        timed: bool,
+        sorted: SortKey,
+        layout: &ColumnLayout,
+    ) -> Columns {
         let ExtraRoom { before, state, compared } = besides;
-        let width = |column: OptionalColumn| {
-            column.width() + if column == OptionalColumn::State { state } else { 0.0 }
+        let width = |column: TableColumn| {
+            let extra = match layout.get(column).width {
+                None if column == TableColumn::State => state,
+                _ => 0.0,
+            };
+            layout.width(column) + extra
         };
-        let knob = Rangef::new(rect.left(), rect.left() + 40.0);
-        let all = OptionalColumn::ALL
-            .into_iter()
-            .filter(|column| timed || !matches!(column, OptionalColumn::Time(_)));
-        let mut left: Vec<OptionalColumn> = all.collect();
-        let outlasts = |column: &OptionalColumn| {
-            compared && matches!(column, OptionalColumn::Rate | OptionalColumn::Calls)
-        };
-        left.sort_by_key(|column| (column.sorts(sorted), outlasts(column)));
-        let fits = |left: &[OptionalColumn]| {
-            let taken: f32 = left.iter().map(|column| width(*column)).sum();
-            rect.width() - knob.span() - taken >= NAME + before
-        };
-        while !left.is_empty() && !fits(&left) {
-            left.remove(0);
+        let wanted = |column: TableColumn| !layout.get(column).hidden && (timed || !column.is_timed());
+        let mut left: Vec<TableColumn> = HIDING.into_iter().filter(|column| wanted(*column)).collect();
+        let outlasts =
+            |column: TableColumn| compared && matches!(column, TableColumn::Rate | TableColumn::Calls);
+        left.sort_by_key(|column| (column.sort_key() == Some(sorted), outlasts(*column)));
+        let (part, least, most) = NAME;
+        let name = (rect.width() * part).clamp(least, most) + before;
+        let mut room = rect.width() - KNOB - name - left.iter().map(|column| width(*column)).sum::<f32>();
+        let mut gone: Vec<TableColumn> = Vec::new();
+        // A column that the user widened is not hidden for it while the name has some room.
+        let spare = (name - LEAST_NAME).max(0.0);
+        let widened: f32 = left.iter().map(|column| (width(*column) - column.width()).max(0.0)).sum();
+        room += widened.min(spare);
+        while room < 0.0 && !left.is_empty() {
+            let column = left.remove(0);
+            room += width(column);
+            gone.push(column);
         }
+        // After a wide one, a narrow one may fit again.
+        for column in gone.clone().into_iter().rev() {
+            if width(column) <= room {
+                room -= width(column);
+                gone.retain(|one| *one != column);
+                left.push(column);
+            }
+        }
+        gone = layout.columns().iter().map(|choice| choice.column).filter(|one| gone.contains(one)).collect();
         let mut right = rect.right();
-        let mut column = |one: OptionalColumn| {
-            let width = if left.contains(&one) { width(one) } else { 0.0 };
-            right -= width;
-            Rangef::new(right, right + width)
-        };
-        let spark = column(OptionalColumn::Spark);
-        let mut times = [spark; TimeColumn::ALL.len()];
-        for (range, time) in times.iter_mut().zip(TimeColumn::ALL).rev() {
-            *range = column(OptionalColumn::Time(time));
+        let mut shown = Vec::with_capacity(left.len());
+        let order = layout.columns().iter().map(|choice| choice.column);
+        for column in order.rev().filter(|column| left.contains(column)) {
+            let start = right - width(column);
+            shown.push((column, Rangef::new(start, right)));
+            right = start;
         }
-        let (rate, calls, state) =
-            (column(OptionalColumn::Rate), column(OptionalColumn::Calls), column(OptionalColumn::State));
+        shown.reverse();
+        let knob = Rangef::new(rect.left(), rect.left() + KNOB);
         let name = Rangef::new(knob.max, right.max(knob.max));
-        Columns { knob, name, state, calls, rate, times, spark }
+        Columns { knob, name, shown, gone }
     }
 
-    /// Returns the names and sort keys of hidden columns; `timed` includes the columns of times.
-    pub fn gone(&self, timed: bool) -> Vec<(&'static str, Option<SortKey>)> {
-        let times = TimeColumn::ALL.into_iter().zip(self.times).filter(|_| timed);
-        [
-            ("state", SortKey::State, self.state),
-            ("calls", SortKey::Calls, self.calls),
-            ("per second", SortKey::Rate, self.rate),
-        ]
-        .into_iter()
-        .chain(times.map(|(column, range)| (column.name(), SortKey::Time(column), range)))
-        .map(|(name, key, range)| (name, Some(key), range))
-        .chain([(SPARK, None, self.spark)])
-        .filter(|(_, _, range)| range.span() == 0.0)
-        .map(|(name, key, _)| (name, key))
-        .collect()
+    /// Returns the columns in view, from left to right.
+    pub fn shown(&self) -> &[(TableColumn, Rangef)] {
+        &self.shown
+    }
+
+    /// Returns a column's range if it is in view.
+    pub fn range(&self, column: TableColumn) -> Option<Rangef> {
+        self.shown.iter().find(|(shown, _)| *shown == column).map(|(_, range)| *range)
+    }
+
+    /// Returns the end of the name column; without a state to show, of the state column if it comes next.
+    pub fn name_end(&self, has_state: bool) -> f32 {
+        match self.shown.first() {
+            Some((TableColumn::State, range)) if !has_state => range.max,
+            _ => self.name.max,
+        }
+    }
+
+    /// Returns the columns for which there is no room.
+    pub fn gone(&self) -> &[TableColumn] {
+        &self.gone
+    }
+
+    /// Returns the width that a column can be given, points.
+    pub fn widest(&self, column: TableColumn) -> f32 {
+        let now = self.range(column).map_or(0.0, Rangef::span);
+        now + (self.name.span() - LEAST_NAME).max(0.0)
     }
 }
 
@@ -163,76 +157,65 @@ mod tests {
 
     fn sorted(width: f32, timed: bool, before: f32, by: SortKey) -> Columns {
         let besides = ExtraRoom { before, ..ExtraRoom::default() };
-        Columns::of(Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0)), besides, timed, by)
+        let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(width, 100.0));
+        Columns::of(rect, besides, timed, by, &ColumnLayout::default())
+    }
+
+    fn names(columns: &Columns) -> Vec<&'static str> {
+        columns.shown().iter().map(|(column, _)| column.name()).collect()
     }
 
     #[test]
     fn sorted_column_stays_visible() {
-        for by in [SortKey::State, SortKey::Calls, SortKey::Rate, SortKey::Time(TimeColumn::P90)] {
-            let columns = sorted(370.0, true, 0.0, by);
-            let shown = [
-                (SortKey::State, columns.state),
-                (SortKey::Calls, columns.calls),
-                (SortKey::Rate, columns.rate),
-                (SortKey::Time(TimeColumn::P90), columns.times[1]),
-            ];
-            let shown = shown.into_iter().filter(|(_, range)| range.span() > 0.0).map(|(key, _)| key);
-            assert_eq!(shown.collect::<Vec<_>>(), [by]);
+        for (by, name) in [
+            (SortKey::State, "state"),
+            (SortKey::Calls, "calls"),
+            (SortKey::Rate, "per second"),
+            (SortKey::Time(TimeColumn::P90), "p90"),
+        ] {
+            assert_eq!(names(&sorted(370.0, true, 0.0, by)), [name]);
         }
-    }
-
-    fn columns(width: f32, timed: bool) -> (Columns, Vec<Rangef>) {
-        let columns = sorted(width, timed, 0.0, SortKey::Name);
-        let mut all = vec![columns.state, columns.calls, columns.rate];
-        all.extend(columns.times);
-        all.push(columns.spark);
-        (columns, all)
     }
 
     #[test]
     fn name_keeps_its_width_in_a_narrow_table() {
-        for (width, timed, gone) in [
-            (760.0, false, 0),
-            (600.0, false, 1),
-            (500.0, false, 2),
-            (400.0, false, 3),
-            (300.0, false, 4),
-            (1_300.0, true, 0),
-            (1_100.0, true, 2),
-            (660.0, true, 8),
-            (300.0, true, 12),
+        for (width, timed, shown) in [
+            (760.0, false, 4),
+            (600.0, false, 3),
+            (400.0, false, 1),
+            (300.0, false, 0),
+            (1_700.0, true, 13),
+            (1_080.0, true, 7),
+            (660.0, true, 4),
+            (300.0, true, 0),
         ] {
-            let (columns, all) = columns(width, timed);
-            let there = if timed { 12 } else { 4 };
-            let shown = all.iter().filter(|column| column.span() > 0.0).count();
-            assert_eq!(there - shown, gone, "{width}");
-            assert!(columns.name.span() >= NAME, "{width}");
-            let place = sorted(width + PLACE, timed, PLACE, SortKey::Name);
-            let besides = ExtraRoom { state: SUMMED, ..ExtraRoom::default() };
-            let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
-            let summed = Columns::of(rect, besides, true, SortKey::Name);
-            assert_eq!(summed.state.span(), OptionalColumn::State.width() + SUMMED);
-            assert_eq!(
-                place.name.span(),
-                columns.name.span() + PLACE,
-                "{width}: the process column has room of its own"
-            );
-            assert!(all.iter().all(|column| column.min >= columns.name.max && column.max <= 10.0 + width));
-            assert!(all.windows(2).all(|two| two[0].max <= two[1].min), "{width}: {all:?}");
+            let columns = sorted(width, timed, 0.0, SortKey::Name);
+            assert_eq!(columns.shown().len(), shown, "{width}");
+            assert_eq!(columns.gone().len(), if timed { 13 } else { 4 } - shown, "{width}");
+            assert!(columns.name.span() >= (width * 0.34).clamp(190.0, 420.0), "{width}");
+            assert!(columns.shown().windows(2).all(|two| two[0].1.max <= two[1].1.min), "{width}");
+            assert!(columns.shown().last().is_none_or(|(_, range)| range.max <= 10.0 + width));
         }
     }
 
     #[test]
+    fn states_of_several_processes_get_more_room() {
+        let besides = ExtraRoom { state: SUMMED, ..ExtraRoom::default() };
+        let rect = Rect::from_min_size(pos2(10.0, 0.0), vec2(1_400.0, 100.0));
+        let summed = Columns::of(rect, besides, true, SortKey::Name, &ColumnLayout::default());
+        let state = summed.range(TableColumn::State).expect("in view");
+        assert_eq!(state.span(), TableColumn::State.width() + SUMMED);
+    }
+
+    #[test]
     fn time_columns_are_hidden_before_state_and_calls() {
-        // With a scroll bar: beside the process list in a window of 900 points, and also beside the details
-        // panel at 1,280.
-        for (width, times) in [(638.0, &["total"][..]), (718.0, &["total", "self"]), (540.0, &[])] {
-            let (columns, _) = columns(width, true);
-            let left = TimeColumn::ALL.into_iter().zip(columns.times).filter(|(_, range)| range.span() > 0.0);
-            let left: Vec<&str> = left.map(|(column, _)| column.name()).collect();
-            assert_eq!(left, times, "{width}");
-            let stay = [columns.state, columns.calls, columns.rate];
-            assert!(stay.iter().all(|range| range.span() > 0.0), "{width}");
+        for (width, shown) in [
+            (638.0, &["state", "calls", "per second", "total"][..]),
+            (718.0, &["state", "calls", "per second", "total"]),
+            (760.0, &["state", "calls", "per second", "total", "self"]),
+            (540.0, &["state", "calls", "per second"]),
+        ] {
+            assert_eq!(names(&sorted(width, true, 0.0, SortKey::Name)), shown, "{width}");
         }
     }
 
@@ -241,11 +224,23 @@ mod tests {
         // Two tables in a window of 1,280 points beside the details panel; their names leave some room.
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(366.0, 100.0));
         let besides = ExtraRoom { before: -60.0, compared: true, ..ExtraRoom::default() };
-        let columns = |sorted| Columns::of(rect, besides, true, sorted);
-        let there =
-            |columns: Columns| [columns.state, columns.calls, columns.rate].map(|range| range.span() > 0.0);
-        assert_eq!(there(columns(SortKey::Name)), [false, true, true]);
+        let columns = |sorted| Columns::of(rect, besides, true, sorted, &ColumnLayout::default());
+        assert_eq!(names(&columns(SortKey::Name)), ["calls", "per second"]);
         let by_total = columns(SortKey::Time(TimeColumn::Total));
-        assert_eq!(there(by_total), [false, true, false], "what rows are sorted by stays");
+        assert_eq!(names(&by_total), ["calls", "total"], "the column that sorts rows stays");
+    }
+
+    #[test]
+    fn chosen_columns_keep_order_and_width() {
+        let layout = ColumnLayout::default()
+            .with_moved(TableColumn::Share, TableColumn::State)
+            .with_hidden(TableColumn::Rate, true)
+            .with_width(TableColumn::Calls, Some(160.0));
+        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(1_000.0, 100.0));
+        let columns = Columns::of(rect, ExtraRoom::default(), true, SortKey::Name, &layout);
+        assert_eq!(names(&columns)[..3], ["share", "state", "calls"]);
+        assert!(columns.range(TableColumn::Rate).is_none());
+        assert!(!columns.gone().contains(&TableColumn::Rate), "the user hid it; there was room");
+        assert_eq!(columns.range(TableColumn::Calls).map(Rangef::span), Some(160.0));
     }
 }

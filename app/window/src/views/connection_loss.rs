@@ -9,19 +9,19 @@ use redial_model::update::Retry;
 use redial_text::words;
 use std::time::Duration;
 
-/// Shows the notice while there is no session. `ended` says how the program ended, if known, and whether the
-/// user wanted that; `mono` is the time on the model's clock.
+/// Shows the notice while there is no session. `ended` says how the program ended, if known, and whether that is
+/// no failure of it, as far as anyone knows. `mono` is the time on the model's clock.
 pub fn show(
     ui: &mut Ui,
     connection: &Connection,
-    (ended, is_wanted): (Option<String>, bool),
+    (ended, is_fine): (Option<String>, bool),
     mono: Duration,
     commands: &mut Vec<UiCommand>,
 ) {
     let Some(loss) = connection.session.loss.as_deref() else { return };
     let why = ended.unwrap_or_else(|| words::sentence_case(loss).into_owned());
     let palette = Palette::of(ui);
-    let colour = if is_wanted { palette.text } else { palette.bad };
+    let colour = if is_fine { palette.text } else { palette.bad };
     Frame::new().fill(palette.raised).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 2.0;

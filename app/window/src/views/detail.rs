@@ -59,9 +59,21 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
     let targets = table.turned_by_selection();
     let shown = table.targets();
     let first = shown.iter().next();
-    match (first, shown.len()) {
-        (None, _) => nothing(ui, subject),
-        (Some(method), 1) => one(ui, subject, method, commands),
+    let hidden = table.selection.focus().filter(|focus| table.selection.contains(*focus));
+    match (first, shown.len(), hidden) {
+        (None, _, Some(Node::Method(method))) if table.selection.len() == 1 => {
+            let palette = Palette::of(ui);
+            let why = RichText::new("The filter hides this method's row.").small().color(palette.asked);
+            ui.horizontal_wrapped(|ui| {
+                ui.label(why);
+                if ui.small_button("Show its row").clicked() {
+                    commands.push(UiCommand::ShowHidden);
+                }
+            });
+            one(ui, subject, method, commands);
+        }
+        (None, ..) => nothing(ui, subject),
+        (Some(method), 1, _) => one(ui, subject, method, commands),
         _ => many(ui, subject, targets, commands),
     }
 }

@@ -3,7 +3,7 @@
 use crate::commands::{CommandContext, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
-use eframe::egui::{Button, Color32, Label, RichText, ScrollArea, Stroke, Ui, vec2};
+use eframe::egui::{Button, Color32, Label, Popup, Response, RichText, ScrollArea, Stroke, Ui, vec2};
 use redial_model::list::Filter;
 use redial_model::method_table::MethodTable;
 use redial_text::words;
@@ -24,6 +24,13 @@ pub enum EmptyReason<'a> {
         unable: Option<&'a str>,
         /// Why the last attempt to load it failed.
         trouble: Option<&'a str>,
+    },
+    /// Several processes run without the agent.
+    NoAgents {
+        /// Those that can load it.
+        attachable: usize,
+        /// All of them.
+        all: usize,
     },
     /// The process cannot be dialled in its current state.
     Unfit {
@@ -162,6 +169,25 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
                 }
             }
         }
+        EmptyReason::NoAgents { attachable, all } => {
+            title(ui, &format!("{} have no agent", words::processes(*all)));
+            match all - attachable {
+                0 => text(ui, "You can load it now. Each process pauses once for some milliseconds."),
+                others => text(
+                    ui,
+                    &format!(
+                        "You can load it into {} now. Each pauses once for some milliseconds. {} cannot load it; the \
+                    header above says why.",
+                        words::processes(*attachable),
+                        words::processes(others)
+                    ),
+                ),
+            }
+            text(ui, "The agent stays in them, idle, until they end.");
+            let load = format!("Load the agent into {}", words::processes(*attachable));
+            let button = offer(ui, &load, &[UiCommand::Attach], commands);
+            focus_primary(ui, &button, now);
+        }
         EmptyReason::Unfit { process, why, silent: true } => {
             title(ui, &format!("{process} does not answer"));
             text(ui, why);
@@ -193,7 +219,7 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
             match beyond.offer() {
                 Some((why, button, change)) => {
                     text(ui, &why);
-                    offer(ui, button, change, commands);
+                    drop(offer(ui, button, change, commands));
                 }
                 None => text(ui, "The filter matches any part of type and method names."),
             }
@@ -286,13 +312,23 @@ fn text(ui: &mut Ui, text: &str) {
     ui.label(RichText::new(text).color(weak));
 }
 
+/// Gives the primary button the keyboard focus if nothing else has it, so that Enter obeys it.
+fn focus_primary(ui: &Ui, button: &Response, now: &CommandContext) {
+    let is_free = ui.memory(|memory| memory.focused().is_none());
+    if is_free && !now.dialog && !Popup::is_any_open(ui.ctx()) {
+        button.request_focus();
+    }
+}
+
 /// Shows a button that changes the filter settings.
-fn offer(ui: &mut Ui, name: &str, change: &[UiCommand], commands: &mut Vec<UiCommand>) {
+fn offer(ui: &mut Ui, name: &str, change: &[UiCommand], commands: &mut Vec<UiCommand>) -> Response {
     ui.add_space(8.0);
     let button = Button::new(RichText::new(name).size(15.0)).min_size(vec2(220.0, 34.0));
-    if ui.add(button.fill(Palette::of(ui).selected)).clicked() {
+    let response = ui.add(button.fill(Palette::of(ui).selected));
+    if response.clicked() {
         commands.extend_from_slice(change);
     }
+    response
 }
 
 /// Shows buttons in a column; disabled ones show the reason below.
@@ -313,6 +349,10 @@ pub fn buttons(ui: &mut Ui, now: &CommandContext, offered: &[UiCommand], command
             button = button.fill(Color32::TRANSPARENT).stroke(Stroke::new(1.0, Palette::of(ui).line));
         }
         let response = ui.add_enabled(enabled.is_ok(), button);
+        // After a filter without a match, the keys are for the filter and the rows to come.
+        if place == 0 && enabled.is_ok() && *command != UiCommand::ClearFilter {
+            focus_primary(ui, &response, now);
+        }
         if response.clicked() {
             commands.push(command.clone());
         }

@@ -28,7 +28,7 @@ const NAMED: usize = 3;
 /// Least width for a reason, points.
 const LEAST: f32 = 120.0;
 /// Least width of a table side by side, points; and most tables shown.
-const PANE: f32 = 400.0;
+const PANE: f32 = 340.0;
 const PANES: usize = 6;
 /// Width from which two are shown anyway: a single one leaves nothing to compare.
 pub const TWO: f32 = 640.0;

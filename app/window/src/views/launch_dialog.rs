@@ -1,6 +1,6 @@
 //! The dialog that launches a program with the agent.
 
-use crate::commands::UiCommand;
+use crate::commands::{FileChoice, UiCommand};
 use crate::settings::SavedLaunch;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// Launches from every field; in single-line fields plain Enter does, too.
 const LAUNCH: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Enter);
+
+/// Width of the button beside a field, points.
+const BROWSE: f32 = 92.0;
 
 /// A program to launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +109,9 @@ fn inside(ui: &mut Ui, launch: &mut SavedLaunch, progress: &LaunchProgress, comm
     // Consumes the key before a multi-line field takes it as a line break.
     let mut entered = ui.input_mut(|input| input.consume_shortcut(&LAUNCH));
     Grid::new("launch").num_columns(2).spacing(vec2(12.0, 8.0)).show(ui, |ui| {
-        let program = field(ui, "Program", &mut launch.program, "e.g. dotnet, or the path of a program", 1);
+        let hint = "e.g. dotnet, or the path of a program";
+        let program =
+            field_to_browse(ui, "Program", &mut launch.program, hint, FileChoice::Program, commands);
         let arguments = field(
             ui,
             "Arguments",
@@ -114,8 +119,8 @@ fn inside(ui: &mut Ui, launch: &mut SavedLaunch, progress: &LaunchProgress, comm
             "e.g. Shop.dll --forever; quote \"two words\" to keep them together",
             1,
         );
-        let folder =
-            field(ui, "Folder", &mut launch.folder, "defaults to the folder Redial was started in", 1);
+        let hint = "defaults to the folder Redial was started in";
+        let folder = field_to_browse(ui, "Folder", &mut launch.folder, hint, FileChoice::Folder, commands);
         let enter = ui.input(|input| input.key_pressed(egui::Key::Enter));
         entered |= enter && [&program, &arguments, &folder].iter().any(|field| field.lost_focus());
         // The dialog opens with the keyboard in its first field.
@@ -163,6 +168,33 @@ fn field(ui: &mut Ui, name: &str, text: &mut String, hint: &str, lines: usize) -
     let response = ui.add(edit).labelled_by(label.id);
     ui.end_row();
     response
+}
+
+/// Shows a field with a button that opens the file list.
+fn field_to_browse(
+    ui: &mut Ui,
+    name: &str,
+    text: &mut String,
+    hint: &str,
+    choice: FileChoice,
+    commands: &mut Vec<UiCommand>,
+) -> egui::Response {
+    let label = ui.label(name);
+    let response = ui.horizontal(|ui| {
+        let browse = UiCommand::Browse(choice);
+        let width = (ui.available_width() - BROWSE).max(60.0);
+        let edit = TextEdit::singleline(text).id(field_id(name)).hint_text(hint).desired_width(width);
+        let response = ui.add(edit).labelled_by(label.id);
+        let button = ui.button(browse.name());
+        let named = format!("Browse for {}", name.to_lowercase());
+        button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &named));
+        if button.clicked() {
+            commands.push(browse);
+        }
+        response
+    });
+    ui.end_row();
+    response.inner
 }
 
 fn field_id(name: &str) -> Id {

@@ -1,6 +1,7 @@
 //! The bottom panel: the log of requests, results and refusals, and the output of launched programs.
 
 use crate::ui::list::{ListWindow, Scroll};
+use crate::ui::local_time;
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
 use redial_model::Model;
@@ -12,8 +13,8 @@ use redial_text::words;
 
 const ROW: f32 = 20.0;
 /// Left ends of the second and third column, points.
-const SECOND: f32 = 66.0;
-const THIRD: f32 = 136.0;
+const SECOND: f32 = 94.0;
+const THIRD: f32 = 164.0;
 
 /// The panel's tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +124,7 @@ fn head(ui: &mut Ui, state: &mut LogState, log: &Log, output: &ProgramOutput) {
             (_, gone) => format!("The last {counted}; {} older ones were dropped", words::grouped(gone)),
         };
         let label = egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate();
-        ui.add(label).on_hover_text("Times are in UTC");
+        ui.add(label).on_hover_text(format!("Times are local: {}", local_time::zone_name()));
     });
 }
 
@@ -185,9 +186,9 @@ impl LogLine<'_> {
     }
 }
 
-/// Returns a UTC time of day: `06:57:01`.
+/// Returns the local time of day: `06:57:01.250`.
 pub fn time(at: Now) -> String {
-    words::utc(at.unix_ms).get(11..19).unwrap_or_default().to_owned()
+    local_time::time_of_day(at.unix_ms.saturating_mul(1_000_000))
 }
 
 fn word(kind: LogKind) -> &'static str {

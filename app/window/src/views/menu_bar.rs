@@ -1,9 +1,13 @@
 //! The bar at the top: the menus, and the button that turns everything off.
 
-use crate::commands::{CommandContext, MENUS, UiCommand};
+use crate::commands::{CallFormat, CommandContext, MENUS, UiCommand};
+use crate::settings::ThemeChoice;
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
-use eframe::egui::{Align, Button, Layout, RichText, Role, Stroke, Ui, WidgetInfo};
+use eframe::egui::{Align, Button, Layout, MenuBar, RichText, Role, Stroke, Ui, WidgetInfo};
+use redial_protocol::level::Level;
+use redial_text::words;
+use std::sync::Arc;
 
 /// Below this width one menu holds all the others, points.
 const NARROW: f32 = 740.0;
@@ -13,6 +17,8 @@ const NARROW: f32 = 740.0;
 pub struct DialsOn {
     /// How many are known so far.
     pub known: u64,
+    /// Those of them that this window did not set: kept dials, and those of another controller.
+    pub others: u64,
     /// More may follow: the catalogue is still loading.
     pub more: bool,
 }
@@ -20,7 +26,8 @@ pub struct DialsOn {
 /// Shows the bar.
 pub fn show(ui: &mut Ui, now: &CommandContext, on: DialsOn, commands: &mut Vec<UiCommand>) {
     let wide = ui.available_width() >= NARROW;
-    ui.horizontal(|ui| {
+    let outlined = Arc::clone(ui.style());
+    MenuBar::new().ui(ui, |ui| {
         if wide {
             ui.label(RichText::new("Redial").size(TITLE).strong());
             ui.add_space(8.0);
@@ -29,6 +36,8 @@ pub fn show(ui: &mut Ui, now: &CommandContext, on: DialsOn, commands: &mut Vec<U
             ui.menu_button("Menu", |ui| menus(ui, now, commands));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            // These two look like buttons, unlike the menus.
+            ui.set_style(outlined);
             all_off(ui, on, now, commands);
             if wide && ui.button("Launch…").on_hover_text("Starts a program with the agent in it").clicked()
             {
@@ -42,10 +51,39 @@ fn menus(ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
     for (name, entries) in MENUS {
         ui.menu_button(*name, |ui| {
             for command in *entries {
+                if begins_group(command) {
+                    ui.separator();
+                }
                 entry(ui, command, now, commands);
             }
         });
     }
+}
+
+/// Returns whether a line separates the command from those before it in its menu.
+fn begins_group(command: &UiCommand) -> bool {
+    matches!(
+        command,
+        UiCommand::ToggleSelected
+            | UiCommand::TurnTo(Level::Off)
+            | UiCommand::Undo
+            | UiCommand::Budget
+            | UiCommand::TakeControl
+            | UiCommand::FocusFilter
+            | UiCommand::Tree
+            | UiCommand::Pin
+            | UiCommand::SelectAll
+            | UiCommand::CopyEvent(CallFormat::Text)
+            | UiCommand::SetUp
+            | UiCommand::ChooseNamesakes
+            | UiCommand::Follow
+            | UiCommand::LastNumbers
+            | UiCommand::Quit
+            | UiCommand::Columns
+            | UiCommand::Theme(ThemeChoice::Dark)
+            | UiCommand::Compact
+            | UiCommand::Palette
+    )
 }
 
 fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<UiCommand>) {
@@ -54,16 +92,23 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
     let scope = if several > 1 { format!(" in {several} processes") } else { String::new() };
     let text = match on.known {
         0 => format!("{}{scope}", UiCommand::AllOff.name()),
-        on => format!("{}{scope} ({})", UiCommand::AllOff.name(), redial_text::words::grouped(on)),
+        known => {
+            let others = match on.others {
+                0 => String::new(),
+                others if others >= known => ", none yours".to_owned(),
+                others => format!(", {} not yours", words::grouped(others)),
+            };
+            format!("{}{scope} ({}{others})", UiCommand::AllOff.name(), words::grouped(known))
+        }
     };
     let keys = RichText::new(UiCommand::AllOff.keys(ui.ctx()).unwrap_or_default());
     // The button is always enabled; it is filled with red while dials are on, and outlined in red while some
     // may be.
     let button = match on {
-        DialsOn { known: 0, more: false } => {
+        DialsOn { known: 0, more: false, .. } => {
             Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak))
         }
-        DialsOn { known: 0, more: true } => Button::new(RichText::new(text).strong())
+        DialsOn { known: 0, more: true, .. } => Button::new(RichText::new(text).strong())
             .stroke(Stroke::new(1.0, palette.bad))
             .shortcut_text(keys.color(palette.text)),
         _ => Button::new(RichText::new(text).strong().color(palette.on_alarm))
@@ -76,6 +121,14 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
                    this window holds dials. Each agent confirms when every method runs its original \
                    code again."
         .to_owned();
+    if on.others > 0 {
+        let others = on.others.min(on.known);
+        hint.push_str(&format!(
+            "\n{} set by this window, {} kept by an agent or set by another controller.",
+            words::count(on.known - others, "dial", "dials"),
+            words::grouped(others)
+        ));
+    }
     if on.more {
         hint.push_str("\nDials that are still being read are turned off, too.");
     }

@@ -1,11 +1,17 @@
 //! The method panel in the middle: filter, column headers, and the rows of table or tree.
 
+use super::column_headers::{Headers, HeadersState};
 use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
-use super::{column_headers, rows};
+use super::rows;
 use crate::commands::{CommandContext, UiCommand};
+use crate::settings::columns::ColumnLayout;
+use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
-use crate::ui::theme::{Palette, ROW};
-use eframe::egui::{self, Align, Id, Label, Layout, Popup, Rect, RichText, TextEdit, TextStyle, Ui, vec2};
+use crate::ui::theme::{Palette, row_height};
+use eframe::egui::{
+    self, Align, Button, Id, Label, Layout, Popup, Rect, RichText, Role, TextEdit, TextStyle, Ui, WidgetInfo,
+    vec2,
+};
 use redial_model::ids::Node;
 use redial_model::list::SortKey;
 use redial_model::method_table::{MethodTable, Shape};
@@ -36,6 +42,8 @@ pub struct MethodsState {
     pub no_panel: bool,
     /// The rows drawn in this frame and the position of the first; `None` after a frame has taken it.
     drawn: Option<(usize, Vec<Node>)>,
+    /// The column headers.
+    headers: HeadersState,
     scroll: Scroll,
     focus: Option<(Node, usize)>,
     /// The pointer moved, clicked or scrolled among the rows and has not left since. Rows that scroll under a
@@ -56,6 +64,8 @@ const WAITS: f32 = 20.0;
 
 /// Number of rows whose names cost next to nothing to lay out.
 const FEW: usize = 5;
+/// Width of the buttons *Back* and *Forward*, points.
+const STEP: f32 = 26.0;
 /// Least width for the hint about the details panel, points.
 const HINT: f32 = 60.0;
 
@@ -139,6 +149,11 @@ pub fn toolbar(
     state.drawn = Some((0, Vec::new()));
     let spans = table.catalogue.spans_processes();
     ui.horizontal(|ui| {
+        for (command, way) in
+            [(UiCommand::Back, TriangleDirection::Left), (UiCommand::Forward, TriangleDirection::Right)]
+        {
+            step_button(ui, command, way, now, commands);
+        }
         let (text, hint) = totals(subject);
         let font = TextStyle::Body.resolve(ui.style());
         let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
@@ -197,6 +212,28 @@ pub fn toolbar(
     });
 }
 
+/// Shows a button that steps through the methods looked at.
+fn step_button(
+    ui: &mut Ui,
+    command: UiCommand,
+    way: TriangleDirection,
+    now: &CommandContext,
+    commands: &mut Vec<UiCommand>,
+) {
+    let enabled = command.enabled(now);
+    let button = ui.add_enabled(enabled.is_ok(), Button::new("").min_size(vec2(STEP, 0.0)));
+    button.widget_info(|| WidgetInfo::labeled(Role::Button, enabled.is_ok(), command.name()));
+    let palette = Palette::of(ui);
+    let colour = if enabled.is_ok() { palette.text } else { palette.groove };
+    icons::triangle(ui.painter(), button.rect.center(), way, 5.0, colour);
+    let keys = command.keys(ui.ctx()).unwrap_or_default();
+    let explained = command.explained().unwrap_or_default();
+    let button = button.on_hover_text(format!("{} ({keys})\n{explained}", command.name()));
+    if button.clicked() {
+        commands.push(command);
+    }
+}
+
 /// Shows the number of dialled methods that are off again, as a link that lists them.
 fn off_again(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
     let list = &table.list;
@@ -251,18 +288,21 @@ fn totals(subject: Subject<'_>) -> (String, &'static str) {
 /// Needs of the content that determine columns. Tables side by side share their columns, so each gets what
 /// any of them needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct Needs<'a> {
+    /// The columns that the user wants.
+    layout: &'a ColumnLayout,
     /// A method is or was timed.
     timed: bool,
     /// Extra width for states.
     state: f32,
 }
 
-impl Needs {
-    /// Returns the combined needs of processes whose tables are shown together.
-    pub fn of<'a>(together: impl IntoIterator<Item = Subject<'a>>) -> Needs {
-        let nothing = Needs { timed: false, state: WORD };
+impl<'a> Needs<'a> {
+    /// Returns the combined needs of processes whose tables are shown together, with columns as in `layout`.
+    pub fn of<'b>(together: impl IntoIterator<Item = Subject<'b>>, layout: &'a ColumnLayout) -> Needs<'a> {
+        let nothing = Needs { layout, timed: false, state: WORD };
         together.into_iter().fold(nothing, |needs, one| Needs {
+            layout,
             timed: needs.timed || one.table().live.is_timed(),
             state: needs.state.max(state_room(one)),
         })
@@ -274,15 +314,16 @@ pub fn table(
     ui: &mut Ui,
     state: &mut MethodsState,
     lines: VisibleRows<'_>,
-    needs: Needs,
+    needs: Needs<'_>,
     commands: &mut Vec<UiCommand>,
 ) {
     let (own, list) = (lines.own.table(), lines.list.table());
     ui.spacing_mut().item_spacing.y = 0.0;
-    let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), ROW));
+    let row = row_height(ui);
+    let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), row));
     ui.advance_cursor_after_rect(head);
     let count = lines.len();
-    keep_focus(state, list);
+    keep_focus(state, list, row);
     if std::mem::take(&mut state.to_top) {
         state.scroll.bring_into_view(0);
     }
@@ -296,23 +337,25 @@ pub fn table(
     if turning {
         wheel = ui.input_mut(|input| std::mem::take(&mut input.smooth_scroll_delta.y));
     }
-    let window = state.scroll.show(ui, "methods", count, ROW);
+    let window = state.scroll.show(ui, "methods", count, row);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
-    state.page = state.scroll.page(ROW);
+    state.page = state.scroll.page(row);
     let before = match (own.catalogue.interleaves(), lines.is_beside()) {
         (true, _) => PLACE,
         (false, true) => -LESS,
         (false, false) => 0.0,
     };
-    let Needs { timed, state: room } = needs;
+    let Needs { layout, timed, state: room } = needs;
     let besides = ExtraRoom { before, state: room, compared: lines.is_beside() };
-    let columns = Columns::of(window.rect, besides, timed, list.list.sort().key);
+    let dragged = state.headers.dragged(layout);
+    let layout = dragged.as_ref().unwrap_or(layout);
+    let columns = Columns::of(window.rect, besides, timed, list.list.sort().key, layout);
     state.note_pointer(ui, window.rect);
-    let gone = columns.gone(timed);
     let pointed_at = state.pointed_at;
     // Side by side, the pointer over any table freezes the order of all.
     let by_pointer = pointed_at || lines.is_beside();
-    let at_sign = column_headers::show(ui, head, (&columns, &gone), (lines.list, by_pointer), commands);
+    let headers = Headers { columns: &columns, layout, subject: lines.list, by_pointer };
+    let at_sign = headers.show(ui, head, &mut state.headers, commands);
     let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
     if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
         // Nothing may move under a pointer that is about to click the button that sorts again.
@@ -342,20 +385,20 @@ fn state_room(subject: Subject<'_>) -> f32 {
 
 /// Keeps the focused row in place on screen while rows above it come and go, and scrolls to it when the
 /// keyboard moved it. A view of the top rows, sorted by numbers, stays at the top.
-fn keep_focus(state: &mut MethodsState, table: &MethodTable) {
+fn keep_focus(state: &mut MethodsState, table: &MethodTable, row: f32) {
     // With several selected rows, none is the one to follow.
     let one = table.selection.len() <= 1;
     let now =
         table.selection.focus().filter(|_| one || state.follow || state.find_again).zip(table.focus_place());
     let by_number = table.list.sort().key != SortKey::Name;
-    let first = by_number && state.scroll.is_at_top(ROW);
+    let first = by_number && state.scroll.is_at_top(row);
     if let (Some((before, from)), Some((node, to))) = (state.focus, now)
         && !first
         && before == node
         && from != to
-        && state.scroll.shows(from, ROW)
+        && state.scroll.shows(from, row)
     {
-        state.scroll.shift(to as f64 - from as f64, ROW);
+        state.scroll.shift(to as f64 - from as f64, row);
     }
     state.follow |= std::mem::take(&mut state.find_again) && !first;
     if let Some((_, place)) = now.filter(|_| std::mem::take(&mut state.follow)) {

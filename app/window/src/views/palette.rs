@@ -1,12 +1,18 @@
-//! The command palette: all commands, filtered as you type; unavailable ones show the reason.
+//! The palette: commands, methods, processes and columns, best match first as you type. Unavailable commands show the
+//! reason.
 
-use crate::commands::{CommandContext, UiCommand, listed};
+use super::palette_search::{Hit, HitKind, PaletteSearch};
+use crate::commands::{CommandContext, UiCommand};
+use crate::settings::columns::ColumnLayout;
 use crate::ui::capitalized;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, TextFormat, TextStyle, Ui, vec2};
+use redial_model::Model;
 
+/// Width of the palette, points.
+const WIDTH: f32 = 560.0;
 /// Least gap between a command's name and the text beside it, including the button's margins, points.
 const GAP: f32 = 40.0;
 
@@ -17,6 +23,20 @@ pub struct PaletteState {
     /// `None` until the user types or uses the arrows, so that Enter alone does nothing.
     highlighted: Option<usize>,
     focused: bool,
+    search: PaletteSearch,
+}
+
+/// What the palette searches and names.
+#[derive(Clone, Copy)]
+pub struct Searched<'a> {
+    /// Processes and methods.
+    pub model: &'a Model,
+    /// The columns of the method table.
+    pub columns: &'a ColumnLayout,
+    /// The facts that decide which commands are available.
+    pub now: &'a CommandContext,
+    /// The launched program that the stop command would stop.
+    pub stops: Option<&'a str>,
 }
 
 impl PaletteState {
@@ -37,12 +57,11 @@ pub fn field_id() -> Id {
     Id::unique("find a command")
 }
 
-/// Shows the palette; returns true when it should close. `stops` is the launched program that the stop
-/// command would stop.
+/// Shows the palette; returns true when it should close.
 pub fn show(
     context: &egui::Context,
     state: &mut PaletteState,
-    (now, stops): (&CommandContext, Option<&str>),
+    searched: Searched<'_>,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
     let mut close = false;
@@ -50,8 +69,8 @@ pub fn show(
         .title_bar(false)
         .resizable(false)
         .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
-        .fixed_size(vec2(520.0, 420.0))
-        .show(context, |ui| close = inside(ui, state, (now, stops), commands));
+        .fixed_size(vec2(WIDTH, 420.0))
+        .show(context, |ui| close = inside(ui, state, searched, commands));
     let outside = response.is_some_and(|shown| shown.response.clicked_elsewhere()) && state.focused;
     state.focused = true;
     close || outside
@@ -60,10 +79,15 @@ pub fn show(
 fn inside(
     ui: &mut Ui,
     state: &mut PaletteState,
-    (now, stops): (&CommandContext, Option<&str>),
+    searched: Searched<'_>,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let matching = matching(&state.text);
+    let Searched { model, columns, now, stops } = searched;
+    let matching = state.search.hits(&state.text, model, columns);
+    let is_pending = state.search.is_pending(model);
+    if is_pending {
+        ui.ctx().request_repaint();
+    }
     let moved = ui.input_mut(|input| {
         input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
             - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
@@ -76,7 +100,7 @@ fn inside(
     };
     let edit = TextEdit::singleline(&mut state.text)
         .id(field_id())
-        .hint_text("Type a command")
+        .hint_text("Type a command, a method, a process or a setting")
         .desired_width(f32::INFINITY);
     let field = ui.add(edit).accessible_name("Find a command");
     if !state.focused {
@@ -89,13 +113,13 @@ fn inside(
     let mut done = false;
     egui::ScrollArea::vertical().max_height(360.0).auto_shrink(false).show(ui, |ui| {
         if matching.is_empty() {
-            ui.weak("No commands match");
+            ui.weak(if is_pending { "Searching…" } else { "Nothing matches" });
         }
-        for (index, command) in matching.iter().enumerate() {
+        for (index, hit) in matching.iter().enumerate() {
             let highlighted = state.highlighted == Some(index);
-            let chosen = entry(ui, command, (highlighted, moved != 0), (now, stops));
-            if chosen || (entered && highlighted && command.enabled(now).is_ok()) {
-                commands.push(command.clone());
+            let chosen = entry(ui, hit, (highlighted, moved != 0), (now, stops));
+            if chosen || (entered && highlighted && hit.command.enabled(now).is_ok()) {
+                commands.push(hit.command.clone());
                 done = true;
             }
         }
@@ -105,19 +129,25 @@ fn inside(
 
 fn entry(
     ui: &mut Ui,
-    command: &UiCommand,
+    hit: &Hit,
     (highlighted, moved): (bool, bool),
     (now, stops): (&CommandContext, Option<&str>),
 ) -> bool {
     let palette = Palette::of(ui);
+    let command = &hit.command;
     let enabled = command.enabled(now);
-    let name = label(command, stops);
-    let (why, keys) = (enabled.err().map(capitalized), command.keys(ui.ctx()));
+    let name = label(hit, stops);
+    let why = enabled.err().map(capitalized);
+    let detail = match hit.kind {
+        HitKind::Command => command.keys(ui.ctx()),
+        HitKind::Column => Some("Column".to_owned()),
+        HitKind::Method | HitKind::Process => Some(hit.detail.clone()),
+    };
     let colour = if why.is_some() { palette.weak } else { palette.text };
     let plain = |style: TextStyle| TextFormat::simple(style.resolve(ui.style()), colour);
     let mut job = LayoutJob::default();
     job.append(&name, 0.0, plain(TextStyle::Button));
-    let right = why.or(keys);
+    let right = why.or(detail);
     if let Some(right) = &right {
         job.append(right, GAP, plain(TextStyle::Small));
     }
@@ -149,40 +179,10 @@ fn entry(
     response.clicked() && enabled.is_ok()
 }
 
-/// Returns a command's name, with the program it would stop.
-fn label(command: &UiCommand, stops: Option<&str>) -> String {
-    match (command, stops) {
-        (UiCommand::Stop, Some(program)) => format!("{}: {program}", command.name()),
-        _ => command.name().to_owned(),
-    }
-}
-
-/// Returns the commands whose names contain every word of `text`, in menu order.
-fn matching(text: &str) -> Vec<UiCommand> {
-    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-    let fits = |command: &&UiCommand| {
-        let name = command.name().to_lowercase();
-        words.iter().all(|word| name.contains(word))
-    };
-    listed().filter(fits).cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn matches_words_in_any_order() {
-        assert_eq!(matching("off all").first(), Some(&UiCommand::AllOff));
-        assert_eq!(matching("").len(), listed().count());
-        assert!(matching("no such thing").is_empty());
-    }
-
-    #[test]
-    fn stop_command_names_its_program() {
-        let shop = Some("dotnet Shop.dll (pid 9)");
-        assert_eq!(label(&UiCommand::Stop, shop), "Stop the launched program: dotnet Shop.dll (pid 9)");
-        assert_eq!(label(&UiCommand::Stop, None), UiCommand::Stop.name());
-        assert_eq!(label(&UiCommand::AllOff, shop), UiCommand::AllOff.name());
+/// Returns a hit's text; the stop command names the program it would stop.
+fn label(hit: &Hit, stops: Option<&str>) -> String {
+    match (&hit.command, stops) {
+        (UiCommand::Stop, Some(program)) => format!("{}: {program}", hit.text),
+        _ => hit.text.clone(),
     }
 }

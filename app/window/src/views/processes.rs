@@ -9,8 +9,8 @@ use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Align2, Color32, CornerRadius, FontId, Layout, Popup, Rect, Sense, TextEdit, TextFormat, Ui,
-    pos2, vec2,
+    self, Align, Align2, Color32, CornerRadius, FontId, Id, Key, Layout, Popup, Rect, Sense, TextEdit,
+    TextFormat, Ui, pos2, vec2,
 };
 use redial_model::Model;
 use redial_model::ids::Ticket;
@@ -29,12 +29,24 @@ pub struct ProcessListState {
     scroll: Scroll,
     /// The pointer is over the rows, or a menu of one of them is open.
     over: bool,
+    /// Move the keyboard focus to the filter.
+    focus_filter: bool,
+}
+
+/// Returns the id of the filter field.
+pub fn filter_id() -> Id {
+    Id::unique("Process filter")
 }
 
 impl ProcessListState {
     /// Returns whether rows must keep their places.
     pub fn is_still(&self) -> bool {
         self.over
+    }
+
+    /// Moves the keyboard focus to the filter.
+    pub fn focus(&mut self) {
+        self.focus_filter = true;
     }
 
     /// Sets the filter's text.
@@ -52,7 +64,7 @@ pub fn show(
     commands: &mut Vec<UiCommand>,
 ) {
     let processes = &model.processes;
-    head(ui, state, model, commands);
+    let step = head(ui, state, model, commands);
     let number = processes.visible_count();
     if number == 0 {
         state.over = false;
@@ -64,6 +76,14 @@ pub fn show(
     let over = menu || ui.rect_contains_pointer(window.rect);
     if std::mem::replace(&mut state.over, over) != over {
         ui.ctx().request_repaint();
+    }
+    if let (Some(step), Some(first)) = (step, processes.visible().find(|row| !row.has_ended)) {
+        match step {
+            FilterKey::Down => {
+                ui.memory_mut(|memory| memory.request_focus(ui.scope_id().with(first.row.key)))
+            }
+            FilterKey::Enter => commands.push(UiCommand::Select(first.row.key)),
+        }
     }
     for index in window.rows.clone() {
         let Some(row) = processes.visible_at(index) else { continue };
@@ -100,7 +120,22 @@ fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<UiCommand>) {
     });
 }
 
-fn head(ui: &mut Ui, state: &mut ProcessListState, model: &Model, commands: &mut Vec<UiCommand>) {
+/// A key in the filter that concerns the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FilterKey {
+    /// Goes to the first row.
+    Down,
+    /// Selects the first row.
+    Enter,
+}
+
+/// Shows what is above the rows; returns the key pressed in the filter.
+fn head(
+    ui: &mut Ui,
+    state: &mut ProcessListState,
+    model: &Model,
+    commands: &mut Vec<UiCommand>,
+) -> Option<FilterKey> {
     let processes = &model.processes;
     ui.horizontal(|ui| {
         ui.strong("Processes");
@@ -115,11 +150,22 @@ fn head(ui: &mut Ui, state: &mut ProcessListState, model: &Model, commands: &mut
         together(ui, model, commands);
     });
     let edit = TextEdit::singleline(&mut state.text)
+        .id(filter_id())
         .hint_text("Name, pid, user, command")
         .desired_width(f32::INFINITY);
-    if ui.add(edit).accessible_name("Filter processes").changed() {
+    let field = ui.add(edit).accessible_name("Filter processes");
+    if std::mem::take(&mut state.focus_filter) {
+        field.request_focus();
+    }
+    if field.changed() {
         commands.push(UiCommand::FindProcess(state.text.clone()));
     }
+    let pressed = |key| ui.input(|input| input.key_pressed(key));
+    let key = match (field.has_focus(), field.lost_focus()) {
+        (true, _) if pressed(Key::ArrowDown) => Some(FilterKey::Down),
+        (_, true) if pressed(Key::Enter) && !state.text.trim().is_empty() => Some(FilterKey::Enter),
+        _ => None,
+    };
     let mut all = processes.show_all();
     if ui.checkbox(&mut all, "Show non-.NET processes").changed() {
         commands.push(UiCommand::AllProcesses(all));
@@ -129,6 +175,7 @@ fn head(ui: &mut Ui, state: &mut ProcessListState, model: &Model, commands: &mut
         ui.colored_label(colour, capitalized(trouble));
     }
     ui.add_space(2.0);
+    key
 }
 
 fn empty(ui: &mut Ui, processes: &Processes, commands: &mut Vec<UiCommand>) {

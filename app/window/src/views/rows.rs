@@ -2,12 +2,13 @@
 
 mod menu;
 
-use super::cells::{NumberAge, Paint, PaintedName};
+use super::cells::{NumberAge, Paint};
 use super::columns::Columns;
 use super::cost;
 use super::fleet_header;
 use super::knob_state::KnobState;
 use super::missing_row;
+use super::painted_name::PaintedName;
 use super::row_notes::{last_of_row, misses_calls, remarks, shared_by};
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
@@ -30,6 +31,8 @@ use redial_text::words;
 
 const KNOB: f32 = 24.0;
 const INDENT: f32 = 16.0;
+/// Space that a group's arrow takes, points.
+const ARROW: f32 = 18.0;
 /// Least width of a row's hint, points.
 const HINT: f32 = 280.0;
 /// Most refusals listed in a hint.
@@ -93,7 +96,7 @@ pub fn show(
             place,
             rect,
             clip,
-            left: columns.name.min + 4.0 + f32::from(line.depth) * INDENT,
+            left: columns.name.min + 4.0 + indent(node, line.depth, table.shape),
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: table.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
@@ -102,6 +105,7 @@ pub fn show(
             inside: &inside,
         };
         row.ground();
+        row.pin();
         let (face, name) = match node {
             Node::Method(method) => row.method(ui, method),
             _ => row.group(ui, commands),
@@ -129,6 +133,15 @@ impl RowView<'_> {
         } else if selection.focus() == Some(self.node) {
             let stripe = Rect::from_min_size(self.rect.min, vec2(3.0, self.rect.height()));
             painter.rect_filled(stripe, 0.0, palette.accent);
+        }
+    }
+
+    /// Marks a pinned method at the beginning of its name.
+    fn pin(&self) {
+        let Node::Method(method) = self.node else { return };
+        if self.table.shape == Shape::List && self.table.list.is_pinned(method) {
+            let at = pos2(self.left - 6.0, self.rect.center().y);
+            self.paint.painter.circle_filled(at, 2.5, self.paint.palette.accent);
         }
     }
 
@@ -165,7 +178,7 @@ impl RowView<'_> {
             });
         });
         let palette = paint.palette;
-        let mut name = PaintedName::of_method(&full, table, palette);
+        let mut name = PaintedName::of_method(&full, method, table, palette);
         if let Some(place) = place.filter(|_| table.shape == Shape::List) {
             let module = catalogue.module(catalogue.module_of(method));
             match module.filter(|_| catalogue.spans_processes()) {
@@ -183,6 +196,7 @@ impl RowView<'_> {
             paint.counted(*rect, NumberAge::of(connected && row.counts()), &calls, rate);
             let numbers = NumberAge::of(connected && row.is_timed());
             paint.times(*rect, numbers, |column| column.cell(row.times.as_deref()?));
+            self.share(row.times.as_deref(), numbers);
             paint.curve(*rect, row, table.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {
@@ -264,7 +278,7 @@ impl RowView<'_> {
             });
         });
         let palette = paint.palette;
-        let mut name = PaintedName::of_method(&full, table, palette);
+        let mut name = PaintedName::of_method(&full, method, table, palette);
         match table.catalogue.spans_processes().then(|| fleet_header::processes_of(table, copies)) {
             // Only a subset of the processes is worth mentioning.
             Some((some, all)) if some == all => {}
@@ -337,7 +351,11 @@ impl RowView<'_> {
             commands.push(UiCommand::Expand(row.row));
         }
         let mut name = PaintedName::new(&title, table, paint.palette);
-        name.part(0..title.len(), paint.palette.text);
+        // The end tells namespaces of the same beginning apart.
+        match node {
+            Node::Namespace(_) | Node::Type(_) => name.shrinking(0..title.len(), paint.palette.text),
+            _ => name.part(0..title.len(), paint.palette.text),
+        }
         let count = words::methods(row.methods.into());
         if let Some(shared) = shared {
             // The state column shows it in narrow tables, too.
@@ -354,7 +372,7 @@ impl RowView<'_> {
             ui.ctx().accesskit_node_builder(self.response.id, |node| node.set_value(hidden.clone()));
             name.remark(&format!(", {hidden}"), paint.palette.accent);
         }
-        paint.name(*rect, self.left + 18.0, &name, &face);
+        paint.name(*rect, self.left + ARROW, &name, &face);
         paint.state(*rect, &face);
         if group.sums.known > 0 {
             // The methods call each other, so their totals do not add up.
@@ -369,7 +387,16 @@ impl RowView<'_> {
         let connected = self.subject.obstacle().is_none();
         let (calls, rate) = (words::grouped(group.sums.calls), group.counted_rate().filter(|_| connected));
         self.paint.counted(self.rect, NumberAge::of(connected && group.counts()), &calls, rate);
-        self.paint.times(self.rect, NumberAge::of(connected && group.is_timed()), cell);
+        let numbers = NumberAge::of(connected && group.is_timed());
+        self.paint.times(self.rect, numbers, cell);
+        self.share(group.sums.times.as_ref(), numbers);
+    }
+
+    /// Draws the share of all methods' self time.
+    fn share(&self, times: Option<&Times>, numbers: NumberAge) {
+        if let Some(own) = times.and_then(|times| TimeColumn::Own.number(times)) {
+            self.paint.share(self.rect, numbers, own, self.table.live.self_time_of_all());
+        }
     }
 
     /// Returns the number of selected methods hidden in a collapsed group; none if the group itself is
@@ -394,13 +421,14 @@ impl RowView<'_> {
             return None;
         }
         let centre = pos2(self.paint.columns.knob.center(), self.rect.center().y);
-        let place = Rect::from_center_size(centre, vec2(KNOB, KNOB)).intersect(self.clip);
+        let size = KNOB.min(self.rect.height() - 1.0);
+        let place = Rect::from_center_size(centre, vec2(size, size)).intersect(self.clip);
         let label = format!("Dial of {name}");
         let wheel = self.table.selection.focus() == Some(self.node);
         let enabled = face.enabled(self.subject);
         let offered = self.subject.offered_at(self.node);
         let face_of_it = knob::KnobFace { offered, ..face.knob(self.subject, &label) };
-        let knob = Knob::new(face_of_it, KNOB).without_menu().wheel(wheel);
+        let knob = Knob::new(face_of_it, size).without_menu().wheel(wheel);
         let turns = || self.table.turned_by(self.node);
         let costs = || cost::hints(self.subject, &turns().methods, face.wanted);
         let turned = knob.hinting(&costs).enabled(enabled).show_at(ui, dial_id(ui, self.node), place);
@@ -413,6 +441,12 @@ impl RowView<'_> {
         commands.extend(turned.refused.map(UiCommand::NotOffered));
         Some(turned.response)
     }
+}
+
+/// Returns the space before a row's name or arrow, points. In the tree, methods stand behind the arrow of their type.
+fn indent(node: Node, depth: u8, shape: Shape) -> f32 {
+    let behind = if shape == Shape::Tree && matches!(node, Node::Method(_)) { ARROW } else { 0.0 };
+    f32::from(depth) * INDENT + behind
 }
 
 /// Returns the id of a row's knob in `ui`.

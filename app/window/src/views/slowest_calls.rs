@@ -2,6 +2,7 @@
 
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
+use crate::ui::local_time;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::{self, Palette};
 use eframe::egui::{self, Label, RichText, TextStyle, Ui};
@@ -68,7 +69,8 @@ pub fn show(
 /// The important parts come first: the duration, then the outcome.
 fn one(ui: &mut Ui, call: &SlowCall) {
     let (outcome, took) = (slowest_calls::outcome(call), words::duration(call.took_ns));
-    let details = format!("{}, {}", words::utc(call.ended_unix_ms), slowest_calls::thread(call));
+    let details =
+        format!("{}, {}", local_time::date_and_time(call.ended_unix_ms), slowest_calls::thread(call));
     let weak = Palette::of(ui).weak;
     let both = ui.scope(|ui| {
         (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (18.0, 1.0);

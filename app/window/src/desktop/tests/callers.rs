@@ -4,11 +4,10 @@ use super::fixture::{deliver, look_at_shops, row, second, with_shop};
 use super::fleet::ADD;
 use crate::desktop::App;
 use eframe::egui::Theme;
-use eframe::egui::accesskit::Role;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_model::fixtures::histogram;
-use redial_model::ids::{MethodIx, Node};
+use redial_model::ids::MethodIx;
 use redial_model::update::ConnectionUpdate;
 use redial_protocol::callers::{CallOrigin, Caller, RowCallers};
 use redial_protocol::ids::{CopyKey, MethodToken, ModuleKey, RowId};
@@ -93,30 +92,29 @@ fn rare_callers_share_one_line() {
     assert!(shows(&harness, "600  60 %") && !shows(&harness, "others"));
 }
 
-#[test]
-fn click_on_caller_shows_it_in_the_list() {
+/// Returns a window in which `Add` is selected and called by `Clear`.
+pub fn clear_calls_add() -> Harness<'static, App> {
     let mut harness = with_shop(Theme::Dark);
     timed(&mut harness, true, 1_000);
     look_at(&mut harness);
-    let connection = harness.state().model.current().expect("a process");
-    let find = |method: u32| connection.table().catalogue.full_name(MethodIx(method)).text;
-    let clear = (0..connection.table().catalogue.len() as u32)
-        .map(MethodIx)
-        .find(|method| find(method.0).contains("Clear"));
-    let clear = clear.expect("a method");
-    let (name, copy) = (find(clear.0), connection.table().catalogue.copy_of(clear).expect("a copy"));
+    let name = method_named(&harness, "Clear");
+    let table = harness.state().model.current_table().expect("a process");
+    let methods = (0..table.catalogue.len() as u32).map(MethodIx);
+    let clear = methods.into_iter().find(|method| table.catalogue.full_name(*method).text == name);
+    let copy = table.catalogue.copy_of(clear.expect("a method")).expect("a copy");
     let (module, method) = name.trim_end_matches("()").split_once('!').expect("a module");
     let who =
         CallOrigin::Method { copy, module: module.into(), method: method.into(), signature: "()".into() };
     deliver(&mut harness, vec![callers_update(vec![Caller { origin: who, sites: 1, calls: 1_000 }], 0)]);
-    harness.get_by_role_and_label(Role::Link, &name).click();
-    harness.run_steps(3);
-    let connection = harness.state().model.current().expect("a process");
-    assert_eq!(
-        (connection.table().list.filter().text.as_str(), connection.table().list.matches()),
-        (name.as_str(), 1)
-    );
-    assert_eq!(connection.table().selection.focus(), Some(Node::Method(clear)));
+    harness
+}
+
+/// Returns the full name of the first method with `part` in its name.
+pub fn method_named(harness: &Harness<'static, App>, part: &str) -> String {
+    let table = harness.state().model.current_table().expect("a process");
+    let names =
+        (0..table.catalogue.len() as u32).map(|method| table.catalogue.full_name(MethodIx(method)).text);
+    names.into_iter().find(|name| name.contains(part)).expect("a method")
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn long_caller_shows_its_method_and_full_hint() {
         _ => None,
     });
     let shown: Vec<String> = shown.collect();
-    assert!(shown.len() == 1 && shown[0].starts_with('…'), "{shown:?}");
+    assert_eq!(shown, ["DeliveryContext.RunInternal()"]);
     harness.get_by_label(&whole).hover();
     harness.run_steps(40);
     assert!(painted(&harness, &whole).is_some(), "the hint");
@@ -150,7 +150,7 @@ fn slowest_calls_show_durations_beside_exceptions() {
     assert!(painted(&harness, exception).is_none(), "the panel is too narrow for it");
     harness.hover_at(type_name[0].center());
     harness.run_steps(40);
-    let hint = format!("50.0 ms, {exception}\nEnded 2025-11-20 07:00:00Z, thread 4711");
+    let hint = format!("50.0 ms, {exception}\nEnded 2025-11-20 07:00:00, thread 4711");
     assert!(painted(&harness, &hint).is_some(), "the hint has the whole name");
 }
 
@@ -303,7 +303,7 @@ fn side_by_side_tables_share_columns() {
 fn hidden_columns_are_in_a_menu_and_sort() {
     let mut harness = looked_at(Theme::Dark, SIZE, TimeOptions::default(), 0);
     assert!(!shows(&harness, "Sort by p90"));
-    let button = harness.get_by_label("+6 columns");
+    let button = harness.get_by_label("+8 columns");
     button.click();
     harness.run_steps(3);
     for name in ["p90", "Max", "In flight", "Last minute"] {

@@ -153,7 +153,7 @@ fn hint_of_large_knob_covers_neither_knob_nor_names() {
 #[test]
 fn names_use_the_empty_state_column() {
     let mut harness = counting([1_180.0, 720.0]);
-    let whole = "Shop.Pricing.Discount(Shop.Money, int)";
+    let whole = "Pricing.Discount(Shop.Money, int)   Shop";
     assert!(painted(&harness, whole).is_some(), "never dialled");
     let dialled = super::fixture::row(6, CopyState::Off, Level::Off, 1, None);
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows: vec![dialled] })]);

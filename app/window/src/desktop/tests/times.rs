@@ -116,14 +116,14 @@ fn state_and_calls_stay_beside_times() {
 #[test]
 fn hidden_columns_are_named() {
     let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_280.0, 800.0])));
-    harness.get_by_label("+6 columns").hover();
+    harness.get_by_label("+8 columns").hover();
     harness.run_steps(40);
     assert!(shows(
         &harness,
-        "Hidden columns: p50, p90, max, exceptions, in flight, last minute\nTo see more columns, widen \
+        "Hidden columns: p50, p90, p99, max, share, exceptions, in flight, last minute\nTo see more columns, widen \
         the window"
     ));
-    let wide = timed_in(look_at_shop(window_of(Theme::Dark, [1_800.0, 800.0])));
+    let wide = timed_in(look_at_shop(window_of(Theme::Dark, [2_100.0, 800.0])));
     assert!(!shows(&wide, "columns"));
 }
 
@@ -174,7 +174,7 @@ fn time_columns_appear_with_first_timing_and_sort() {
     let mut harness = with_shop(Theme::Dark);
     deliver(&mut harness, vec![super::fixture::rows(), second(1, [5, 5])]);
     assert!(!shows(&harness, "Sort by p50"), "nothing is timed");
-    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_900.0, 900.0])));
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [2_100.0, 900.0])));
     for column in TimeColumn::ALL {
         assert!(shows(&harness, &format!("Sort by {}", column.name())), "{column:?}");
     }
@@ -280,7 +280,7 @@ fn histogram_describes_all_bars_and_the_hovered_one() {
 /// Very short calls all have the same percentiles.
 #[test]
 fn percentile_hints_state_their_precision() {
-    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [1_900.0, 900.0])));
+    let mut harness = timed_in(look_at_shop(window_of(Theme::Dark, [2_100.0, 900.0])));
     let costs = vec![Cost { level: Level::Time, picoseconds: 35_000 }];
     deliver(&mut harness, vec![ConnectionUpdate::AgentStatus(Box::new(AgentStatus { costs, ..status() }))]);
     looked_at(&mut harness, &two_humps(0, 900.0, 12.0));

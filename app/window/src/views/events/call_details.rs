@@ -2,12 +2,13 @@
 
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
+use crate::ui::local_time;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{self, CollapsingHeader, Label, RichText, ScrollArea, Sense, Ui};
 use redial_model::events::TracedEvent;
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::{Outcome, Value};
-use redial_text::traced_calls::{course, duration, outcome, result_type, time_of_day};
+use redial_text::traced_calls::{course, duration, outcome, result_type};
 use redial_text::values::{short_type, text};
 use redial_text::{callers, words};
 
@@ -26,7 +27,7 @@ pub fn show(ui: &mut Ui, event: &TracedEvent, now: u64, commands: &mut Vec<UiCom
         let duration = duration(call, now);
         let thread =
             if call.thread == 0 { "an unknown thread".to_owned() } else { format!("thread {}", call.thread) };
-        let when = format!("{} · {thread} · {duration}", time_of_day(call.start_unix_ns));
+        let when = format!("{} · {thread} · {duration}", local_time::time_of_day(call.start_unix_ns));
         ui.add(Label::new(RichText::new(when).small().color(Palette::of(ui).weak)).extend());
         let course = capitalized(course(call).trim_matches([' ', '(', ')']));
         if !course.is_empty() {

@@ -5,6 +5,7 @@ use super::state::EventsState;
 use crate::commands::{CallFormat, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::icons::{self, TriangleDirection};
+use crate::ui::local_time;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{
     self, Align2, Color32, EventFilter, FontId, Key, Modifiers, Painter, Popup, Rangef, Rect, Sense, Ui,
@@ -13,7 +14,7 @@ use eframe::egui::{
 use redial_model::events::{EventColumn, Events, TracedEvent};
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::Outcome;
-use redial_text::traced_calls::{arguments, duration, line, name, outcome, time_of_day};
+use redial_text::traced_calls::{arguments, duration, line, name, outcome};
 use redial_text::width::cut_end;
 use std::sync::Arc;
 
@@ -254,7 +255,6 @@ fn headers(
         let painter = ui.painter_at(place);
         let font = FontId::proportional(SMALL);
         let text = match column {
-            EventColumn::Time => "Time (UTC)".to_owned(),
             _ => capitalized(name),
         };
         let written = painter.text(pos2(x, place.center().y), align, text, font, colour);
@@ -277,7 +277,7 @@ fn headers(
 fn text(column: EventColumn, event: &TracedEvent, now: u64) -> String {
     let call = &event.call;
     let text = match column {
-        EventColumn::Time => time_of_day(call.start_unix_ns),
+        EventColumn::Time => local_time::time_of_day(call.start_unix_ns),
         EventColumn::Thread if call.thread == 0 => "–".to_owned(),
         EventColumn::Thread => call.thread.to_string(),
         EventColumn::Duration => duration(call, now),

@@ -66,6 +66,14 @@ impl RowView<'_> {
             }
         }
         ui.separator();
+        if let Node::Method(method) = self.node {
+            let text = if self.table.list.is_pinned(method) { "Unpin" } else { "Pin to the top" };
+            let hint = UiCommand::Pin.explained().unwrap_or_default();
+            if ui.button(text).on_hover_text(hint).clicked() {
+                commands.push(UiCommand::Pin);
+                ui.close();
+            }
+        }
         let copy = UiCommand::Copy(CopyFormat::Text);
         if ui.button(copy.name()).clicked() {
             commands.push(copy);

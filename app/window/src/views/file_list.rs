@@ -1,0 +1,159 @@
+//! The list that chooses a program or a folder for the launch dialog.
+
+use crate::commands::{FileChoice, UiCommand};
+use crate::settings::SavedLaunch;
+use crate::ui::capitalized;
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Align2, Button, Id, RichText, ScrollArea, TextEdit, Ui, vec2};
+use std::path::{Path, PathBuf};
+
+/// A file or folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Its name.
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+}
+
+/// The list's state while it is open.
+#[derive(Debug)]
+pub struct FileListState {
+    choice: FileChoice,
+    folder: PathBuf,
+    /// The folder's path as edited.
+    text: String,
+    /// `None` while the folder is being read.
+    entries: Option<Result<Vec<FileEntry>, String>>,
+}
+
+impl FileListState {
+    /// Returns a list that waits for its first folder.
+    pub fn new(choice: FileChoice, folder: PathBuf) -> FileListState {
+        let text = folder.display().to_string();
+        FileListState { choice, folder, text, entries: None }
+    }
+
+    /// Shows a folder that was read, or why it cannot be.
+    pub fn show_folder(&mut self, folder: PathBuf, entries: Result<Vec<FileEntry>, String>) {
+        self.text = folder.display().to_string();
+        (self.folder, self.entries) = (folder, Some(entries));
+    }
+}
+
+/// Returns the folder in which the list begins: that of the launch, or where the window was started.
+pub fn first_folder(launch: &SavedLaunch) -> PathBuf {
+    let folder = PathBuf::from(launch.folder.trim());
+    let program = Path::new(launch.program.trim()).parent().map(Path::to_path_buf);
+    let known = [Some(folder), program].into_iter().flatten();
+    let mut known = known.filter(|folder| folder.is_absolute());
+    known.next().or_else(|| std::env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("/"))
+}
+
+/// Enters a chosen path into the launch. An assembly is a program for `dotnet`.
+pub fn enter(launch: &mut SavedLaunch, choice: FileChoice, path: &Path) {
+    let text = path.display().to_string();
+    match choice {
+        FileChoice::Folder => launch.folder = text,
+        FileChoice::Program if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("dll")) => {
+            launch.program = "dotnet".to_owned();
+            launch.arguments = if text.contains(' ') { format!("\"{text}\"") } else { text };
+        }
+        FileChoice::Program => launch.program = text,
+    }
+}
+
+/// Shows the list; returns true when it should close.
+pub fn show(context: &egui::Context, state: &mut FileListState, commands: &mut Vec<UiCommand>) -> bool {
+    let (mut open, mut done) = (true, false);
+    let title = match state.choice {
+        FileChoice::Program => "Choose a program or an assembly",
+        FileChoice::Folder => "Choose a folder",
+    };
+    let room = context.content_rect().size();
+    egui::Window::new(title)
+        .id(Id::unique("file list"))
+        .open(&mut open)
+        .order(egui::Order::Foreground)
+        .resizable(false)
+        .collapsible(false)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .show(context, |ui| {
+            ui.set_width((room.x - 80.0).min(560.0));
+            done = inside(ui, state, room.y - 200.0, commands);
+        });
+    !open || done
+}
+
+fn inside(ui: &mut Ui, state: &mut FileListState, height: f32, commands: &mut Vec<UiCommand>) -> bool {
+    let mut done = false;
+    ui.horizontal(|ui| {
+        let up = state.folder.parent();
+        if ui.add_enabled(up.is_some(), Button::new("Up")).clicked() {
+            commands.extend(up.map(|up| UiCommand::OpenFolder(up.to_path_buf())));
+        }
+        let edit = ui.add(TextEdit::singleline(&mut state.text).desired_width(f32::INFINITY));
+        let edit = edit.accessible_name("Folder to list");
+        if edit.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter)) {
+            commands.push(UiCommand::OpenFolder(PathBuf::from(state.text.trim())));
+        }
+    });
+    ui.add_space(4.0);
+    ScrollArea::vertical().max_height(height.clamp(100.0, 420.0)).auto_shrink(false).show(ui, |ui| {
+        match &state.entries {
+            None => drop(ui.weak("Reading the folder…")),
+            Some(Err(why)) => {
+                drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
+            }
+            Some(Ok(entries)) => {
+                let is_file = |entry: &&FileEntry| entry.is_folder || state.choice == FileChoice::Program;
+                let mut shown = entries.iter().filter(is_file).peekable();
+                if shown.peek().is_none() {
+                    ui.weak("Nothing here.");
+                }
+                for entry in shown {
+                    let name = if entry.is_folder { format!("{}/", entry.name) } else { entry.name.clone() };
+                    let button = Button::new(name).frame(false).min_size(vec2(ui.available_width(), 0.0));
+                    if ui.add(button).clicked() {
+                        let path = entry.path.clone();
+                        done |= !entry.is_folder;
+                        commands.push(match entry.is_folder {
+                            true => UiCommand::OpenFolder(path),
+                            false => UiCommand::ChooseFile(state.choice, path),
+                        });
+                    }
+                }
+            }
+        }
+    });
+    if state.choice == FileChoice::Folder {
+        ui.add_space(4.0);
+        if ui.button("Use this folder").clicked() {
+            commands.push(UiCommand::ChooseFile(state.choice, state.folder.clone()));
+            done = true;
+        }
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assemblies_run_with_dotnet() {
+        let mut launch = SavedLaunch::default();
+        enter(&mut launch, FileChoice::Program, Path::new("/srv/my shop/Shop.dll"));
+        assert_eq!(
+            (launch.program.as_str(), launch.arguments.as_str()),
+            ("dotnet", "\"/srv/my shop/Shop.dll\"")
+        );
+        enter(&mut launch, FileChoice::Program, Path::new("/srv/Shop"));
+        assert_eq!(launch.program, "/srv/Shop");
+        assert_eq!(first_folder(&launch), PathBuf::from("/srv"));
+        enter(&mut launch, FileChoice::Folder, Path::new("/tmp"));
+        assert_eq!((launch.folder.as_str(), first_folder(&launch)), ("/tmp", PathBuf::from("/tmp")));
+    }
+}
