@@ -17,6 +17,11 @@ const INTERNAL_CALL: u32 = 0x1000;
 /// `MethodImplOptions.Async` (.NET 11).
 const ASYNC: u32 = 0x2000;
 
+/// Bytes of IL up to which the JIT optimizes a method (`DEFAULT_MIN_OPTS_CODE_SIZE`).
+const MAX_OPTIMIZED: u32 = 60_000;
+/// Bytes of IL from which a body is instrumented to learn its size: long forms of branches may double it.
+const MIN_MEASURED: u32 = 20_000;
+
 /// The facts that decide eligibility.
 #[derive(Clone, Copy, Debug)]
 pub struct MethodFacts<'a> {
@@ -75,6 +80,17 @@ pub fn check(facts: &MethodFacts) -> Result<(), Reason> {
 /// Whether the runtime itself implements the method's suspension (`MethodImplOptions.Async`).
 pub fn is_runtime_async(impl_flags: u32) -> bool {
     impl_flags & ASYNC != 0
+}
+
+/// Whether a level's code may take a body of this many bytes of IL above the size up to which the JIT optimizes. One that is
+/// larger already loses nothing.
+pub fn is_nearly_too_large(code_size: u32) -> bool {
+    (MIN_MEASURED..=MAX_OPTIMIZED).contains(&code_size)
+}
+
+/// Whether the JIT optimizes a body of this many bytes of IL.
+pub fn is_optimized(code_size: u32) -> bool {
+    code_size <= MAX_OPTIMIZED
 }
 
 /// Returns why a method has no IL of its own, judged by its MethodDef row; None if it has. `dynamic`: its module
@@ -157,6 +173,14 @@ mod tests {
             let bodyless = without_body(attributes, impl_flags, rva, dynamic);
             assert_eq!(bodyless, Some(reason).filter(|reason| reason.is_bodyless()), "{facts:?}");
         }
+    }
+
+    #[test]
+    fn only_bodies_below_the_limit_can_lose_optimization() {
+        let sizes = [0, 19_999, 20_000, 60_000, 60_001, u32::MAX];
+        let nearly = sizes.map(is_nearly_too_large);
+        assert_eq!(nearly, [false, false, true, true, false, false]);
+        assert_eq!(sizes.map(is_optimized), [true, true, true, true, false, false]);
     }
 
     #[test]

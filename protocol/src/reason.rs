@@ -44,11 +44,13 @@ pub enum Reason {
     HotReload,
     /// The order's condition does not fit the method's signature.
     Condition,
+    /// The level's code would take the body above the size up to which the JIT optimizes.
+    NotOptimized,
 }
 
 impl Reason {
     /// Every reason, for tables and tests.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 19] = [
         Reason::NoBody,
         Reason::PInvoke,
         Reason::RuntimeImplemented,
@@ -67,7 +69,13 @@ impl Reason {
         Reason::BeingCompiled,
         Reason::HotReload,
         Reason::Condition,
+        Reason::NotOptimized,
     ];
+
+    /// Returns whether another level, or another condition, may succeed.
+    pub fn depends_on_order(self) -> bool {
+        matches!(self, Reason::Condition | Reason::NotOptimized)
+    }
 
     /// Returns whether the method has no IL for a probe. The metadata alone decides that, for the lifetime of
     /// the module. A wildcard counts such methods without reporting each.

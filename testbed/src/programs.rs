@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::cache;
 use crate::csharp::{Compilation, Framework};
 use crate::runtimes::Runtime;
-use crate::sources::long_body_source;
+use crate::sources::{large_bodies_source, long_body_source};
 
 /// A compiled program.
 #[derive(Clone, Debug)]
@@ -93,6 +93,15 @@ pub fn shapes(optimised: bool) -> Result<Program> {
     if !optimised {
         compilation.options.push("-optimize-".to_owned());
     }
+    Ok(Program { dll: compilation.build()? })
+}
+
+/// Compiles the program of [`large_bodies_source`].
+///
+/// # Errors
+/// The compiler's messages.
+pub fn large_bodies() -> Result<Program> {
+    let compilation = Compilation::program("large", vec![large_bodies_source()?]);
     Ok(Program { dll: compilation.build()? })
 }
 

@@ -21,6 +21,40 @@ pub fn source_file(name: &str, source: &str) -> Result<PathBuf> {
     Ok(folder.join(file))
 }
 
+/// Bytes of IL that the methods of [`large_bodies_source`] have.
+pub const LARGE_BODIES: [u32; 4] = [40_007, 59_852, 59_987, 60_005];
+
+/// Writes a C# program with a method `Large.Body` and the number of bytes of its IL, for each of [`LARGE_BODIES`]. The line
+/// `call N` on its input calls the Nth.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn large_bodies_source() -> Result<PathBuf> {
+    /// Bytes of a statement, and of `return`.
+    const STATEMENT: u32 = 9;
+    const RETURN: u32 = 2;
+    let mut source = "public static class Large\n{\n    static void Main()\n    {\n        System.Console.WriteLine(\"ready \" + System.Diagnostics.Process.GetCurrentProcess().Id);\n        \
+                      for (string line; (line = System.Console.ReadLine()) != null && line != \"exit\";)\n            \
+                      switch (line)\n            {\n"
+        .to_owned();
+    for (index, bytes) in LARGE_BODIES.iter().enumerate() {
+        let _ = writeln!(
+            source,
+            "                case \"call {index}\": System.Console.WriteLine(\"result \" + Body{bytes}(1, 2, 3, 4)); break;"
+        );
+    }
+    source.push_str("            }\n    }\n");
+    for bytes in LARGE_BODIES {
+        let _ = writeln!(source, "    static long Body{bytes}(long x, long y, long z, long w)\n    {{");
+        for _ in 0..(bytes - RETURN) / STATEMENT {
+            source.push_str("        x = unchecked(x * 31 + y);\n");
+        }
+        source.push_str("        return x;\n    }\n");
+    }
+    source.push_str("}\n");
+    source_file("LargeBodies", &source)
+}
+
 /// Number of statements of [`long_body_source`], about 20 bytes of IL each.
 const LONG_BODY: u32 = 5000;
 

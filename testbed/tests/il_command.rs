@@ -159,7 +159,7 @@ fn prints_il_for_people(runtime: Runtime) -> Result<()> {
 /// The method's own variables and clauses come first and unchanged; the probe's follow with a mark.
 fn marks_variables_and_clauses_of_the_probe(runtime: Runtime) -> Result<()> {
     const METHOD: &str = "Shop.LiveMode.Obey";
-    for level in ["count", "time"] {
+    for level in ["count", "time", "trace"] {
         let dial = format!("Shop!*={level}");
         let shop = LiveShop::start(runtime, &["--dial", &dial], 1, &[])?;
         let read = |more: &[&str]| -> Result<Vec<String>> {
@@ -178,7 +178,7 @@ fn marks_variables_and_clauses_of_the_probe(runtime: Runtime) -> Result<()> {
         };
         ensure!(!clauses(&own, " ").is_empty() && clauses(&own, " ") == clauses(&probed, " "), "{probed:#?}");
         // At level count, the body lets the garbage collector in where the runtime does not do so itself.
-        let added = if level == "time" { "fault" } else { "finally" };
+        let added = if level == "count" { "finally" } else { "fault" };
         let none_needed = level == "count" && runtime == Runtime::V8_0;
         let added = if none_needed { vec![] } else { vec![added.to_owned()] };
         ensure!(clauses(&probed, "+") == added, "{probed:#?}");

@@ -13,6 +13,7 @@ pub mod record;
 mod records;
 mod redaction;
 pub mod shape;
+pub mod struct_layout;
 mod text_form;
 
 pub use condition::{CallCondition, CallOutcome, KnownClasses, scope};

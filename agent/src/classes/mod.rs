@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod enums;
+mod generic_structs;
 mod known_classes;
 mod names;
 mod registry;
 mod shapes;
+mod struct_source;
 mod thread;
 
 pub use enums::enum_type;

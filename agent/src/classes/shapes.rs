@@ -1,8 +1,10 @@
 //! Reads the shape of a class: its layout from the CLR, its fields from metadata.
 
 use super::enums::enum_type;
+use super::generic_structs::{Arguments, GenericStructs, Measured, Scope};
 use super::known_classes::KnownClass;
 use crate::capture::shape::{ClassForm, ClassShape, FieldShape, MAX_FIELDS, Shape, StructShape};
+use crate::capture::struct_layout::Room;
 use crate::capture::{CaptureLevel, CaptureRules, Primitive, TextForm};
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::type_definitions::TypeDefinitions;
@@ -25,7 +27,7 @@ const MAX_NESTING: usize = 4;
 const MAX_SIZE: u32 = 256;
 
 /// The primitives, as classes of the core library.
-const PRIMITIVES: [(&str, Primitive); 14] = [
+pub(super) const PRIMITIVES: [(&str, Primitive); 14] = [
     ("System.Boolean", Primitive::Boolean),
     ("System.Char", Primitive::Char),
     ("System.SByte", Primitive::I1),
@@ -46,8 +48,8 @@ const PRIMITIVES: [(&str, Primitive); 14] = [
 pub(super) struct ShapeReader<'a> {
     pub(super) info: &'a ProfilerInfo,
     modules: &'a Modules,
-    rules: &'a CaptureRules,
-    definitions: TypeDefinitions<'a>,
+    pub(super) rules: &'a CaptureRules,
+    pub(super) definitions: TypeDefinitions<'a>,
 }
 
 impl<'a> ShapeReader<'a> {
@@ -134,6 +136,10 @@ impl<'a> ShapeReader<'a> {
         self.modules.get(module).is_some_and(|module| module.is_core_library())
     }
 
+    pub(super) fn module(&self, module: usize) -> Option<Arc<Module>> {
+        self.modules.get(module)
+    }
+
     fn with_metadata<T>(&self, module: usize, read: impl FnOnce(&Import) -> T) -> Option<T> {
         self.modules.get(module)?.with_metadata(self.info, read)
     }
@@ -203,7 +209,7 @@ impl<'a> ShapeReader<'a> {
         })
     }
 
-    fn value_size(&self, class: usize) -> Option<u32> {
+    pub(super) fn value_size(&self, class: usize) -> Option<u32> {
         match self.primitive(class) {
             Some(primitive) => Some(primitive.size() as u32),
             None => self.info.class_layout(class).ok().map(|layout| layout.size),
@@ -219,7 +225,7 @@ impl<'a> ShapeReader<'a> {
         Some((self.reference_shape(element), size_of::<usize>() as u32))
     }
 
-    fn reference_shape(&self, class: usize) -> Shape {
+    pub(super) fn reference_shape(&self, class: usize) -> Shape {
         let is_string = || {
             let info = self.info.class_info(class).ok()?;
             let name = self.metadata_name(info.module, info.token)?;
@@ -233,7 +239,7 @@ impl<'a> ShapeReader<'a> {
     }
 
     /// Returns the primitive that a class of the core library is.
-    fn primitive(&self, class: usize) -> Option<Primitive> {
+    pub(super) fn primitive(&self, class: usize) -> Option<Primitive> {
         let info = self.info.class_info(class).ok()?;
         if !self.is_core_library(info.module) {
             return None;
@@ -308,9 +314,14 @@ impl<'a> ShapeReader<'a> {
         let layout = self.info.class_layout(class).ok()?;
         let is_core = self.is_core_library(info.module);
         let first = shape.fields.len();
+        // An object's size includes the header before it.
+        let header = if self.info.is_value_class(class) { 0 } else { size_of::<usize>() as u32 };
+        let end = layout.size.saturating_sub(header);
+        let room = |offset: u32| Room::between(offset, layout.fields.iter().map(|(_, other)| *other), end);
         self.with_metadata(info.module, |import| {
             let own_name = ModuleNames::default().type_name(import, info.token);
-            for (token, offset) in layout.fields {
+            for (token, offset) in &layout.fields {
+                let (token, offset) = (*token, *offset);
                 let leaves: usize = shape.fields.iter().map(|field| field.shape.leaves()).sum();
                 if leaves >= MAX_FIELDS {
                     shape.missing = Some(OmittedReason::Fields);
@@ -326,7 +337,8 @@ impl<'a> ShapeReader<'a> {
                     InnerField::TaskState => Shape::TaskState,
                     InnerField::Shown => {
                         let ty = parse_field(&field.signature).unwrap_or(Type::Void);
-                        let of = FieldType { ty: &ty, name: &field.name, arguments, info };
+                        let of =
+                            FieldType { ty: &ty, name: &field.name, arguments, info, room: room(offset) };
                         self.field_shape(import, of, levels)
                     }
                 };
@@ -383,37 +395,24 @@ impl<'a> ShapeReader<'a> {
                 let class = self.class_of(&module, type_def)?;
                 self.value_shape(class, &type_name, levels)
             }
-            Type::Generic { value_type: true, token, arguments } => {
-                // To ask for any other instance might load it, which is not allowed on this thread.
-                let (module, type_def) = self.definitions.find(import, *token)?;
-                let name = self.metadata_name(module.id(), type_def)?;
-                match arguments.as_slice() {
-                    [of] if name == "System.Nullable`1" && module.is_core_library() => {
-                        self.nullable(import, FieldType { ty: of, ..field }, levels)
-                    }
-                    _ => None,
-                }
-            }
+            Type::Generic { value_type: true, .. } => self.generic_struct(import, field),
             _ => None,
         }
     }
 
-    /// Returns the shape of a field of type `Nullable<T>`: a flag, and a value at its alignment.
-    fn nullable(&self, import: &Import, of: FieldType<'_>, levels: usize) -> Option<Shape> {
-        let shape = self.type_shape(import, of, levels)?;
-        let alignment = match &shape {
-            Shape::Primitive(primitive) => primitive.size(),
-            Shape::Enum(of, _) => of.underlying.size(),
-            Shape::Text(TextForm::DateTime | TextForm::TimeSpan | TextForm::TimeOnly, _) => 8,
-            Shape::Text(TextForm::DateOnly | TextForm::Guid, _) => 4,
-            _ => return None,
-        };
-        Some(Shape::Nullable(0, alignment as u32, Box::new(shape)))
+    /// Returns the shape of a field whose type is a generic struct, if it fills its place exactly. To ask the CLR for an
+    /// instance might load it, which is not allowed on this thread.
+    fn generic_struct(&self, import: &Import, field: FieldType<'_>) -> Option<Shape> {
+        let place = self.module(import.module().id())?;
+        let arguments = Arguments::Classes(&field.info.arguments);
+        let scope = Scope { arguments, names: field.arguments };
+        let Measured { shape, layout } = GenericStructs::new(self).measure(&place, field.ty, &scope)?;
+        field.room.is_filled_by(layout).then_some(shape)
     }
 
     /// Returns the ClassID of a value type that a field of a loaded class has, so that it is loaded. None if there are
     /// several modules with that name: it may be loaded in another one.
-    fn class_of(&self, module: &Module, type_def: u32) -> Option<usize> {
+    pub(super) fn class_of(&self, module: &Module, type_def: u32) -> Option<usize> {
         if !self.definitions.is_unique(module) {
             return None;
         }
@@ -431,6 +430,8 @@ struct FieldType<'a> {
     arguments: &'a [String],
     /// The field's class.
     info: &'a ClassInfo,
+    /// Where the field is.
+    room: Room,
 }
 
 /// What is shown of a field of the core library.
@@ -452,7 +453,7 @@ fn inner_field(class: &str, field: &str) -> InnerField {
 }
 
 /// Returns the name of the property whose field this is, or the field's own name.
-fn shown_name(name: &str) -> &str {
+pub(super) fn shown_name(name: &str) -> &str {
     let property = name.strip_prefix('<').and_then(|rest| rest.split_once(">k__BackingField"));
     property.map_or(name, |(property, _)| property)
 }

@@ -31,6 +31,7 @@ pub mod module_enumeration;
 mod objects;
 pub mod profiler_info;
 mod references;
+pub mod structs;
 pub mod type_relations;
 
 pub use hresult::ClrError;

@@ -44,7 +44,7 @@ pub use error::IlError;
 pub use insn::Insn;
 pub use last_calls::last_calls;
 pub use opcodes::Opcode;
-pub use prologue::{Guarded, Prologue, Rewritten, local_sig, with_prologue};
+pub use prologue::{Guarded, Prologue, Rewritten, code_size, local_sig, with_prologue};
 pub use state_machine::{
     BEGINS, CompletionCall, CompletionValue, StateMachine, completion_calls, state_machine,
 };

@@ -59,6 +59,14 @@ pub fn local_sig(original: &[u8]) -> Result<u32, IlError> {
     Ok(Header::read(&mut Bytes::new(original))?.local_sig)
 }
 
+/// Returns the bytes of a body's code from its header.
+///
+/// # Errors
+/// A header that [`decode`] refuses.
+pub fn code_size(body: &[u8]) -> Result<u32, IlError> {
+    Ok(Header::read(&mut Bytes::new(body))?.code_size)
+}
+
 /// Inserts a prologue before everything else. A branch back to the start of the method does not run it again.
 /// It is in no try region, not even one that starts at the first instruction.
 ///

@@ -22,6 +22,8 @@ pub struct CopyIdentity {
     pub ends_in_itself: bool,
     /// Whether other code may replace calls of it, even while it must not be inlined.
     pub expanded: bool,
+    /// Whether the code of a level may take its body above the size up to which the JIT optimizes.
+    pub nearly_too_large: bool,
     /// Why its body cannot be timed, if so.
     pub untimed: Option<UntimedReason>,
     /// Its names.
@@ -51,6 +53,7 @@ impl CopyIdentity {
             local_sig: 0,
             inlinable: false,
             expanded: false,
+            nearly_too_large: false,
             untimed: None,
             ends_in_itself: false,
             names,

@@ -49,8 +49,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
                 let row = ledger.find(module.id(), method.token).and_then(|id| ledger.row(id));
                 row.map(|row| {
                     let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    // Another condition may fit.
-                    let reason = reason.filter(|reason| *reason != Reason::Condition);
+                    let reason = reason.filter(|reason| !reason.depends_on_order());
                     let knows_callers =
                         callers::KNOWN && row.runs() >= Level::Time && row.timing.body.untimed().is_none();
                     let callers = knows_callers.then_some(row.requested_callers());

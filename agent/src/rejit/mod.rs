@@ -6,6 +6,7 @@
 mod async_bodies;
 mod async_detection;
 mod async_traces;
+mod body_size;
 mod budget;
 mod budget_steps;
 mod change_audit;

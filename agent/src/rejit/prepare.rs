@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::async_detection;
+use super::body_size;
 use super::conditions;
 use super::enum_types::EnumTypes;
 use super::inlined_callers;
@@ -75,6 +76,12 @@ pub(super) fn prepare(
     for request in misfits {
         left_out.insert(request.method());
         misfit(context, request);
+    }
+    let (too_large, copies): (Vec<RowRequest>, Vec<RowRequest>) =
+        copies.into_iter().partition(|request| body_size::loses_optimization(context, request));
+    for request in too_large {
+        left_out.insert(request.method());
+        refused(context, request.id, Reason::NotOptimized, 0);
     }
     let holders = context.inlining.veto(copies.iter().map(RowRequest::method));
     let inliners = inlined_callers::find(context, &copies, holders, requested);

@@ -3,6 +3,7 @@
 
 use crate::catalogue::Module;
 use crate::inlining::Method;
+use crate::instrument::instrumented_body::Probe;
 use crate::instrument::timed_body::Timing;
 use crate::instrument::tokens::{LocalSigKey, ModuleTokens};
 use crate::instrument::traced_method::TracedBody;
@@ -29,6 +30,8 @@ pub(super) struct RowRequest {
     pub(super) tokens: Option<Arc<ModuleTokens>>,
     pub(super) local_sig: u32,
     pub(super) inlinable: bool,
+    pub(super) ends_in_itself: bool,
+    pub(super) nearly_too_large: bool,
     pub(super) timing: TimingRequest,
     pub(super) async_role: Option<AsyncRole>,
     pub(super) trace: TraceRequest,
@@ -84,6 +87,8 @@ impl RowRequest {
             tokens: None,
             local_sig: identity.local_sig,
             inlinable: identity.inlinable,
+            ends_in_itself: identity.ends_in_itself,
+            nearly_too_large: identity.nearly_too_large,
             timing,
             async_role: None,
             trace: if row.wanted.level >= Level::Trace { TraceRequest::Wanted } else { TraceRequest::No },
@@ -119,6 +124,18 @@ impl RowRequest {
                 BodyTiming::Timed(Timing { local_sig, local, returns, noted_at: None, callers, trace })
             }
             None => BodyTiming::Untimed(UntimedReason::NoRoom),
+        }
+    }
+
+    /// Returns the probe of the body, except where the method's slots will be.
+    pub(super) fn probe(&self) -> Probe {
+        match self.timing() {
+            BodyTiming::Timed(timing) => {
+                Probe::Time(Timing { noted_at: self.async_role.as_ref().map(|_| 0), ..timing })
+            }
+            BodyTiming::NotWanted | BodyTiming::Untimed(_) => {
+                Probe::Count { ends_in_itself: self.ends_in_itself }
+            }
         }
     }
 

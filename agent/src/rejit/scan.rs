@@ -333,7 +333,7 @@ fn enter(
     let id = match (known, fresh) {
         (Some((id, _)), _) => Some(id),
         (None, Some(names)) => {
-            let Body { local_sig, inlinable, ends_in_itself, expanded, untimed } = body;
+            let Body { local_sig, inlinable, ends_in_itself, expanded, nearly_too_large, untimed } = body;
             let module = Arc::clone(module);
             let token = method.token;
             let identity = CopyIdentity {
@@ -343,6 +343,7 @@ fn enter(
                 inlinable,
                 ends_in_itself,
                 expanded,
+                nearly_too_large,
                 untimed,
                 names,
             };
@@ -378,6 +379,8 @@ struct Body {
     ends_in_itself: bool,
     /// Whether other code may replace calls of it.
     expanded: bool,
+    /// Whether the code of a level may take it above the size up to which the JIT optimizes.
+    nearly_too_large: bool,
     /// Why it cannot be timed, if so.
     untimed: Option<UntimedReason>,
 }
@@ -424,6 +427,7 @@ fn judge(
                 ),
                 ends_in_itself,
                 expanded: false,
+                nearly_too_large: eligibility::is_nearly_too_large(body.old_code_size),
                 untimed: timed_body::untimed(&body, ends_in_itself),
             }
         })

@@ -18,6 +18,10 @@ const COUNTS: &str = "  lines with + are the probe, which adds one to the runnin
 /// Explains the prefixes in a timing body.
 const TIMES: &str = "  lines with + are the probe, which calls the agent when a call begins and ends; the other lines are the \
                      method's own, inside a try with a fault handler for exceptions that leave it; each ret became a leave";
+/// Explains the prefixes in a tracing body.
+const TRACES: &str = "  lines with + are the probe, which calls the agent when a call begins and ends, and gives it arguments and \
+                      result; the other lines are the method's own, inside a try with a fault handler for exceptions that \
+                      leave it; each ret became a leave";
 
 /// Returns the lines above the instructions. `dialled` is the method's level and state, if its dial is on. `own` is the header
 /// of the original IL, if `body` is instrumented.
@@ -27,8 +31,7 @@ pub fn header(
     (body, own): (&IlBody, Option<&IlBody>),
     instructions: &[IlLine],
 ) -> Vec<String> {
-    let timed = is_timed(instructions);
-    let level = if timed { Level::Time } else { Level::Count };
+    let level = level(instructions);
     let own = own.unwrap_or(body);
     let mut lines = vec![format!("{}  {token:#010x}", printable(method)), about(body, own, level)];
     lines.extend(dialled.map(|(level, state)| {
@@ -41,7 +44,12 @@ pub fn header(
         format!("  dialled: {level}, {}{runs}", words::state_word(state))
     }));
     if instructions.iter().any(|line| line.inserted) {
-        lines.push(if timed { TIMES } else { COUNTS }.to_owned());
+        let explanation = match level {
+            Level::Trace => TRACES,
+            Level::Time => TIMES,
+            Level::Count | Level::Off => COUNTS,
+        };
+        lines.push(explanation.to_owned());
     }
     // The probe's variables follow the method's own; its handler encloses all others.
     let mark = |number: usize, own: u64| if (number as u64) < own { BLANK } else { INSERTED };
@@ -79,6 +87,17 @@ pub fn instructions(lines: &[IlLine]) -> impl Iterator<Item = String> {
 /// Returns the width of the opcode column. The longest opcode has 15 characters; a faulty agent may send others.
 fn opcode_width(lines: &[IlLine]) -> usize {
     lines.iter().map(|line| line.opcode.len()).max().unwrap_or(0).min(WIDEST_OPCODE)
+}
+
+/// Returns the level of the probe. Code that captures is skipped for calls that are not captured; in a body that only
+/// measures time there is one such branch at most.
+fn level(instructions: &[IlLine]) -> Level {
+    let skips = instructions.iter().filter(|line| line.inserted && line.opcode.starts_with("brfalse"));
+    match (is_timed(instructions), skips.count()) {
+        (false, _) => Level::Count,
+        (true, ..=1) => Level::Time,
+        (true, _) => Level::Trace,
+    }
 }
 
 /// Returns whether the probe measures time: only then does the probe contain the final `ret`.
@@ -325,6 +344,11 @@ mod tests {
         assert_eq!(timed[3], TIMES);
         assert!(timed[1].contains("at level time, as the runtime has it"), "{timed:#?}");
         assert!(timed.iter().any(|line| line == "+ IL_0000  calli       // agent code"), "{timed:#?}");
+        let mut code = vec![probe(0, "calli"), probe(1, "brfalse.s"), probe(2, "calli"), line(3, "nop")];
+        code.extend([probe(4, "brfalse.s"), probe(5, "ret")]);
+        let traced = listing(&code);
+        assert_eq!(traced[3], TRACES);
+        assert!(traced[1].contains("at level trace, as the runtime has it"), "{traced:#?}");
         let own = listing(&[probe(0, "ldind.i8"), line(1, "nop"), line(3, "endfinally")]);
         assert_eq!(own[3], COUNTS, "the method's own fault clause");
         assert!(own[1].contains("at level count,"), "regardless of the wanted level: {own:#?}");

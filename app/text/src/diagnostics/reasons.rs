@@ -42,6 +42,10 @@ pub fn sentence(reason: Reason, reader: Reader) -> &'static str {
              --no-hot-reload`), or use a release build"
         }
         Reason::Condition => "the condition does not fit its signature",
+        Reason::NotOptimized => {
+            "the code of this level would take its IL above 60,000 bytes, and the JIT would no longer optimize it; \
+             use a lower level, or dial the methods that it calls"
+        }
         Reason::Shared => reader.choose(
             "other AppDomains share this copy of its module, and their calls would be dialled too; accept all of \
              them (--all-domains) to dial it",
