@@ -1,7 +1,8 @@
 //! Where the fields of a struct are, by the rules of the CLR.
 //!
-//! .NET Core 2.1 and 3.1 place structs within structs at multiples of a word, later versions at their alignment. A layout
-//! is returned only where both rules agree.
+//! .NET Core 2.1 and 3.1 place structs within structs at multiples of a word, later versions at their alignment. Only later
+//! versions keep the order of fields if one of them is a struct without order. A layout is returned only where both rules
+//! agree.
 
 use std::cmp::Reverse;
 
@@ -98,12 +99,18 @@ impl StructLayout {
             }
         }
         let has_references = fields.iter().any(|field| field.has_references);
-        if placement == Placement::Sequential && !has_references && !fields.iter().any(|field| field.is_auto)
-        {
-            return Some(sequential(fields));
-        }
-        let [words, alignments] = [Rules::Words, Rules::Alignments].map(|rules| auto(fields, rules));
-        (words == alignments).then_some(words)
+        let has_auto = fields.iter().any(|field| field.is_auto);
+        let laid_out = |rules: Rules| match placement {
+            Placement::Sequential if !has_references && (rules == Rules::Alignments || !has_auto) => {
+                sequential(fields)
+            }
+            Placement::Sequential | Placement::Auto => auto(fields, rules),
+        };
+        let (words, alignments) = (laid_out(Rules::Words), laid_out(Rules::Alignments));
+        // The older rules use only the alignment of structs that both rules lay out in order.
+        let agree = words.offsets == alignments.offsets && words.whole.size == alignments.whole.size;
+        let is_auto = words.whole.is_auto;
+        agree.then_some(StructLayout { whole: FieldLayout { is_auto, ..alignments.whole }, ..alignments })
     }
 }
 
@@ -215,6 +222,12 @@ mod tests {
         // Of twelve bytes there are sixteen in old versions.
         let three = StructLayout::new(Placement::Sequential, &[bytes(4); 3]).unwrap().whole;
         assert_eq!(laid_out(Placement::Auto, &[three]), None);
+        // A struct without order, such as `DateTime`: older versions place it last.
+        let date = StructLayout::new(Placement::Auto, &[bytes(8)]).unwrap().whole;
+        assert!(date.is_auto && !date.has_references);
+        assert_eq!(laid_out(Placement::Sequential, &[date, bytes(1)]), None);
+        let flagged = StructLayout::new(Placement::Sequential, &[bytes(1), date]).unwrap();
+        assert_eq!((flagged.offsets, flagged.whole.size, flagged.whole.is_auto), (vec![0, 8], 16, true));
     }
 
     #[test]
