@@ -190,14 +190,8 @@ pub(super) struct Entry {
     pub(super) async_number: u32,
 }
 
-/// Bytes that a value leaves to every later one: at least, and at most, which suffices for a string of 70 characters.
-const SMALLEST_SHARE: usize = 48;
-const LARGEST_SHARE: usize = 160;
-
-/// Returns the bytes that a value leaves to each of the later ones if this many bytes are free.
-fn share(free: usize, later: usize) -> usize {
-    (free / (later + 2)).clamp(SMALLEST_SHARE, LARGEST_SHARE)
-}
+/// Bytes of a call's values that each value leaves to every later one.
+const SHARE: usize = 48;
 
 impl Entry {
     /// Counts one more value that a helper captures, and returns the end of the bytes that it may use.
@@ -210,8 +204,7 @@ impl Entry {
         let method = unsafe { &*self.method };
         let later = method.captures.saturating_sub(self.captured) as usize;
         // SAFETY: the caller's contract.
-        let limit = unsafe { self.limit() };
-        limit.saturating_sub(later * share(limit.saturating_sub(self.used as usize), later))
+        unsafe { self.limit() }.saturating_sub(later * SHARE)
     }
 
     /// Returns the end of the bytes for values: those of a stack that is not captured yet are left out.
@@ -227,18 +220,6 @@ impl Entry {
 }
 
 const _: () = assert!(PLACES.is_multiple_of(size_of::<u64>()));
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_leave_room_for_later_ones() {
-        let first = |free: usize, later: usize| free.saturating_sub(later * share(free, later));
-        assert_eq!([0, 1, 2, 4, 15].map(|later| first(1024, later)), [1024, 864, 704, 384, 124]);
-        assert_eq!([1, 3].map(|later| first(100, later)), [52, 0]);
-    }
-}
 
 /// The arguments are not complete.
 pub(super) const ENTERING: u32 = 0;
