@@ -20,11 +20,12 @@ use crate::ledger::turn_off_plan::mark_unrecompilable;
 use crate::planner::Orders;
 use crate::planted_fault::PlantedFault;
 use crate::probes::exception_stack::ExceptionClass;
-use crate::probes::thrown;
+use crate::probes::{exception_types, thrown, trace};
 use crate::rejit::Worker;
 use crate::runtime::Runtime;
 use crate::server::Server;
 use crate::startup::{InertReason, Settings};
+use crate::thrown_exceptions::type_names;
 use redial_protocol::diagnostics::{AuditAction, AuditedChange};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::{InstanceId, MethodToken, ProcessKey};
@@ -377,6 +378,15 @@ impl Agent {
     /// Returns the class of an exception object.
     pub fn exception_class(&self, object: usize) -> ExceptionClass {
         exception_class(&self.context.info, self.context.modules.generations(), object)
+    }
+
+    /// Reads the name of an exception's type, if a condition of a traced method needs it.
+    pub fn learn_exception_type(&self, object: usize) {
+        if trace::any() && exception_types::are_wanted() {
+            let Context { info, modules, .. } = self.context;
+            let class = self.exception_class(object);
+            exception_types::learn(class, || Some(type_names(info, modules, class)?.display.to_string()));
+        }
     }
 
     /// `Shutdown`: sends sessions the last numbers, within a bounded wait, then silences the agent for good. Once

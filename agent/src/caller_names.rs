@@ -12,6 +12,7 @@ use crate::clr::code_owner::CodeAt;
 use crate::platform::is_native;
 use crate::probes::blocks::Slot;
 use crate::probes::callers::{Sites, places_seen, sites};
+use crate::probes::slowest_calls::{self, stacks_kept};
 use crate::sync::lock;
 use redial_protocol::callers::{CallOrigin, Caller};
 use redial_protocol::ids::{CopyKey, MethodToken};
@@ -41,6 +42,8 @@ struct CallerCache {
     methods: HashMap<CopyKey, Arc<CallOrigin>>,
     /// Number of call sites that threads had seen when all of them were last looked up.
     seen: u64,
+    /// Number of stacks that slowest calls had when all of them were last looked up.
+    stacks: u64,
     /// The slot to continue with, when the last round ran out of time.
     from: Option<Slot>,
 }
@@ -97,6 +100,32 @@ impl CallerNames {
         }
     }
 
+    /// Looks up the stacks of slowest calls that were kept since the last time. `slots` are those of the rows that keep
+    /// stacks.
+    pub fn look_up_stacks(
+        &self,
+        info: &ProfilerInfo,
+        modules: &Modules,
+        slots: impl FnOnce() -> Vec<Slot>,
+    ) {
+        let kept = stacks_kept();
+        if lock(&self.known).stacks == kept {
+            return;
+        }
+        let until = Instant::now() + ROUND;
+        let calls = slots().into_iter().flat_map(|slot| slowest_calls::read(slot).calls);
+        for address in calls.flat_map(|call| call.stack.addresses().to_vec()) {
+            if Instant::now() >= until {
+                return;
+            }
+            match self.at(info, modules, address, Instant::now()) {
+                Found::Known(_) => {}
+                Found::Unnamed | Found::Nothing => return,
+            }
+        }
+        lock(&self.known).stacks = kept;
+    }
+
     /// Returns the callers of a slot.
     pub fn of(&self, info: &ProfilerInfo, modules: &Modules, slot: Slot) -> CallerCounts {
         let Sites { calls, mut others } = sites(slot);
@@ -119,6 +148,21 @@ impl CallerNames {
         callers.sort_by(|one, other| (other.calls, &one.origin).cmp(&(one.calls, &other.origin)));
         others += callers.drain(MAX_CALLERS.min(callers.len())..).map(|caller| caller.calls).sum::<u64>();
         CallerCounts { callers, others }
+    }
+
+    /// Returns the owners of the code at the return addresses of a stack. Native code in a row is one frame, and none at
+    /// the outer end.
+    pub fn stack(
+        &self,
+        info: &ProfilerInfo,
+        modules: &Modules,
+        addresses: impl Iterator<Item = usize>,
+    ) -> Vec<CallOrigin> {
+        let mut stack: Vec<CallOrigin> =
+            addresses.map(|address| self.origin(info, modules, address)).collect();
+        stack.dedup_by(|one, before| *one == CallOrigin::Native && *before == CallOrigin::Native);
+        stack.truncate(stack.iter().rposition(|one| *one != CallOrigin::Native).map_or(0, |last| last + 1));
+        stack
     }
 
     /// Returns the owner of the code at a return address, as far as it can be found now.

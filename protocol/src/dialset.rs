@@ -2,8 +2,8 @@
 //! `--dial` takes on a command line.
 //!
 //! The first line is `# redial dials 1`. Then each line is one order: `PATTERN = LEVEL [domain=PREFIX]
-//! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers]`, and at level
-//! trace `[rate=N] [depth=D] [stack] [when=CONDITION]`. A set with one of the last two, or with a pattern by interface or
+//! [copy=0xMODULE] [all-domains]`; from level time on also `[slower-than=DURATION] [failed-only] [callers] [stack]`, and at
+//! level trace `[rate=N] [depth=D] [when=CONDITION]`. A set with `stack` or `when`, or with a pattern by interface or
 //! attribute, begins with `# redial dials 2`.
 //! Lines that begin with `#` are comments. A domain or condition with spaces or quotes is in double quotes, with the escapes
 //! `\"`, `\\` and `\u{HEX}`. This module owns only the format; it must not know what orders do.
@@ -179,7 +179,7 @@ fn level_and_options(text: &str) -> Result<Order, DialProblem> {
 /// Checks that an order's level supports its options.
 ///
 /// # Errors
-/// [`DialProblem::NeedsTime`], [`DialProblem::NeedsTrace`].
+/// [`DialProblem::NeedsTime`], [`DialProblem::NeedsTrace`], [`DialProblem::StackNeedsCalls`].
 pub fn check_options(order: &Order) -> Result<(), DialProblem> {
     if order.level < Level::Trace && order.options.needs_trace() {
         return Err(DialProblem::NeedsTrace { text: order.options.to_string() });
@@ -191,6 +191,9 @@ pub fn check_options(order: &Order) -> Result<(), DialProblem> {
     }
     if order.level < Level::Time && !order.options.is_none() {
         return Err(DialProblem::NeedsTime { text: order.options.to_string() });
+    }
+    if order.level == Level::Time && order.options.lacks_calls() {
+        return Err(DialProblem::StackNeedsCalls);
     }
     Ok(())
 }
@@ -338,7 +341,10 @@ mod tests {
         let mut orders = Vec::new();
         let options = TimeOptions { stack: true, ..TimeOptions::default() };
         orders.push(Order { options, ..Order::new("A.B", Level::Trace) });
-        assert_eq!(print(&orders), "# redial dials 2\nA.B = trace stack\n");
+        let options = TimeOptions { failed_only: true, ..options };
+        orders.push(Order { options, ..Order::new("A.B", Level::Time) });
+        let lines = "A.B = trace stack\nA.B = time failed-only stack\n";
+        assert_eq!(print(&orders), format!("# redial dials 2\n{lines}"));
         let when = Some("a == \"x y\" && b.startsWith('\\n')".to_owned());
         orders.push(Order { when, ..order_of("A.B", Level::Trace, Some("d"), None) });
         assert!(print(&orders).starts_with("# redial dials 2\n"), "{}", print(&orders));
@@ -369,11 +375,15 @@ mod tests {
             ),
             (
                 "# redial dials 2\nA.B = trace when=",
-                "line 2: 'when=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+                "line 2: 'when=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 2\nA.B = trace when=\"a = 1\"",
                 "line 2: the condition needs '==' here\n  a = 1\n    ^",
+            ),
+            (
+                "# redial dials 2\nA.B = time callers stack",
+                "line 2: 'stack' at level time needs slower-than=DURATION or failed-only: it is captured for the slowest calls",
             ),
             ("# redial dials 1\n\nA.B", "line 3: 'A.B' is not an order; write PATTERN = LEVEL"),
             (
@@ -382,19 +392,19 @@ mod tests {
             ),
             (
                 "# redial dials 1\nA.B = off domain=a domain=b",
-                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+                "line 2: 'domain=b' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off all-domains all-domains",
-                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+                "line 2: 'all-domains' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = off domain=",
-                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+                "line 2: 'domain=' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time failed-only failed-only",
-                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION",
+                "line 2: 'failed-only' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION",
             ),
             (
                 "# redial dials 1\nA.B = time slower-than=10",

@@ -151,6 +151,10 @@ pub const MAX_SLOWEST_CALLS: usize = 16;
 /// Rows with slowest calls in one reply. With type names of [`MAX_WORD`] bytes they take a third of a frame.
 pub const CALLS_PER_REPLY: usize = 256;
 
+/// Bytes of the stacks in one reply with slowest calls. The stacks of one row fit, so a controller that wants stacks asks
+/// for one row at a time; beyond this, calls have none.
+pub const STACK_BYTES_PER_REPLY: usize = 2 << 20;
+
 /// Captured parameters of a method, `this` included. Few methods have more than ten.
 pub const MAX_TRACED_PARAMETERS: usize = 64;
 
@@ -160,7 +164,7 @@ pub const MAX_INNER_EXCEPTIONS: usize = 3;
 /// Maximum number of objects within objects that a dial may have captured.
 pub const MAX_CAPTURE_DEPTH: u8 = 3;
 
-/// Stack frames of a traced call.
+/// Stack frames of a call.
 pub const MAX_STACK_FRAMES: usize = 32;
 
 /// UTF-16 units of a captured string.

@@ -40,7 +40,7 @@ pub struct TimeOptions {
     /// At level *trace*: objects within objects that are captured, at most [`crate::limits::MAX_CAPTURE_DEPTH`], instead
     /// of the usual number.
     pub depth: Option<u8>,
-    /// At level *trace*: capture the stack of each call.
+    /// Capture stacks: at level *trace* of each call, at level *time* of the slowest calls.
     pub stack: bool,
 }
 
@@ -57,7 +57,23 @@ impl TimeOptions {
 
     /// Returns whether an option is set that means something at level *trace* only.
     pub fn needs_trace(&self) -> bool {
-        self.rate.is_some() || self.depth.is_some() || self.stack
+        self.rate.is_some() || self.depth.is_some()
+    }
+
+    /// Returns whether stacks are asked for, but no calls that could have one at level *time*.
+    pub fn lacks_calls(&self) -> bool {
+        self.stack && !self.keeps_calls()
+    }
+
+    /// Returns the options that mean something at a level: at *time*, those of *trace* are left out, and below *time* all.
+    pub fn at(self, level: Level) -> TimeOptions {
+        match level {
+            Level::Off | Level::Count => TimeOptions::default(),
+            Level::Time => {
+                TimeOptions { rate: None, depth: None, stack: self.stack && self.keeps_calls(), ..self }
+            }
+            Level::Trace => self,
+        }
     }
 
     /// Returns the union of both; where both have a threshold, the one of `others`.

@@ -1,8 +1,9 @@
 //! Slowest calls: the longest recent calls that met a condition ([`crate::order::TimeOptions`]).
 
+use crate::callers::CallOrigin;
 use crate::codec::capped;
 use crate::ids::RowId;
-use crate::limits::MAX_SLOWEST_CALLS;
+use crate::limits::{MAX_SLOWEST_CALLS, MAX_STACK_FRAMES};
 use serde::{Deserialize, Serialize};
 
 /// Slowest calls of a row since its condition was set.
@@ -35,4 +36,7 @@ pub struct SlowCall {
     /// Type of the exception, for generic types the definition. Absent for calls that returned and where it is
     /// unknown.
     pub exception: Option<String>,
+    /// Its callers, the innermost first, if stacks are captured ([`crate::order::TimeOptions::stack`]).
+    #[serde(deserialize_with = "capped::<_, _, MAX_STACK_FRAMES>")]
+    pub stack: Vec<CallOrigin>,
 }

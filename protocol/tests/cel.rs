@@ -91,6 +91,7 @@ const TEXTS: [&str; 9] = ["", "a", "ab", "abc", "b", "é", "名前", "a😀", "\
 const COMPARISONS: [&str; 6] = ["==", "!=", "<", "<=", ">", ">="];
 const NAMES: [&str; 10] = ["i1", "i2", "u1", "u2", "d1", "d2", "s1", "s2", "b1", "o"];
 
+/// The values of the names, then the exception.
 struct Call(Vec<Sample>);
 
 impl Call {
@@ -103,6 +104,11 @@ impl Call {
             ("m", Sample::Object(inner)),
         ];
         let bool = Sample::Constant(Constant::Bool(random.below(2) == 0));
+        let thrown = vec![("type", Sample::text(random)), ("message", Sample::text(random))];
+        let exception = match random.below(2) {
+            0 => Sample::Constant(Constant::Null),
+            _ => Sample::Object(thrown),
+        };
         let values = [
             Sample::int(random),
             Sample::int(random),
@@ -114,6 +120,7 @@ impl Call {
             Sample::text(random),
             bool,
             Sample::Object(fields),
+            exception,
         ];
         Call(values.into())
     }
@@ -123,8 +130,12 @@ impl Values for Call {
     type Object = *const [(&'static str, Sample)];
 
     fn root(&self, root: Root) -> Result<Operand<'_, Self::Object>, Undecided> {
-        let Root::Argument(index) = root else { return Err(Undecided) };
-        Ok(named(self.0[usize::from(index)].operand()))
+        let index = match root {
+            Root::Argument(index) => usize::from(index),
+            Root::Exception => NAMES.len(),
+            _ => return Err(Undecided),
+        };
+        Ok(named(self.0[index].operand()))
     }
 
     fn field(&self, object: Self::Object, name: &str) -> Result<Operand<'_, Self::Object>, Undecided> {
@@ -159,6 +170,7 @@ fn named<'a>(operand: Operand<'a, &'a Fields>) -> Operand<'a, *const Fields> {
         Operand::UInt(value) => Operand::UInt(value),
         Operand::Double(value) => Operand::Double(value),
         Operand::Text(text) => Operand::Text(text),
+        Operand::Enum(value, _) => Operand::Int(value),
         Operand::Duration(value) => Operand::Duration(value),
     }
 }
@@ -188,7 +200,7 @@ fn boolean(random: &mut Random, depth: usize) -> String {
         8 => format!("{} {} {}", text(random), comparison(random), text(random)),
         9 => {
             let sign = random.one_of(&["==", "!="]);
-            let one_of = ["o.n", "o.m.s", "o.missing", "i1", "s1", "d1", "u1", "b1"];
+            let one_of = ["o.n", "o.m.s", "o.missing", "i1", "s1", "d1", "u1", "b1", "exception"];
             format!(
                 "{} {sign} {}",
                 random.one_of(&one_of),
@@ -207,7 +219,10 @@ fn comparison(random: &mut Random) -> &'static str {
 fn text(random: &mut Random) -> String {
     match random.below(4) {
         0 => format!("{:?}", random.one_of(&TEXTS[..7])),
-        _ => (*random.one_of(&["s1", "s2", "o.s", "o.m.s"])).to_owned(),
+        _ => {
+            let all = ["s1", "s2", "o.s", "o.m.s", "s1", "s2", "exception.type", "exception.message"];
+            (*random.one_of(&all)).to_owned()
+        }
     }
 }
 
@@ -264,7 +279,7 @@ fn conditions_mean_the_same_as_in_cel() {
         for _ in 0..10 {
             let call = Call::random(&mut random);
             let mut context = Context::default();
-            for (name, sample) in NAMES.iter().zip(&call.0) {
+            for (name, sample) in NAMES.iter().chain(&["exception"]).zip(&call.0) {
                 context.add_variable_from_value(*name, sample.value());
             }
             let expected = match program.execute(&context) {

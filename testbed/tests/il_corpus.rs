@@ -190,7 +190,8 @@ fn timed(bytes: &[u8], original: &Body, shapes: &AssemblyShapes<'_>, method: &Me
     let result = result_variable(method.signature).map_err(|why| anyhow!("{why:?}"))?;
     ensure!(result.is_some() == shapes.returns_value(), "{result:?} for a result");
     let (returns, noted_at, callers) = (result.is_some(), None, false);
-    let timing = Timing { local_sig: 0x1100_0001, local: 3, returns, noted_at, callers, trace: None };
+    let (local_sig, local, stack, trace) = (0x1100_0001, 3, callers, None);
+    let timing = Timing { local_sig, local, returns, noted_at, callers, stack, trace };
     for call_form in [CallForm::Suppressed, CallForm::Transition] {
         let wrapper = timed_body::wrapper(0x1_0000, sites(call_form), timing);
         let before = wrapper.before.len() + wrapper.first.len();

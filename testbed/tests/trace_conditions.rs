@@ -131,6 +131,11 @@ fn strings_enums_and_exceptions(runtime: Runtime) -> Result<()> {
     ensure!(count(fails, "exception != null", "fails 10")? == (5, 0));
     ensure!(count(fails, "exception.message == 'number 4' || number == 3", "fails 10")? == (2, 4));
     ensure!(count(fails, "exception == null && result > 5", "fails 10")? == (2, 0));
+    let is_invalid = "exception != null && exception.type == 'System.InvalidOperationException'";
+    ensure!(count(fails, is_invalid, "fails 10")? == (5, 0));
+    ensure!(count(fails, &format!("{is_invalid} && number > 4"), "fails 10")? == (2, 0));
+    let other = "exception != null && exception.type in ['System.Exception', 'InvalidOperationException']";
+    ensure!(count(fails, other, "fails 10")? == (0, 0));
     end(live, controller)
 }
 
@@ -194,6 +199,13 @@ fn command_line(runtime: Runtime) -> Result<()> {
     ensure!(misfit.code()? == 1, "{}", misfit.output());
     for part in [offers, "amount > 3\n", "^\n", "traced!Traced.Fails(int, string)"] {
         ensure!(misfit.stdout.contains(part), "nothing of {part} in {}", misfit.output());
+    }
+    for (when, part) in [
+        ("exception.type == 3", "string and int"),
+        ("exception.Type == 'x'", "exception.type (string), exception.message (string)"),
+    ] {
+        let wrong = dial(&live, &["traced!Traced.Fails", "trace", "--when", when])?;
+        ensure!(wrong.code()? == 1 && wrong.stdout.contains(part), "{when}: {}", wrong.output());
     }
     let planned = dial(&live, &["traced!Traced.Fails", "trace", "--when", "amount > 3", "--plan"])?;
     ensure!(planned.code()? == 1 && planned.stdout.contains(offers), "{}", planned.output());

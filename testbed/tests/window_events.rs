@@ -91,6 +91,20 @@ fn calls_of_a_traced_method_are_listed() -> Result<()> {
         window.0.get_by_role_and_label(Role::TextInput, "Event filter").type_text("RETURN");
         window.until("filtered", |window| calls(window) == [returned.clone()])?;
         window.until("the numbers", |window| window.shows("1 of 3 calls"))?;
+
+        // A condition, and a mistake in one.
+        window.0.key_press(Key::Escape);
+        window.until("no filter", |window| calls(window).len() == 3)?;
+        type_into(&mut window, "Event filter", "exception != null && number > 1");
+        window.until("filtered", |window| calls(window) == [failed(2)])?;
+        type_into(&mut window, "Event filter", " &&");
+        window.until("a mistake", |window| window.shows("Filter: the condition needs"))?;
+        type_into(&mut window, "Event filter", " missing == 1");
+        window.until("a wrong name", |window| window.shows("the method has no value 'missing'"))?;
+        window.0.key_press(Key::Escape);
+        window.until("no filter", |window| calls(window).len() == 3)?;
+        type_into(&mut window, "Event filter", "exception.type == \"System.InvalidOperationException\"");
+        window.until("filtered", |window| calls(window).len() == 2)?;
         end(live, controller, window, FAILS)?;
     }
     Ok(())

@@ -38,6 +38,8 @@ pub struct CallOutcome {
     pub duration_ns: Option<i64>,
     /// Whether an exception ended it; then the offset of the record of its message, or 0.
     pub thrown: Option<usize>,
+    /// The type of the exception, if it is known.
+    pub exception_type: Option<&'static str>,
 }
 
 /// Returns the class with a number, if it is known.
@@ -65,6 +67,11 @@ impl CallCondition {
     /// Makes the condition for the `MoveNext` of an async method: it decides nothing there.
     pub fn decided_elsewhere(written: Arc<Condition>, plan: CapturePlan) -> CallCondition {
         CallCondition { written, inline: Box::default(), entry: Box::default(), exit: Box::default(), plan }
+    }
+
+    /// Whether it compares the types of exceptions.
+    pub fn uses_exception_type(&self) -> bool {
+        self.exit.iter().any(|part| part.has_field_of(Root::Exception, "type"))
     }
 
     /// Whether captured bytes decide about a call.
@@ -233,6 +240,10 @@ impl<'c> Values for CallValues<'c> {
                     at = self.skip(at, &field.shape, 0)?;
                 }
                 Err(Undecided)
+            }
+            CapturedObject::Exception if name == "type" => {
+                let name = self.end.and_then(|end| end.exception_type).ok_or(Undecided)?;
+                Ok(Operand::Text(Text::Utf8(name)))
             }
             CapturedObject::Exception if name == "message" || name == "Message" => {
                 match self.end.and_then(|end| end.thrown) {

@@ -106,7 +106,8 @@ fn condition(text: &str) -> CallCondition {
 /// Returns whether a condition is true for the call; None if it is undecided.
 fn holds(text: &str, bytes: &[u8], thrown: Option<usize>) -> Option<bool> {
     let condition = condition(text);
-    let end = CallOutcome { duration_ns: Some(5_000), thrown };
+    let exception_type = thrown.filter(|at| *at != 0).map(|_| "Shop.NoStock");
+    let end = CallOutcome { duration_ns: Some(5_000), thrown, exception_type };
     let entry = condition.holds_at_entry(bytes, PLACES, &class).ok()?;
     Some(entry && condition.holds_at_exit(bytes, PLACES, end, &class).ok()?)
 }
@@ -135,6 +136,10 @@ fn calls_that_fail_have_an_exception_and_no_result() {
     let at = call.len();
     string(&mut call, "no stock", 8);
     assert_eq!(holds("exception.message.contains('stock')", &call, Some(at)), Some(true));
+    assert_eq!(holds("exception.type == 'Shop.NoStock'", &call, Some(at)), Some(true));
+    assert_eq!(holds("exception.type.endsWith('Exception')", &call, Some(at)), Some(false));
+    assert_eq!(holds("exception.type == 'Shop.NoStock'", &call, Some(0)), None);
+    assert_eq!(holds("exception == null || exception.type == 'X'", &call, None), Some(true));
     assert_eq!(holds("exception != null", &call, Some(0)), Some(true));
     assert_eq!(holds("exception.message == 'x'", &call, Some(0)), None);
     assert_eq!(holds("result > 1.0", &call, Some(at)), None);

@@ -5,15 +5,17 @@
 //! - T lists X, directly or by another interface, and the method is public and virtual with the member's name and
 //!   parameters;
 //! - T has X from a base class, or X is one, and the method overrides a method with the member's name and parameters;
-//! - T is X, and the method is such a member itself.
+//! - T is X, and the method is such a member itself;
+//! - a class that derives from T lists X and inherits the method ([`super::inherited`]).
 //!
 //! A member that is implemented explicitly is not implemented by name as well (ECMA-335 II.12.2).
 #![forbid(unsafe_code)]
 
+use super::implementation_search::ImplementationSearch;
 use super::explicit::{ExplicitImplementation, explicit_implementations};
 use super::matched_method::arity_of;
 use super::names::ModuleNames;
-use super::supertypes::{Member, Supertype, Supertypes, with_arguments};
+use super::supertypes::{Supertype, Supertypes, with_arguments};
 use crate::clr::metadata::{Import, MethodDef};
 use redial_protocol::pattern::{NameBytes, Pattern, TypeMatch};
 use std::cell::LazyCell;
@@ -44,7 +46,7 @@ struct ImplementingType<'a> {
 /// Returns the MethodDef tokens of the methods of a type that the patterns match, each with the index of a pattern,
 /// ascending. The caller checks attributes.
 pub fn implementations(
-    supertypes: &Supertypes,
+    search: &ImplementationSearch,
     (import, names): (&Import, &ModuleNames),
     (type_def, type_name): (u32, &Arc<str>),
     patterns: &SupertypePatterns,
@@ -52,13 +54,22 @@ pub fn implementations(
     let named = |name: &str| -> Vec<(usize, TypeMatch<'_>)> {
         patterns.iter().filter_map(|(at, pattern)| Some((*at, pattern.for_supertype(name)?))).collect()
     };
+    let supertypes = &search.supertypes;
     let all = supertypes.of(import, names, type_def);
     let with_patterns =
         |one: Supertype| Some(named(&one.name)).filter(|of| !of.is_empty()).map(|of| (one, of));
     let matched: Vec<_> = all.into_iter().filter_map(with_patterns).collect();
     let itself = named(type_name);
+    let mut found = Vec::new();
+    for one in search.inherited_from(import.module().id()).get(&type_def).into_iter().flatten() {
+        for (at, of) in named(&one.interface) {
+            if of.matches(&one.member, one.arity, || one.parameters.clone()) {
+                found.push((one.method, at));
+            }
+        }
+    }
     if matched.is_empty() && itself.is_empty() {
-        return Vec::new();
+        return ascending(found);
     }
     let explicit =
         if matched.is_empty() { Vec::new() } else { explicit_implementations(import, names, type_def) };
@@ -81,7 +92,7 @@ pub fn implementations(
             });
         }
     }
-    let mut of_type = ImplementingType { explicit, methods, supertypes, found: Vec::new() };
+    let mut of_type = ImplementingType { explicit, methods, supertypes, found };
     of_type.add_explicit(&with_bodies, named);
     // Members of an interface hide those of the interfaces that it lists, and implement none of them.
     if !import.type_shape(type_def).is_interface {
@@ -90,7 +101,10 @@ pub fn implementations(
         }
     }
     of_type.add_members(&itself);
-    let mut found = of_type.found;
+    ascending(of_type.found)
+}
+
+fn ascending(mut found: Vec<(u32, usize)>) -> Vec<(u32, usize)> {
     found.sort_unstable();
     found.dedup();
     found
@@ -128,7 +142,7 @@ impl ImplementingType<'_> {
                 continue;
             }
             let is_explicit = |all: &[ExplicitImplementation], own: &[String]| {
-                all.iter().any(|one| declares(one, own, supertype, member))
+                all.iter().any(|one| supertype.is_declared(one, own, member))
             };
             let is_declared = is_explicit(&self.explicit, &[])
                 || inherited_explicit.as_ref().is_some_and(|(all, own)| is_explicit(all, own));
@@ -159,17 +173,4 @@ impl ImplementingType<'_> {
             }
         }
     }
-}
-
-/// Whether an explicit implementation, by a class with the type arguments `own`, is that of a member of a supertype.
-fn declares(one: &ExplicitImplementation, own: &[String], supertype: &Supertype, member: &Member) -> bool {
-    let is_instance = || {
-        let arguments = one.arguments.iter().map(|argument| with_arguments(argument, own));
-        arguments.eq(supertype.arguments.iter().cloned())
-    };
-    one.member == member.name
-        && one.arity == member.arity
-        && one.type_name == supertype.name
-        && one.parameters == member.parameters
-        && is_instance()
 }

@@ -4,7 +4,7 @@
 use super::attributes::NamedAttributes;
 use super::implementations::implementations;
 use super::names::ModuleNames;
-use super::supertypes::Supertypes;
+use super::implementation_search::ImplementationSearch;
 use crate::clr::metadata::Import;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct MetadataMatcher<'a> {
     import: &'a Import<'a>,
     names: &'a ModuleNames,
-    supertypes: &'a Supertypes<'a>,
+    search: &'a ImplementationSearch<'a>,
     patterns: &'a [&'a Pattern],
     /// Those that name an interface or base class, with their indices.
     by_supertype: Vec<(usize, &'a Pattern)>,
@@ -31,7 +31,7 @@ impl<'a> MetadataMatcher<'a> {
     /// Makes a matcher; None if names decide what these patterns match.
     pub fn new(
         (import, names): (&'a Import<'a>, &'a ModuleNames),
-        supertypes: &'a Supertypes<'a>,
+        search: &'a ImplementationSearch<'a>,
         patterns: &'a [&'a Pattern],
     ) -> Option<MetadataMatcher<'a>> {
         if !patterns.iter().any(|pattern| pattern.needs_metadata()) {
@@ -42,7 +42,7 @@ impl<'a> MetadataMatcher<'a> {
         Some(MetadataMatcher {
             import,
             names,
-            supertypes,
+            search,
             patterns,
             by_supertype: numbered.filter(|(_, pattern)| pattern.names_supertype()).collect(),
             attributes: patterns
@@ -69,7 +69,7 @@ impl<'a> MetadataMatcher<'a> {
         if !self.by_supertype.is_empty() {
             let metadata = (self.import, self.names);
             let of_type = (type_def, type_name);
-            self.implementations = implementations(self.supertypes, metadata, of_type, &self.by_supertype);
+            self.implementations = implementations(self.search, metadata, of_type, &self.by_supertype);
         }
         !self.implementations.is_empty()
     }

@@ -5,7 +5,7 @@
 use super::matched_method::{MatchedMethod, arity_of};
 use super::metadata_matcher::MetadataMatcher;
 use super::names::ModuleNames;
-use super::supertypes::Supertypes;
+use super::implementation_search::ImplementationSearch;
 use crate::clr::metadata::{GLOBAL_TYPE, Import, MethodDef};
 use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;
@@ -20,24 +20,24 @@ const TYPES_PER_CHECK: usize = 64;
 /// returns true.
 pub fn matching(
     metadata: (&Import, &ModuleNames),
-    supertypes: &Supertypes,
+    search: &ImplementationSearch,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    matching_from(0, metadata, supertypes, patterns, stop, visit);
+    matching_from(0, metadata, search, patterns, stop, visit);
 }
 
 /// Like [`matching`], skipping the module's first types.
 pub fn matching_from(
     first_type: usize,
     (import, names): (&Import, &ModuleNames),
-    supertypes: &Supertypes,
+    search: &ImplementationSearch,
     patterns: &[&Pattern],
     stop: &dyn Fn() -> bool,
     mut visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    let mut matcher = MethodMatcher::new((import, names), supertypes, patterns);
+    let mut matcher = MethodMatcher::new((import, names), search, patterns);
     let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
     for (type_place, type_token) in types.enumerate().skip(first_type) {
         if type_place % TYPES_PER_CHECK == 0 && stop() {
@@ -70,10 +70,10 @@ impl<'a> MethodMatcher<'a> {
     /// Makes a matcher for these patterns. The caller checks their assembly part.
     pub fn new(
         (import, names): (&'a Import<'a>, &'a ModuleNames),
-        supertypes: &'a Supertypes<'a>,
+        search: &'a ImplementationSearch<'a>,
         patterns: &'a [&'a Pattern],
     ) -> MethodMatcher<'a> {
-        let by_metadata = MetadataMatcher::new((import, names), supertypes, patterns);
+        let by_metadata = MetadataMatcher::new((import, names), search, patterns);
         MethodMatcher { import, names, by_name: Matcher::new(patterns.to_vec()), by_metadata }
     }
 

@@ -3,6 +3,7 @@
 
 use super::async_methods::AsyncMethods;
 use super::code_queries::CodeQueries;
+use super::inheritance::InheritanceCache;
 use super::precompiled::is_precompiled;
 use super::unload_wait::{UNLOAD_WAIT, UnloadWait};
 use crate::clr::metadata::{GLOBAL_TYPE, Import};
@@ -173,6 +174,8 @@ pub struct Modules {
     /// Modules that unload while those loaded before an attach are recorded.
     pub enumeration: ModuleEnumeration,
     unload_wait: UnloadWait,
+    /// What classes inherit for their interfaces.
+    pub(super) inheritance: InheritanceCache,
     /// Queries about machine code.
     pub code: CodeQueries,
 }

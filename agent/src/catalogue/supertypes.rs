@@ -51,6 +51,12 @@ pub struct BaseClass {
 
 /// A virtual method of an interface or class.
 pub struct Member {
+    /// MethodDef token.
+    pub token: u32,
+    /// Whether it is public.
+    pub is_public: bool,
+    /// Whether it has a body.
+    pub has_body: bool,
     /// Metadata name.
     pub name: String,
     /// Number of its own type parameters.
@@ -117,17 +123,7 @@ impl<'a> Supertypes<'a> {
 
     /// Returns the virtual methods that a type defines.
     pub fn members(&self, of: &Definition) -> Rc<[Member]> {
-        self.cached(&self.members, of, |import, names, type_def| {
-            let member = |token| {
-                let method = import.method(token).ok()?;
-                method.is_virtual().then(|| Member {
-                    arity: arity_of(&method.signature),
-                    parameters: names.canonical_parameters(import, &method.signature),
-                    name: method.name,
-                })
-            };
-            import.methods_of(type_def).into_iter().filter_map(member).collect()
-        })
+        self.cached(&self.members, of, virtual_methods)
     }
 
     /// Returns the explicit implementations of a type.
@@ -167,6 +163,37 @@ impl<'a> Supertypes<'a> {
         };
         base.into_iter().chain(interfaces).take(MAX_SUPERTYPES).filter_map(relation).collect()
     }
+}
+
+impl Supertype {
+    /// Whether an explicit implementation, by a class with the type arguments `own`, is that of a member of this type.
+    pub fn is_declared(&self, one: &ExplicitImplementation, own: &[String], member: &Member) -> bool {
+        let is_instance = || {
+            let arguments = one.arguments.iter().map(|argument| with_arguments(argument, own));
+            arguments.eq(self.arguments.iter().cloned())
+        };
+        one.member == member.name
+            && one.arity == member.arity
+            && one.type_name == self.name
+            && one.parameters == member.parameters
+            && is_instance()
+    }
+}
+
+/// Reads the virtual methods that a type defines.
+pub(super) fn virtual_methods(import: &Import, names: &ModuleNames, type_def: u32) -> Vec<Member> {
+    let member = |token| {
+        let method = import.method(token).ok()?;
+        method.is_virtual().then(|| Member {
+            token,
+            is_public: method.is_public(),
+            has_body: !method.is_abstract(),
+            arity: arity_of(&method.signature),
+            parameters: names.canonical_parameters(import, &method.signature),
+            name: method.name,
+        })
+    };
+    import.methods_of(type_def).into_iter().filter_map(member).collect()
 }
 
 /// Collects what a type lists, what `relations` says about that, and so on.

@@ -63,7 +63,8 @@ impl Classes {
 
     /// Forgets the classes of a module that begins to unload; their shapes stay, for calls that were captured before.
     pub fn unload(&self, module: usize) {
-        trace::forget_frame_sizes();
+        crate::probes::frame_size::forget_all();
+        crate::probes::exception_types::forget(module);
         lock(&self.0).unload(module);
     }
 }

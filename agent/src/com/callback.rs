@@ -144,6 +144,7 @@ impl ICorProfilerCallback_Impl for Callback_Impl {
         with("ExceptionThrown", |agent| {
             exception(|| ExceptionEvent::Thrown(agent.exception_class(object)));
             keep_exception(object, |inner| agent.exception_class(inner));
+            agent.learn_exception_type(object);
             thrown::record_throw(object, |object| agent.exception_class(object));
         })
     }

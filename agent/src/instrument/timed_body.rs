@@ -11,7 +11,7 @@
 use super::call_form::{self, CallForm, CallSites, call, local_address, native};
 use super::traced_method::TracedBody;
 use crate::il::{Body, BodyWrapper, Insn, Opcode, Operand, gives_frame_away};
-use crate::probes::{callers, time_helper};
+use crate::probes::{callers, stack_helpers, time_helper};
 use crate::signature::{Type, parse_method};
 use redial_protocol::diagnostics::UntimedReason;
 
@@ -40,6 +40,8 @@ pub struct Timing {
     pub noted_at: Option<usize>,
     /// Whether callers are counted.
     pub callers: bool,
+    /// Whether the slowest calls have stacks.
+    pub stack: bool,
     /// The values to capture, if calls are traced.
     pub trace: Option<&'static TracedBody>,
 }
@@ -86,6 +88,7 @@ pub fn wrapper(slot_offset: usize, sites: CallSites, timing: Timing) -> BodyWrap
         code
     };
     let helpers = if timing.callers { callers::helpers() } else { time_helper::helpers() };
+    let helpers = if timing.stack { stack_helpers::with_stacks(helpers) } else { helpers };
     // A thread that the collector waits for stops after the first helper, so the others are called like managed
     // code.
     let (enter, gc_poll) = match sites.form {
@@ -142,8 +145,8 @@ mod tests {
             let sites = CallSites { always: 0x1100_0001, seldom: 0x1100_0002, form };
             for (local, returns) in [(0, true), (255, true), (300, false)] {
                 let (noted_at, callers) = (None, local == 0);
-                let timing =
-                    Timing { local_sig: 0x1100_0003, local, returns, noted_at, callers, trace: None };
+                let (local_sig, stack, trace) = (0x1100_0003, local == 255, None);
+                let timing = Timing { local_sig, local, returns, noted_at, callers, stack, trace };
                 let code: &[u8] = if returns { &[2 << 2 | 2, 0x17, 0x2A] } else { &[1 << 2 | 2, 0x2A] };
                 let rewritten = wrap_body(code, wrapper(8, sites, timing)).expect("it fits");
                 let body = verify_structure(&rewritten.body).expect("sound");

@@ -14,6 +14,7 @@ use super::traced_method::TracedBody;
 use super::traced_variables::TracedVariables;
 use crate::capture::{CallCondition, Capture, CapturePlan, PlannedValue, Primitive, UNREADABLE, scope};
 use crate::il::{BodyWrapper, Insn, Opcode, Operand};
+use crate::probes::exception_types;
 use crate::probes::trace::PLACES;
 use crate::probes::trace::helpers::{TraceHelpers, helpers};
 use crate::signature::Type;
@@ -98,7 +99,11 @@ pub fn condition(written: &Arc<Condition>, plan: &CapturePlan) -> Result<CallCon
     let checked = written.check(&scope(plan));
     let misfit = |problem| ConditionError { text: written.text().to_owned(), problem };
     let is_inline = |part: &Node| condition_code::code(part, plan).is_some();
-    Ok(CallCondition::new(Arc::clone(written), checked.map_err(misfit)?, plan.clone(), is_inline))
+    let condition = CallCondition::new(Arc::clone(written), checked.map_err(misfit)?, plan.clone(), is_inline);
+    if condition.uses_exception_type() {
+        exception_types::want();
+    }
+    Ok(condition)
 }
 
 /// Makes the parts of a body's code.

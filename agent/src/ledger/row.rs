@@ -129,6 +129,7 @@ impl Row {
     pub fn fits(&self) -> bool {
         self.timing.body.untimed().is_some()
             || self.requested_callers() == (self.wanted.options.callers && callers::KNOWN)
+                && self.requested_stacks() == (self.wanted.options.stack && callers::KNOWN)
                 && self.is_traced_as_wanted()
     }
 
@@ -145,6 +146,11 @@ impl Row {
     /// Whether the body of its active request counts callers.
     pub fn requested_callers(&self) -> bool {
         self.state.active().is_some_and(|request| request.body.counts_callers())
+    }
+
+    /// Whether the body of its active request keeps the stacks of the slowest calls.
+    pub fn requested_stacks(&self) -> bool {
+        self.state.active().is_some_and(|request| request.body.keeps_stacks())
     }
 
     /// Returns the position of its counters, in bytes from the first slot.

@@ -5,7 +5,7 @@
 use super::copy_identity::CopyIdentity;
 use crate::catalogue::methods::matching;
 use crate::catalogue::names::ModuleNames;
-use crate::catalogue::supertypes::Supertypes;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::catalogue::{Module, Modules};
 use crate::clr::ProfilerInfo;
 use crate::sync::lock;
@@ -27,7 +27,7 @@ pub struct RowFilter {
 /// The methods of a module that match.
 struct ModuleMatches {
     tokens: HashSet<u32>,
-    /// The catalogue's revision when an interface or base class was not loaded, so that more may match later.
+    /// The catalogue's revision, if more may match once other modules load.
     incomplete_at: Option<u64>,
 }
 
@@ -59,16 +59,17 @@ impl RowFilter {
     }
 
     fn read(&self, module: &Module, revision: u64) -> ModuleMatches {
-        let supertypes = Supertypes::new(self.info, self.modules);
+        let search = ImplementationSearch::new(self.info, self.modules);
         let mut tokens = HashSet::new();
         module.with_metadata(self.info, |import| {
             let metadata = (import, &ModuleNames::default());
-            matching(metadata, &supertypes, &[&self.pattern], &|| false, |method, _| {
+            matching(metadata, &search, &[&self.pattern], &|| false, |method, _| {
                 tokens.insert(method.token);
                 ControlFlow::Continue(())
             });
         });
-        let is_complete = supertypes.take_missing().is_empty();
+        // A class of a later module may inherit a method of this one for its interface.
+        let is_complete = !self.pattern.names_supertype() && search.supertypes.take_missing().is_empty();
         ModuleMatches { tokens, incomplete_at: (!is_complete).then_some(revision) }
     }
 }

@@ -52,6 +52,11 @@ impl BodyTiming {
         self.timing().and_then(|timing| timing.trace)
     }
 
+    /// Whether it keeps the stacks of the slowest calls.
+    pub fn keeps_stacks(self) -> bool {
+        self.timing().is_some_and(|timing| timing.stack)
+    }
+
     /// Whether it counts callers.
     pub fn counts_callers(self) -> bool {
         self.timing().is_some_and(|timing| timing.callers)

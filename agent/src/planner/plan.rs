@@ -38,8 +38,8 @@ pub struct CopyFacts {
     pub runs: Level,
     /// Its time options.
     pub options: TimeOptions,
-    /// Whether the body of that request counts callers; None if callers cannot be counted.
-    pub callers: Option<bool>,
+    /// Whether the body of that request counts callers, and whether it has stacks; None where neither can be.
+    pub callers_and_stacks: Option<(bool, bool)>,
     /// Why it cannot be dialled, if so.
     pub refusal: Option<Reason>,
     /// Whether it has no body, so that a wildcard match only counts it.
@@ -98,7 +98,8 @@ impl Tally {
             return RequiredAction::Nothing;
         };
         let wanted = latest.order.level;
-        let fits = copy.callers.is_none_or(|callers| callers == latest.order.options.callers);
+        let options = latest.order.options;
+        let fits = copy.callers_and_stacks.is_none_or(|has| has == (options.callers, options.stack));
         let due = required_action(wanted, copy.refusal.is_none(), copy.runs, fits);
         match (due, copy.refusal) {
             (RequiredAction::Request, _) => {

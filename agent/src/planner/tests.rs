@@ -217,7 +217,7 @@ proptest! {
             let refusal = bit(broken).then_some(Reason::BadIl);
             let runs = if bit(on) && refusal.is_none() { Level::Count } else { Level::Off };
             let options = TimeOptions::default();
-            let copy = CopyFacts { runs, options, callers: None, refusal, bodyless: false, generic: false };
+            let copy = CopyFacts { runs, options, callers_and_stacks: None, refusal, bodyless: false, generic: false };
             tally.add((copy, None), (here, refused), || format!("{type_name}.{method}"));
             let (wanted, shared) = reference(&lines, &modules[index], type_name, method);
             let which = match (wanted > Level::Off, runs > Level::Off, refusal) {
@@ -303,7 +303,7 @@ fn other_options_at_same_level_need_no_request() {
         let copy = CopyFacts {
             runs,
             options: before,
-            callers: None,
+            callers_and_stacks: None,
             refusal: None,
             bodyless: false,
             generic: false,

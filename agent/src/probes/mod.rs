@@ -14,13 +14,17 @@ pub mod conditions;
 pub mod count_helper;
 pub mod exception_chain;
 pub mod exception_stack;
+pub mod exception_types;
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod first_call_tests;
+pub mod frame_size;
 pub mod histogram;
 pub mod missing_data;
 pub mod slot_changes;
 pub mod slowest_calls;
+pub mod stack_helpers;
 pub mod stack_pages;
+pub mod stack_walk;
 pub mod thread_timer;
 mod thread_value;
 pub mod thrown;

@@ -11,6 +11,8 @@ use super::blocks::Slot;
 use super::clock;
 use super::conditions::SlotCondition;
 use super::exception_stack::ExceptionClass;
+use super::stack_walk::{BodyFrame, CallStack};
+use redial_protocol::limits::MAX_STACK_FRAMES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
@@ -31,6 +33,8 @@ const FLOOR: u32 = 48;
 
 /// Ticks per period; 0 until there is a list.
 static PERIOD_TICKS: AtomicU64 = AtomicU64::new(0);
+/// Number of stacks kept so far.
+static STACKS: AtomicU64 = AtomicU64::new(0);
 /// A surplus list, from two threads that made one at the same time.
 static SPARE: AtomicU32 = AtomicU32::new(0);
 
@@ -47,6 +51,8 @@ pub struct KeptCall {
     pub failed: bool,
     /// Class of the exception, if known.
     pub class: Option<ExceptionClass>,
+    /// Its callers; empty unless stacks are kept, and without memory for them.
+    pub stack: CallStack,
 }
 
 /// Contents of a slot's list.
@@ -72,7 +78,13 @@ struct CallEntry {
     /// Upper half: the module's generation. Lower half: the type's token, [`UNKNOWN`], or 0 for a call that
     /// returned.
     class: AtomicU64,
+    /// Upper half: number of return addresses. Lower half: the unit for them; 0 before the first stack here.
+    stack: AtomicU64,
 }
+
+/// Return addresses in a unit of their own.
+type StackUnit = [AtomicU64; MAX_STACK_FRAMES];
+const _: () = assert!(size_of::<StackUnit>() == arena::UNIT);
 
 #[repr(C)]
 struct CallList {
@@ -86,10 +98,9 @@ struct CallList {
     missed: AtomicU64,
     _rest: [AtomicU64; 4],
     entries: [CallEntry; ENTRIES],
-    _end: [AtomicU64; 8],
 }
 
-const _: () = assert!(size_of::<CallList>() == 8 * arena::UNIT);
+const _: () = assert!(size_of::<CallList>() == 9 * arena::UNIT);
 
 /// Age of an entry relative to the current period.
 #[derive(PartialEq, Eq)]
@@ -130,15 +141,29 @@ pub(super) fn begin(ns_per_tick: f64) {
     let _ = PERIOD_TICKS.compare_exchange(0, ticks.max(1), Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Enters a call that ended at `now` ticks, for the condition of this generation.
-pub(super) fn enter(of_slot: &SlotCondition, generation: u32, now: u64, call: &KeptCall) -> bool {
+/// Enters a call that ended at `now` ticks, for the condition of this generation. Walks its stack from `body`, if that is
+/// known and the call is among the longest.
+pub(super) fn enter(
+    of_slot: &SlotCondition,
+    generation: u32,
+    now: u64,
+    call: KeptCall,
+    body: Option<BodyFrame>,
+) -> bool {
     let Some(list) = list(of_slot).or_else(|| fresh(of_slot)) else { return false };
-    list.enter(stamp(generation, now), call);
+    list.enter(stamp(generation, now), call, body);
     true
 }
 
 fn list(of_slot: &SlotCondition) -> Option<&'static CallList> {
     at(of_slot.list.load(Ordering::Acquire))
+}
+
+/// Returns the unit of a stack.
+fn stack_unit(unit: u32) -> Option<&'static StackUnit> {
+    let base = arena::made().filter(|_| unit != 0)?;
+    // SAFETY: a unit of the arena, as large as this, zeroed at first, that is never given back.
+    Some(unsafe { base.add(unit as usize * arena::UNIT).cast::<StackUnit>().as_ref() })
 }
 
 fn at(unit: u32) -> Option<&'static CallList> {
@@ -163,7 +188,7 @@ fn fresh(of_slot: &SlotCondition) -> Option<&'static CallList> {
 }
 
 impl CallList {
-    fn enter(&self, stamp: u64, call: &KeptCall) {
+    fn enter(&self, stamp: u64, call: KeptCall, body: Option<BodyFrame>) {
         if !self.begin((stamp >> 32) as u32) {
             // The thread was delayed; its condition is outdated.
             return;
@@ -173,9 +198,10 @@ impl CallList {
         if floor >> FLOOR == tag(stamp) && call.took <= floor & ((1 << FLOOR) - 1) {
             return;
         }
+        let call = KeptCall { stack: body.map(CallStack::of).unwrap_or_default(), ..call };
         for _ in 0..TRIES {
             match self.place(stamp, call.took) {
-                EntrySearch::At(entry, state) if entry.write(state, stamp, call) => return,
+                EntrySearch::At(entry, state) if entry.write(state, stamp, &call) => return,
                 EntrySearch::Nowhere(floor) if floor >> FLOOR == 0 => {
                     return self.floor.store(tag(stamp) << FLOOR | floor, Ordering::Relaxed);
                 }
@@ -263,9 +289,32 @@ impl CallEntry {
         self.ended_ms.store(call.ended_ms, Ordering::Relaxed);
         self.module.store(class.module as u64, Ordering::Relaxed);
         self.class.store(u64::from(class.generation) << 32 | u64::from(token), Ordering::Relaxed);
+        self.write_stack(&call.stack);
         let count = writing.wrapping_add(1 << 32) & !0xFFFF_FFFF;
         self.state.store(count | u64::from(call.thread), Ordering::Release);
         true
+    }
+
+    /// Writes a stack to the entry's unit, taken at the first one. Without memory the entry has none.
+    fn write_stack(&self, stack: &CallStack) {
+        let addresses = stack.addresses();
+        let unit = match self.stack.load(Ordering::Relaxed) as u32 {
+            0 if !addresses.is_empty() => arena::take(UnitPurpose::SlowestCalls).unwrap_or_default(),
+            unit => unit,
+        };
+        let places = stack_unit(unit).into_iter().flatten();
+        let count = places.zip(addresses).map(|(place, address)| place.store(*address as u64, Ordering::Relaxed));
+        let count = count.count() as u64;
+        self.stack.store(count << 32 | u64::from(unit), Ordering::Relaxed);
+        if count > 0 {
+            STACKS.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn read_stack(&self) -> CallStack {
+        let stack = self.stack.load(Ordering::Relaxed);
+        let places = stack_unit(stack as u32).into_iter().flatten();
+        places.take((stack >> 32) as usize).map(|place| place.load(Ordering::Relaxed) as usize).collect()
     }
 
     /// Returns the call, unless it is void or being written.
@@ -275,6 +324,7 @@ impl CallEntry {
             let of = |field: &AtomicU64| field.load(Ordering::Relaxed);
             let (stamp, took, ended_ms) = (of(&self.stamp), of(&self.took), of(&self.ended_ms));
             let (module, class) = (of(&self.module) as usize, of(&self.class));
+            let stack = self.read_stack();
             fence(Ordering::Acquire);
             if is_written(state) || self.state.load(Ordering::Relaxed) != state {
                 std::hint::spin_loop();
@@ -285,10 +335,16 @@ impl CallEntry {
             }
             let (token, generation) = (class as u32, (class >> 32) as u32);
             let class = (token > UNKNOWN).then_some(ExceptionClass { module, token, generation });
-            return Some(KeptCall { ended_ms, took, thread: state as u32, failed: token != 0, class });
+            let (thread, failed) = (state as u32, token != 0);
+            return Some(KeptCall { ended_ms, took, thread, failed, class, stack });
         }
         None
     }
+}
+
+/// Returns the number of stacks kept so far, over all slots.
+pub fn stacks_kept() -> u64 {
+    STACKS.load(Ordering::Relaxed)
 }
 
 /// Returns the slowest calls of a slot for its current condition.
@@ -316,7 +372,7 @@ mod tests {
     use redial_protocol::order::TimeOptions;
 
     fn kept(took: u64) -> KeptCall {
-        KeptCall { ended_ms: took, took, thread: 7, failed: false, class: None }
+        KeptCall { ended_ms: took, took, thread: 7, failed: false, class: None, stack: CallStack::default() }
     }
 
     fn list() -> &'static CallList {
@@ -342,18 +398,18 @@ mod tests {
         let list = list();
         // In a scrambled order: 7 is coprime to 1009.
         let calls = || (1..=1008_u64).map(|number| number * 7 % 1009);
-        calls().for_each(|took| list.enter(of(1, 5), &kept(took)));
+        calls().for_each(|took| list.enter(of(1, 5), kept(took), None));
         let longest: Vec<u64> = (0..16).map(|less| 1008 - less).collect();
         assert_eq!(longest_at(list, of(1, 5)), longest);
         assert_eq!(longest_at(list, of(1, 6)), longest, "in the next period as well");
-        calls().for_each(|took| list.enter(of(1, 6), &kept(took / 2)));
+        calls().for_each(|took| list.enter(of(1, 6), kept(took / 2), None));
         assert_eq!(longest_at(list, of(1, 6)), longest);
         let mut halves: Vec<u64> = calls().map(|took| took / 2).collect();
         halves.sort_unstable_by_key(|took| std::cmp::Reverse(*took));
         assert_eq!(longest_at(list, of(1, 7)), halves[..16], "older periods are void");
         assert!(longest_at(list, of(1, 8)).is_empty() && longest_at(list, of(2, 7)).is_empty());
         assert_eq!((list.met.load(Ordering::Relaxed), list.missed.load(Ordering::Relaxed)), (2016, 0));
-        list.enter(of(2, 7), &kept(3));
+        list.enter(of(2, 7), kept(3), None);
         assert_eq!((longest_at(list, of(2, 7)), list.met.load(Ordering::Relaxed)), (vec![3], 1));
     }
 
@@ -366,7 +422,7 @@ mod tests {
                 scope.spawn(move || {
                     // The longest calls of all come from every thread.
                     (0..EACH)
-                        .for_each(|number| list.enter(of(1, 1), &kept((number * 13 % EACH) * 8 + thread)));
+                        .for_each(|number| list.enter(of(1, 1), kept((number * 13 % EACH) * 8 + thread), None));
                 });
             }
         });

@@ -8,6 +8,7 @@ use super::blocks::{self, Slot};
 use super::clock::{self, Clock, Counter, Monotonic};
 use super::count_helper::{thread_block, thread_timer};
 use super::missing_data::{self, MissingData};
+use super::stack_walk::BodyFrame;
 use super::thread_timer::timer;
 
 use std::sync::atomic::AtomicU64;
@@ -110,7 +111,7 @@ unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
         // SAFETY: the caller's contract; the timer is the thread's own.
         Some(timer) if unsafe { timer.leave(frame, now) } => (),
         // SAFETY: the same.
-        _ => unsafe { leave_slowly(slot_offset, frame, now, false) },
+        _ => unsafe { leave_slowly(slot_offset, frame, (now, false), None) },
     }
 }
 
@@ -119,18 +120,25 @@ unsafe extern "C" fn leave<C: Clock>(slot_offset: usize, frame: *mut usize) {
 unsafe extern "C" fn fault<C: Clock>(slot_offset: usize, frame: *mut usize) {
     let now = C::ticks();
     // SAFETY: the caller's contract.
-    unsafe { leave_slowly(slot_offset, frame, now, true) };
+    unsafe { leave_slowly(slot_offset, frame, (now, true), None) };
 }
 
+/// Ends a call at a time, with an exception or not. `body` is its frame, if its stack is kept.
+///
 /// # Safety
 /// As [`super::timers::Timer::enter`].
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn leave_slowly(slot_offset: usize, frame: *mut usize, now: u64, thrown: bool) {
+pub(super) unsafe fn leave_slowly(
+    slot_offset: usize,
+    frame: *mut usize,
+    (now, thrown): (u64, bool),
+    body: Option<BodyFrame>,
+) {
     crate::guard::guard_always((), || {
         if let Some(timer) = timer() {
             // SAFETY: the caller's contract; the timer is the thread's own.
-            unsafe { timer.leave_slowly(slot_offset, frame, now, thrown) };
+            unsafe { timer.leave_slowly(slot_offset, frame, (now, thrown), body) };
         }
     });
 }

@@ -4,7 +4,7 @@
 use super::enum_types::EnumTypes;
 use super::scan::{ModuleOrders, may_be_expanded, refusal_of};
 use super::trace_requests;
-use crate::catalogue::supertypes::Supertypes;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::context::Context;
 use crate::inlining::Method;
 use crate::planner::plan::{CopyFacts, RequiredAction, Tally};
@@ -35,13 +35,13 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
     let mut tally = Tally::new(seqs);
     let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
-    let supertypes = Supertypes::new(&context.info, &context.modules);
+    let search = ImplementationSearch::new(&context.info, &context.modules);
     for module in context.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = ModuleOrders::new(context, &module, of_module);
         let enums = EnumTypes::new(context);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
-        target.each(context, &supertypes, &[], stop, |(import, names), method, here, refused| {
+        target.each(context, &search, &[], stop, |(import, names), method, here, refused| {
             let (here, is_inherited) = (&here.orders, here.is_inherited);
             target.note_shared(here, refused, &mut shared);
             let known = {
@@ -52,7 +52,8 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
                     let reason = reason.filter(|reason| !reason.depends_on_order());
                     let knows_callers =
                         callers::KNOWN && row.runs() >= Level::Time && row.timing.body.untimed().is_none();
-                    let callers = knows_callers.then_some(row.requested_callers());
+                    let callers =
+                        knows_callers.then_some((row.requested_callers(), row.requested_stacks()));
                     (row.runs(), row.wanted.options, callers, row.ineligible.or(reason))
                 })
             };
@@ -69,7 +70,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
             let copy = CopyFacts {
                 runs,
                 options,
-                callers,
+                callers_and_stacks: callers,
                 refusal,
                 bodyless: refusal.is_some_and(Reason::is_bodyless),
                 generic: method.is_generic(),

@@ -19,7 +19,7 @@ use crate::ledger::AccountStart;
 use crate::ledger::recompiled_callers::DiscoveredBy;
 use crate::ledger::request_state::{RequestProgress, RequestState};
 use crate::ledger::turn_off_plan;
-use crate::probes::{blocks, clock, stack_pages};
+use crate::probes::{blocks, clock, frame_size, stack_pages};
 use redial_protocol::diagnostics::UntimedReason;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
@@ -86,6 +86,9 @@ pub(super) fn prepare(
     let holders = context.inlining.veto(copies.iter().map(RowRequest::method));
     let inliners = inlined_callers::find(context, &copies, holders, requested);
     let has_room = make_room(context, &copies);
+    if copies.iter().any(|request| request.stack) {
+        frame_size::prepare();
+    }
     let mut ready = PreparedRequest::default();
     let mut accounts: Vec<AccountStart> = Vec::new();
     let (mut conditioned, mut lost, mut traced) = (Vec::new(), Vec::new(), Vec::new());

@@ -118,10 +118,15 @@ impl RowRequest {
         };
         match lock(&tokens.local_sigs).get(&wanted) {
             Some(with) => {
-                let returns = result.is_some();
-                let (local_sig, local, callers) = (with.token, with.local, self.callers);
-                let trace = self.trace.body();
-                BodyTiming::Timed(Timing { local_sig, local, returns, noted_at: None, callers, trace })
+                BodyTiming::Timed(Timing {
+                    local_sig: with.token,
+                    local: with.local,
+                    returns: result.is_some(),
+                    noted_at: None,
+                    callers: self.callers,
+                    stack: self.stack,
+                    trace: self.trace.body(),
+                })
             }
             None => BodyTiming::Untimed(UntimedReason::NoRoom),
         }

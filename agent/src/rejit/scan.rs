@@ -7,7 +7,7 @@ use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::{MethodMatcher, matching};
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::self_recursion::ends_in_itself;
-use crate::catalogue::supertypes::Supertypes;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::eligibility::{self, MethodFacts};
@@ -87,7 +87,7 @@ impl<'a> ModuleOrders<'a> {
     pub fn each(
         &self,
         context: &Context,
-        supertypes: &Supertypes,
+        search: &ImplementationSearch,
         only: &[&Standing],
         stop: &dyn Fn() -> bool,
         mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &BodyOrders<'a>, &[&'a Standing]),
@@ -103,8 +103,8 @@ impl<'a> ModuleOrders<'a> {
         let follows = traces(&self.aimed.here) || context.ledger.lock().follows_bodies();
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
-            let mut single = follows.then(|| MethodMatcher::new((import, &names), supertypes, &patterns));
-            matching((import, &names), supertypes, &patterns, stop, |method, hits| {
+            let mut single = follows.then(|| MethodMatcher::new((import, &names), search, &patterns));
+            matching((import, &names), search, &patterns, stop, |method, hits| {
                 // Hits are ascending, so that those of `only` come last.
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
@@ -176,13 +176,13 @@ impl<'a> ModuleOrders<'a> {
 pub fn scan(
     context: &Context,
     target: &ModuleOrders,
-    supertypes: &Supertypes,
+    search: &ImplementationSearch,
     is_cancelled: &dyn Fn() -> bool,
     found: &mut ScanResult,
 ) {
     let now = context.ledger.now_ms();
     let stop = || is_cancelled() || context.inbox.all_off_pending();
-    target.each(context, supertypes, &[], &stop, |metadata, method, here, refused| {
+    target.each(context, search, &[], &stop, |metadata, method, here, refused| {
         target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.orders.is_empty() {
@@ -195,7 +195,7 @@ pub fn scan(
             enter(context, target.module, metadata, method, here, now, found);
         }
     });
-    found.note_missing(target.module, supertypes);
+    found.note_missing(target.module, search);
 }
 
 /// Reviews the copies of a module that the changed orders match: finds the deciding order among all standing ones.
@@ -203,14 +203,14 @@ pub fn scan(
 pub fn review(
     context: &Context,
     target: &ModuleOrders,
-    supertypes: &Supertypes,
+    search: &ImplementationSearch,
     changed: &[&Standing],
     found: &mut ScanResult,
 ) {
     let now = context.ledger.now_ms();
     let mut changed_refusals = Vec::new();
     let stop = || context.inbox.all_off_pending();
-    target.each(context, supertypes, changed, &stop, |metadata, method, here, refused| {
+    target.each(context, search, changed, &stop, |metadata, method, here, refused| {
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));
@@ -232,7 +232,7 @@ pub fn review(
             leave_out(target.module, metadata, method, &changed_refusals, found);
         }
     });
-    found.note_missing(target.module, supertypes);
+    found.note_missing(target.module, search);
 }
 
 /// Counts a method of a shared module when the orders name only some of its domains; it gets no row.
@@ -258,8 +258,8 @@ impl ScanResult {
     }
 
     /// Records the assemblies that types of a module need and that are not loaded.
-    fn note_missing(&mut self, module: &Module, supertypes: &Supertypes) {
-        let missing = supertypes.take_missing();
+    fn note_missing(&mut self, module: &Module, search: &ImplementationSearch) {
+        let missing = search.supertypes.take_missing();
         if !missing.is_empty() {
             self.missing.push((module.key, missing));
         }

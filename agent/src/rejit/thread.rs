@@ -137,20 +137,24 @@ impl Worker {
                 self.check_open_compilations();
                 self.context.ledger.report_ignored_requests();
                 self.check_shared_copies();
-                let slots = || {
-                    let ledger = self.context.ledger.lock();
-                    ledger
-                        .rows()
-                        .iter()
-                        .filter(|row| row.counters.recorded().callers)
-                        .filter_map(|row| row.counters.slot())
-                        .collect()
-                };
-                self.context.callers.look_up_new(&self.context.info, &self.context.modules, slots);
+                self.look_up_callers();
                 self.last_check = Instant::now();
             }
             self.publish();
         });
+    }
+
+    /// Looks up new callers before their code may go.
+    fn look_up_callers(&self) {
+        let Context { callers, ledger, info, modules, .. } = self.context;
+        let slots_of = |is_meant: fn(&Row) -> bool| {
+            let ledger = ledger.lock();
+            let rows = ledger.rows().iter().filter(|row| is_meant(row));
+            rows.filter_map(|row| row.counters.slot()).collect()
+        };
+        callers.look_up_new(info, modules, || slots_of(|row| row.counters.recorded().callers));
+        let keeps_stacks = |row: &Row| row.timing.body.keeps_stacks() && row.wanted.options.keeps_calls();
+        callers.look_up_stacks(info, modules, || slots_of(keeps_stacks));
     }
 
     /// Does these jobs; returns the changes that still need to be applied.

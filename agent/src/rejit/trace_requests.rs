@@ -160,9 +160,6 @@ pub(super) fn begin(context: &'static Context, traced: &[NewTrace]) {
         context.traces.add_active(traced.iter().map(|one| one.plan));
         context.classes.follow(&context.info, &context.modules, &context.settings.capture);
         exceptions::follow(context);
-        if traced.iter().any(|one| one.options.stack) {
-            crate::probes::trace::prepare_stacks();
-        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::missing_assemblies::MissingAssemblies;
 use super::request::{self, Applied};
 use super::scan::{ModuleOrders, ScanResult, review, scan};
 use crate::catalogue::Module;
-use crate::catalogue::supertypes::Supertypes;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::context::Context;
 use crate::inbox::Progress;
 use crate::known_bad::RuntimeIssue;
@@ -75,25 +75,37 @@ impl Worker {
         if seqs.is_empty() {
             return found;
         }
-        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
         let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         for module in self.context.modules.all() {
             let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
             let target = ModuleOrders::new(self.context, &module, orders);
-            scan(self.context, &target, &supertypes, is_cancelled, &mut found);
+            scan(self.context, &target, &search, is_cancelled, &mut found);
+        }
+        if self.orders.all().iter().any(|one| wanted.contains(&one.seq) && one.pattern.names_supertype()) {
+            found.missing.extend(search.missing());
         }
         self.note_missing(&mut found);
         found
     }
 
     /// Finds the copies that orders match in a module that was just loaded, and those that orders by interface match in
-    /// earlier modules now that this one defines supertypes of theirs.
+    /// earlier modules now: this one may define supertypes of their classes, and its classes may inherit their methods for
+    /// an interface.
     pub(super) fn scan_loaded(&mut self, module: &Arc<Module>) -> ScanResult {
         let mut found = ScanResult::default();
-        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
         let target = ModuleOrders::new(self.context, module, self.orders.for_assembly(&module.name));
-        scan(self.context, &target, &supertypes, &|| false, &mut found);
-        for key in self.missing.take(&module.name) {
+        scan(self.context, &target, &search, &|| false, &mut found);
+        let waiting = self.missing.take(&module.name);
+        let mut earlier = waiting.clone();
+        if self.orders.all().iter().any(|one| one.pattern.names_supertype()) {
+            earlier.extend(waiting.iter().chain([&module.key]).flat_map(|key| search.inherits_from(*key)));
+            earlier.remove(&module.key);
+            let missing = search.missing().filter(|(key, _)| *key == module.key || waiting.contains(key));
+            found.missing.extend(missing);
+        }
+        for key in earlier {
             let earlier = self.context.modules.get(key.module_id as usize).filter(|one| one.key == key);
             let Some(earlier) = earlier else { continue };
             let of_earlier: Vec<&Standing> = self.orders.for_assembly(&earlier.name).collect();
@@ -101,7 +113,7 @@ impl Worker {
                 of_earlier.iter().copied().filter(|one| one.pattern.names_supertype()).collect();
             if !by_supertype.is_empty() {
                 let target = ModuleOrders::new(self.context, &earlier, of_earlier.into_iter());
-                review(self.context, &target, &supertypes, &by_supertype, &mut found);
+                review(self.context, &target, &search, &by_supertype, &mut found);
             }
         }
         self.note_missing(&mut found);
@@ -127,7 +139,7 @@ impl Worker {
             found.rows.extend(all);
             return found;
         }
-        let supertypes = Supertypes::new(&self.context.info, &self.context.modules);
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
         for module in self.context.modules.all() {
             let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
             let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();
@@ -136,7 +148,7 @@ impl Worker {
                 review(
                     self.context,
                     &ModuleOrders::new(self.context, &module, orders),
-                    &supertypes,
+                    &search,
                     &of_module,
                     &mut found,
                 );

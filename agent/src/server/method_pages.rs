@@ -5,7 +5,7 @@ use crate::catalogue::Module;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::matching_from;
 use crate::catalogue::names::{ModuleNames, OwnNames};
-use crate::catalogue::supertypes::Supertypes;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::context::Context;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::limits::METHODS_PER_PAGE;
@@ -29,12 +29,12 @@ pub fn methods(
     mut send: impl FnMut(MethodPage) -> bool,
 ) -> u64 {
     let mut matched = 0u64;
-    let supertypes = Supertypes::new(&context.info, &context.modules);
+    let search = ImplementationSearch::new(&context.info, &context.modules);
     for module in context.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
         let mut next = Some(0);
         while let Some(first_type) = next {
             let room = limit.saturating_sub(matched);
-            let batch = read_batch(context, module, (pattern, &supertypes), first_type, room);
+            let batch = read_batch(context, module, (pattern, &search), first_type, room);
             matched += batch.seen;
             if !batch.pages.into_iter().all(&mut send) {
                 return matched;
@@ -59,7 +59,7 @@ struct Batch {
 fn read_batch(
     context: &Context,
     module: &Module,
-    (pattern, supertypes): (&Pattern, &Supertypes),
+    (pattern, search): (&Pattern, &ImplementationSearch),
     first_type: usize,
     room: u64,
 ) -> Batch {
@@ -69,7 +69,7 @@ fn read_batch(
     module.with_metadata(&context.info, |import| {
         let names = ModuleNames::default();
         let mut at_type = None;
-        matching_from(first_type, (import, &names), supertypes, &[pattern], &|| false, |found, _| {
+        matching_from(first_type, (import, &names), search, &[pattern], &|| false, |found, _| {
             let begins = at_type.replace(found.type_place) != Some(found.type_place);
             if begins && batch.pages.len() >= PAGES_AT_ONCE {
                 batch.next = Some(found.type_place);

@@ -7,7 +7,9 @@ use crate::context::Context;
 use crate::probes::blocks::Slot;
 use crate::probes::clock;
 use crate::probes::slowest_calls::{self, KeptCall, SlowestCalls};
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
+use redial_protocol::limits::STACK_BYTES_PER_REPLY;
 use redial_protocol::message::Reply;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
@@ -16,7 +18,9 @@ impl Session {
     /// Returns the slowest calls of those of these rows that have conditions.
     pub(super) fn slowest_calls(&self, rows: &[RowId]) -> Reply {
         let ns_per_tick = clock::ns_per_tick();
+        let Context { callers, info, modules, .. } = self.context;
         let mut types = ExceptionTypes::new(self.context);
+        let mut room = STACK_BYTES_PER_REPLY;
         let read = |row: &RowId| {
             let (slot, options) = conditioned(self.context, *row)?;
             let SlowestCalls { calls, met, missed } = slowest_calls::read(slot);
@@ -24,12 +28,19 @@ impl Session {
             if conditioned(self.context, *row) != Some((slot, options)) {
                 return None;
             }
-            let slow_call = |call: KeptCall| SlowCall {
-                ended_unix_ms: call.ended_ms,
-                took_ns: (call.took as f64 * ns_per_tick) as u64,
-                thread: call.thread,
-                failed: call.failed,
-                exception: call.class.and_then(|class| types.name(class)),
+            let slow_call = |call: KeptCall| {
+                let stack = callers.stack(info, modules, call.stack.addresses().iter().copied());
+                let bytes = stack.iter().map(bytes_of).sum();
+                let left = room.checked_sub(bytes);
+                room = left.unwrap_or(room);
+                SlowCall {
+                    ended_unix_ms: call.ended_ms,
+                    took_ns: (call.took as f64 * ns_per_tick) as u64,
+                    thread: call.thread,
+                    failed: call.failed,
+                    exception: call.class.and_then(|class| types.name(class)),
+                    stack: left.map(|_| stack).unwrap_or_default(),
+                }
             };
             Some(RowSlowestCalls {
                 row: *row,
@@ -40,6 +51,17 @@ impl Session {
         };
         Reply::SlowestCalls(rows.iter().filter_map(read).collect())
     }
+}
+
+/// Returns about how many bytes a caller takes in a reply.
+fn bytes_of(caller: &CallOrigin) -> usize {
+    const NUMBERS: usize = 40;
+    NUMBERS
+        + match caller {
+            CallOrigin::Method { module, method, signature, .. } => module.len() + method.len() + signature.len(),
+            CallOrigin::Dynamic { name } => name.len(),
+            CallOrigin::Native | CallOrigin::Gone => 0,
+        }
 }
 
 /// Returns the slot and the options of a row with a condition.

@@ -174,15 +174,9 @@ impl CallPages {
         }
     }
 
-    /// Returns the callers of a call. Native code in a row is one frame, and none at the outer end.
     fn stack(&self, call: &Call) -> Vec<CallOrigin> {
         let Context { callers, info, modules, .. } = self.context;
-        let addresses = return_addresses(&call.call.bytes, call.call.stack);
-        let mut stack: Vec<CallOrigin> =
-            addresses.map(|address| callers.origin(info, modules, address)).collect();
-        stack.dedup_by(|one, before| *one == CallOrigin::Native && *before == CallOrigin::Native);
-        stack.truncate(stack.iter().rposition(|one| *one != CallOrigin::Native).map_or(0, |last| last + 1));
-        stack
+        callers.stack(info, modules, return_addresses(&call.call.bytes, call.call.stack))
     }
 
     fn thrown(&mut self, call: &EndedCall, captured: CapturedCall<'_>, class: ExceptionClass) -> Outcome {

@@ -5,6 +5,7 @@ use crate::capture::CallOutcome;
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::copy_identity::CopyIdentity;
 use crate::probes::clock::between;
+use crate::probes::exception_types;
 use crate::probes::trace::{CallEnd, EndedCall, PLACES, async_calls, objects};
 use redial_protocol::condition::Undecided;
 use redial_protocol::ids::RowId;
@@ -102,10 +103,14 @@ impl Call {
         if condition.exit.is_empty() {
             return true;
         }
+        let thrown = match completion.call.end {
+            CallEnd::Thrown(class) => Some(class),
+            CallEnd::InFlight | CallEnd::Returned => None,
+        };
         let end = CallOutcome {
             duration_ns: self.duration_ns.and_then(|ns| i64::try_from(ns).ok()),
-            thrown: matches!(completion.call.end, CallEnd::Thrown(_))
-                .then(|| completion.call.message.unwrap_or_default() as usize),
+            thrown: thrown.map(|_| completion.call.message.unwrap_or_default() as usize),
+            exception_type: thrown.and_then(exception_types::name_of),
         };
         let bytes = (&self.call.bytes[..], &completion.call.bytes[..]);
         let end = (end, &completion.row.body.plan);

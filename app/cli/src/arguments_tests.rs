@@ -117,10 +117,13 @@ fn traces_have_conditions_and_stacks() {
         dial.order().map(|order| redial_protocol::dialset::print_order(&order))
     };
     assert_eq!(dialled("dial 1 A.B trace --when a>1 --stack"), Ok("A.B = trace stack when=a>1".into()));
+    let slow = "A.B = time slower-than=5ms stack";
+    assert_eq!(dialled("dial 1 A.B time --slower-than 5ms --stack"), Ok(slow.into()));
     assert_eq!(dialled("dial 1 A.B=trace --when a>1"), Ok("A.B = trace when=a>1".into()));
     for (line, part) in [
         ("dial 1 A.B time --when a>1", "--when needs level trace"),
-        ("dial 1 A.B count --stack", "--stack needs level trace"),
+        ("dial 1 A.B count --stack", "--stack needs level time"),
+        ("dial 1 A.B time --stack --callers", "--stack --slower-than 10ms"),
         ("dial 1 A.B trace --when a=1", "needs '==' here"),
     ] {
         assert!(dialled(line).is_err_and(|error| error.contains(part)), "{line}: {:?}", dialled(line));

@@ -16,13 +16,16 @@ pub struct TimeArguments {
     /// With level time: count calls by caller
     #[arg(long)]
     callers: bool,
+    /// Capture the callers of calls, up to 32: with level trace of each call, with level time of the slowest calls
+    #[arg(long)]
+    stack: bool,
 }
 
 impl TimeArguments {
     /// Returns the options in their wire form.
     pub fn options(&self) -> TimeOptions {
-        let TimeArguments { slower_than, failed_only, callers } = *self;
-        TimeOptions { slower_than_ns: slower_than, failed_only, callers, ..TimeOptions::default() }
+        let TimeArguments { slower_than, failed_only, callers, stack } = *self;
+        TimeOptions { slower_than_ns: slower_than, failed_only, callers, stack, ..TimeOptions::default() }
     }
 
     /// Returns the options as typed, for messages.
@@ -30,6 +33,7 @@ impl TimeArguments {
         let threshold = self.slower_than.map(|ns| format!("--slower-than {}", duration::format(ns)));
         let failed = self.failed_only.then(|| "--failed-only".to_owned());
         let callers = self.callers.then(|| "--callers".to_owned());
-        [threshold, failed, callers].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let stack = self.stack.then(|| "--stack".to_owned());
+        [threshold, failed, callers, stack].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }

@@ -92,9 +92,10 @@ pub fn orders(
     Ok(made.orders)
 }
 
-/// Adds options to the orders at level time and above, and a condition to those at level trace.
+/// Adds to orders the options that their levels have, and a condition to those at level trace.
 pub fn with_options(mut orders: Vec<Order>, options: TimeOptions, when: Option<&str>) -> Vec<Order> {
-    orders.iter_mut().filter(|order| order.level >= Level::Time).for_each(|order| order.options = options);
+    let timed = orders.iter_mut().filter(|order| order.level >= Level::Time);
+    timed.for_each(|order| order.options = options.at(order.level));
     let traced = orders.iter_mut().filter(|order| order.level == Level::Trace);
     traced.for_each(|order| order.when = when.map(str::to_owned));
     orders

@@ -68,6 +68,7 @@ mod tests {
             thread: 0,
             failed,
             exception: exception.map(str::to_owned),
+            stack: vec![],
         };
         let kept = |calls: usize, met, missed| {
             summary(

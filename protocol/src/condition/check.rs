@@ -120,10 +120,14 @@ impl Scope {
                 if matches!(&of.kind, ExprKind::Name(name) if name == ARGUMENTS) && !self.has(ARGUMENTS) {
                     return self.parameter(at, field);
                 }
-                (Node::Field(Box::new(self.object(of, field)?), field.as_str().into()), ValueType::Object)
+                let of = self.object(of, field)?;
+                let ty = field_type(&of, at, field)?;
+                (Node::Field(Box::new(of), field.as_str().into()), ty)
             }
             ExprKind::Has(of, field) => {
-                (Node::Has(Box::new(self.object(of, "has")?), field.as_str().into()), ValueType::Bool)
+                let of = self.object(of, "has")?;
+                field_type(&of, at, field)?;
+                (Node::Has(Box::new(of), field.as_str().into()), ValueType::Bool)
             }
             ExprKind::Not(of) => (Node::Not(Box::new(self.bool_of(of, "!")?)), ValueType::Bool),
             ExprKind::And(one, other) => {
@@ -312,6 +316,19 @@ impl Scope {
         let always = ["exception", "duration"].map(str::to_owned);
         let offers = parameters.take(MAX_CONDITION_OFFERS - 3).chain(result).chain(always).collect();
         ConditionProblem::UnknownName { at, name: name.to_owned(), offers }
+    }
+}
+
+/// Returns the type of a field, as far as it is known before a call.
+fn field_type(of: &Node, at: u32, field: &str) -> Result<ValueType, ConditionProblem> {
+    match (of, field) {
+        (Node::Root(Root::Exception), "type" | "message" | "Message") => Ok(ValueType::String),
+        (Node::Root(Root::Exception), _) => Err(ConditionProblem::UnknownName {
+            at,
+            name: format!("exception.{field}"),
+            offers: ["exception.type (string)", "exception.message (string)"].map(str::to_owned).into(),
+        }),
+        _ => Ok(ValueType::Object),
     }
 }
 

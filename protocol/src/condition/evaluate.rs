@@ -47,6 +47,8 @@ pub enum Operand<'a, O> {
     Double(f64),
     /// A text.
     Text(Text<'a>),
+    /// A value of an enum: its number and, if known, its name. Equal to both.
+    Enum(i64, &'a str),
     /// A duration in nanoseconds.
     Duration(i64),
     /// Anything else.
@@ -186,6 +188,9 @@ fn equals<O>(one: &Operand<'_, O>, other: &Operand<'_, O>) -> Result<bool, Undec
         (Operand::Bool(a), Operand::Bool(b)) => Ok(a == b),
         (Operand::Duration(a), Operand::Duration(b)) => Ok(a == b),
         (Operand::Text(a), Operand::Text(b)) => a.equals(*b).ok_or(Undecided),
+        (Operand::Enum(_, name), Operand::Text(text)) | (Operand::Text(text), Operand::Enum(_, name)) => {
+            text.equals(Text::Utf8(name)).ok_or(Undecided)
+        }
         // Two objects may have equal fields that were not captured.
         (Operand::Object(_), Operand::Object(_)) => Err(Undecided),
         _ => Ok(numeric_order(one, other).is_ok_and(|order| order == Some(Ordering::Equal))),
@@ -195,6 +200,8 @@ fn equals<O>(one: &Operand<'_, O>, other: &Operand<'_, O>) -> Result<bool, Undec
 /// Returns the order of two numbers; None if one is NaN.
 fn numeric_order<O>(one: &Operand<'_, O>, other: &Operand<'_, O>) -> Result<Option<Ordering>, Undecided> {
     Ok(match (one, other) {
+        (Operand::Enum(value, _), other) => numeric_order(&Operand::<O>::Int(*value), other)?,
+        (one, Operand::Enum(value, _)) => numeric_order(one, &Operand::<O>::Int(*value))?,
         (Operand::Int(a), Operand::Int(b)) => Some(a.cmp(b)),
         (Operand::UInt(a), Operand::UInt(b)) => Some(a.cmp(b)),
         (Operand::Int(a), Operand::UInt(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
@@ -254,6 +261,7 @@ fn convert<'a, O>(number: NumberType, value: &Operand<'_, O>) -> Result<Operand<
     const INT_END: f64 = 9_223_372_036_854_775_808.0;
     const UINT_END: f64 = 18_446_744_073_709_551_616.0;
     let converted = match (number, value) {
+        (number, Operand::Enum(value, _)) => return convert(number, &Operand::<O>::Int(*value)),
         (NumberType::Int, Operand::Int(value)) => Some(Operand::Int(*value)),
         (NumberType::Int, Operand::UInt(value)) => i64::try_from(*value).ok().map(Operand::Int),
         (NumberType::Int, Operand::Double(value)) => {

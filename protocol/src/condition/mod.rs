@@ -9,8 +9,8 @@
 //!   `x in [1, 2]` takes a list of literals.
 //! - Functions: `size(x)`, `x.size()`, `x.contains(y)`, `x.startsWith(y)`, `x.endsWith(y)`, `has(x.field)`, `int(x)`,
 //!   `uint(x)`, `double(x)`.
-//! - Names: the method's parameters, `this`, `result`, `exception` (null, or an object with `message`), `duration`. A parameter
-//!   with one of the last three names is `args.result`, and so on; `args.` works for every parameter.
+//! - Names: the method's parameters, `this`, `result`, `exception` (null, or an object with `type` and `message`), `duration`.
+//!   A parameter with one of the last three names is `args.result`, and so on; `args.` works for every parameter.
 //!
 //! # Meaning
 //! As in CEL: arithmetic takes two numbers of one type and fails beyond its range; comparisons take any two numbers. A
@@ -34,7 +34,7 @@ pub use node::{CheckedCondition, Comparison, Constant, Node, Root, Stage};
 pub use problem::{ConditionError, ConditionProblem};
 pub use text::Text;
 
-use syntax::Expr;
+use syntax::{Expr, ExprKind};
 
 /// A condition as written, parsed. Two are equal if their texts are.
 #[derive(Clone, Debug)]
@@ -67,6 +67,21 @@ impl Condition {
     /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Whether its outermost operator says something is true or false. Otherwise it is a name, literal or calculation,
+    /// which any other text may look like.
+    pub fn is_test(&self) -> bool {
+        !matches!(
+            self.expr.kind,
+            ExprKind::Constant(_)
+                | ExprKind::Name(_)
+                | ExprKind::Field(..)
+                | ExprKind::Negate(_)
+                | ExprKind::Arithmetic(..)
+                | ExprKind::Size(_)
+                | ExprKind::Convert(..)
+        )
     }
 
     /// Checks it against the values of a method.

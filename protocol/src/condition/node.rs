@@ -161,42 +161,49 @@ pub enum Stage {
 }
 
 impl Node {
-    /// Returns when its value is known.
-    pub fn stage(&self) -> Stage {
-        match self {
-            Node::Root(Root::Argument(_)) | Node::Constant(_) => Stage::Entry,
-            Node::Root(_) => Stage::Exit,
+    /// Iterates over its operands.
+    fn operands(&self) -> impl Iterator<Item = &Node> {
+        let all = match self {
+            Node::Root(_) | Node::Constant(_) => [None; 3],
             Node::Field(of, _)
             | Node::Not(of)
             | Node::Negate(of)
             | Node::Size(of)
             | Node::In(of, _)
             | Node::Has(of, _)
-            | Node::Convert(_, of) => of.stage(),
+            | Node::Convert(_, of) => [Some(&**of), None, None],
             Node::And(one, other)
             | Node::Or(one, other)
             | Node::Compare(_, one, other)
             | Node::Arithmetic(_, one, other)
-            | Node::Test(_, one, other) => one.stage().max(other.stage()),
-            Node::If(parts) => parts.iter().map(Node::stage).max().unwrap_or(Stage::Entry),
+            | Node::Test(_, one, other) => [Some(&**one), Some(&**other), None],
+            Node::If(parts) => parts.each_ref().map(Some),
+        };
+        all.into_iter().flatten()
+    }
+
+    /// Returns when its value is known.
+    pub fn stage(&self) -> Stage {
+        match self {
+            Node::Root(Root::Argument(_)) => Stage::Entry,
+            Node::Root(_) => Stage::Exit,
+            _ => self.operands().map(Node::stage).max().unwrap_or(Stage::Entry),
         }
     }
 
     /// Returns the largest number of fields after each other, such as 2 for `order.customer.name`.
     pub fn path_length(&self) -> usize {
-        match self {
-            Node::Root(_) | Node::Constant(_) => 0,
-            Node::Field(of, _) | Node::Has(of, _) => of.path_length() + 1,
-            Node::Not(of) | Node::Negate(of) | Node::Size(of) | Node::In(of, _) | Node::Convert(_, of) => {
-                of.path_length()
-            }
-            Node::And(one, other)
-            | Node::Or(one, other)
-            | Node::Compare(_, one, other)
-            | Node::Arithmetic(_, one, other)
-            | Node::Test(_, one, other) => one.path_length().max(other.path_length()),
-            Node::If(parts) => parts.iter().map(Node::path_length).max().unwrap_or_default(),
-        }
+        let own = usize::from(matches!(self, Node::Field(..) | Node::Has(..)));
+        own + self.operands().map(Node::path_length).max().unwrap_or_default()
+    }
+
+    /// Whether it uses this field of a value of the call.
+    pub fn has_field_of(&self, root: Root, field: &str) -> bool {
+        let is_it = match self {
+            Node::Field(of, name) | Node::Has(of, name) => **of == Node::Root(root) && **name == *field,
+            _ => false,
+        };
+        is_it || self.operands().any(|operand| operand.has_field_of(root, field))
     }
 }
 

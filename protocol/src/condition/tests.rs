@@ -134,6 +134,7 @@ fn conditions_hold_as_in_cel() {
         "args.result == -1 && result == 'ok'",
         "duration > duration('10ms') && duration <= duration(\"12ms\")",
         "exception == null",
+        "exception == null || exception.type == 'A.B' || exception.message == 'no'",
         "isGift ? price > 1.0 : false",
         "wait == duration('2s') && wait + wait > duration('3s')",
         "false ? order.Missing > 1 : true",

@@ -10,31 +10,41 @@ pub enum Text<'a> {
     Utf8(&'a str),
     /// The first units of a text in UTF-16, little-endian, and the number of units of the whole text.
     Utf16(&'a [u8], u32),
+    /// The same with whole units.
+    Units(&'a [u16], u32),
 }
 
 impl<'a> Text<'a> {
+    /// Returns the units that are there and those of the whole text; None for a text in UTF-8.
+    fn units(self) -> Option<(usize, usize)> {
+        match self {
+            Text::Utf8(_) => None,
+            Text::Utf16(bytes, length) => Some((bytes.len() / 2, length as usize)),
+            Text::Units(units, length) => Some((units.len(), length as usize)),
+        }
+    }
+
     /// Whether some of it is missing.
     fn is_cut(self) -> bool {
-        matches!(self, Text::Utf16(bytes, length) if (bytes.len() / 2) < length as usize)
+        self.units().is_some_and(|(kept, length)| kept < length)
     }
 
     /// Returns the code points that are there; a lone surrogate is U+FFFD.
     fn chars(self) -> impl Iterator<Item = char> + Clone + 'a {
-        let (text, bytes) = match self {
-            Text::Utf8(text) => (text, &[][..]),
-            Text::Utf16(bytes, _) => ("", bytes),
+        let (text, bytes, units) = match self {
+            Text::Utf8(text) => (text, &[][..], &[][..]),
+            Text::Utf16(bytes, _) => ("", bytes, &[][..]),
+            Text::Units(units, _) => ("", &[][..], units),
         };
-        let units = bytes.chunks_exact(2).filter_map(|unit| unit.try_into().ok()).map(u16::from_le_bytes);
+        let words = bytes.chunks_exact(2).filter_map(|unit| unit.try_into().ok()).map(u16::from_le_bytes);
+        let units = words.chain(units.iter().copied());
         let decoded = char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
         text.chars().chain(decoded)
     }
 
     /// Returns the number of its code points; each unit that is missing counts as one.
     pub(super) fn size(self) -> usize {
-        let missing = match self {
-            Text::Utf16(bytes, length) => (length as usize).saturating_sub(bytes.len() / 2),
-            Text::Utf8(_) => 0,
-        };
+        let missing = self.units().map_or(0, |(kept, length)| length.saturating_sub(kept));
         self.chars().count() + missing
     }
 
@@ -54,16 +64,15 @@ impl<'a> Text<'a> {
 
     /// Whether two texts are equal; None if what is missing decides.
     pub(super) fn equals(self, other: Text<'_>) -> Option<bool> {
-        if let (Text::Utf16(_, a), Text::Utf16(_, b)) = (self, other)
-            && a != b
-        {
-            return Some(false);
-        }
-        if let (Text::Utf16(_, length), Text::Utf8(text)) | (Text::Utf8(text), Text::Utf16(_, length)) =
-            (self, other)
-            && (text.len() < length as usize || text.encode_utf16().count() != length as usize)
-        {
+        let differs = match (self, other) {
+            (Text::Utf8(_), Text::Utf8(_)) => false,
             // A text in UTF-8 has at least as many bytes as units in UTF-16.
+            (Text::Utf8(text), units) | (units, Text::Utf8(text)) => units
+                .units()
+                .is_some_and(|(_, length)| text.len() < length || text.encode_utf16().count() != length),
+            (one, two) => one.units().map(|(_, length)| length) != two.units().map(|(_, length)| length),
+        };
+        if differs {
             return Some(false);
         }
         self.compare(other).map(Ordering::is_eq)

@@ -43,7 +43,7 @@ pub enum DialProblem {
     },
     /// The word is not an option, or an option occurs twice.
     #[error(
-        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only and callers, and after trace also one rate=N, depth=D, stack and when=CONDITION"
+        "'{text}' is not an option; after a level write at most one domain=PREFIX, one copy=0xMODULE and all-domains, and after time also one slower-than=DURATION, failed-only, callers and stack, and after trace also one rate=N, depth=D and when=CONDITION"
     )]
     BadOption {
         /// The text from the option on.
@@ -75,6 +75,9 @@ pub enum DialProblem {
         /// The options.
         text: String,
     },
+    /// Stacks at level time without slowest calls.
+    #[error("'stack' at level time needs slower-than=DURATION or failed-only: it is captured for the slowest calls")]
+    StackNeedsCalls,
     /// The condition is wrong.
     #[error(transparent)]
     Condition(#[from] ConditionError),

@@ -39,8 +39,9 @@ pub fn slowest_calls() -> RowSlowestCalls {
         thread: 4321,
         failed: true,
         exception: Some("System.TimeoutException".into()),
+        stack: origins().into(),
     };
-    let returned = SlowCall { failed: false, exception: None, ..failed.clone() };
+    let returned = SlowCall { failed: false, exception: None, stack: vec![], ..failed.clone() };
     RowSlowestCalls { row: RowId(7), calls: vec![failed, returned], met: 300, missed: 1 }
 }
 
@@ -49,16 +50,18 @@ pub fn histogram() -> RowHistogram {
     RowHistogram { times: times()[0], tick_fs: 333_333, buckets, calls: vec![1, 2, 1 << 40, u64::MAX] }
 }
 
-pub fn callers() -> RowCallers {
+fn origins() -> [CallOrigin; 4] {
     let method = CallOrigin::Method {
         copy: copy_key(),
         module: "Shop".into(),
         method: "Shop.Till.Ring".into(),
         signature: "(Item)".into(),
     };
-    let origins =
-        [method, CallOrigin::Dynamic { name: "lambda_method".into() }, CallOrigin::Native, CallOrigin::Gone];
-    let callers = origins.into_iter().zip(1..).map(|(origin, sites)| Caller {
+    [method, CallOrigin::Dynamic { name: "lambda_method".into() }, CallOrigin::Native, CallOrigin::Gone]
+}
+
+pub fn callers() -> RowCallers {
+    let callers = origins().into_iter().zip(1..).map(|(origin, sites)| Caller {
         origin,
         sites,
         calls: 1 << (40 / sites),

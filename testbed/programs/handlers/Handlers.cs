@@ -202,6 +202,52 @@ namespace Shop
         protected override void Dispose(bool disposing) => Truth.Hit("handlers!Shop.Reader.Dispose(bool)");
     }
 
+    /// <summary>Has the methods of an interface that only classes derived from it list.</summary>
+    public class Inherited
+    {
+        public virtual void Handle(Order order) => Truth.Hit("handlers!Shop.Inherited.Handle(Shop.Order)");
+        public virtual string Name { get { Truth.Hit("handlers!Shop.Inherited.get_Name()"); return "inherited"; } }
+        public virtual void Handle(int number) => Truth.Hit("handlers!Shop.Inherited.Handle(int)");
+    }
+
+    /// <summary>Runs one inherited method, and one of its own.</summary>
+    public class Inheriting : Inherited, IOrderHandler
+    {
+        string IOrderHandler.Name
+        {
+            get { Truth.Hit("handlers!Shop.Inheriting.Shop.IOrderHandler.get_Name()"); return "own"; }
+        }
+    }
+
+    /// <summary>Derives from the same class, without the interface.</summary>
+    public class NotInheriting : Inherited
+    {
+        public override void Handle(Order order) => Truth.Hit("handlers!Shop.NotInheriting.Handle(Shop.Order)");
+    }
+
+    /// <summary>Derives from a class that inherits.</summary>
+    public class InheritingMore : Inheriting
+    {
+        public override void Handle(Order order) => Truth.Hit("handlers!Shop.InheritingMore.Handle(Shop.Order)");
+    }
+
+    public class GenericInherited<A, B>
+    {
+        public virtual void Handle(B item) => Truth.Hit("handlers!Shop.GenericInherited<A, B>.Handle(B)");
+        public virtual void Handle(A item) => Truth.Hit("handlers!Shop.GenericInherited<A, B>.Handle(A)");
+    }
+
+    /// <summary>With another class between.</summary>
+    public class GenericBetween<C> : GenericInherited<int, C> { }
+
+    public class GenericInheriting : GenericBetween<Order>, IHandler<Order> { }
+
+    /// <summary>A class of Late.dll inherits its method for an interface of Contracts.dll.</summary>
+    public class Held
+    {
+        public virtual void Keep(int number) => Truth.Hit("handlers!Shop.Held.Keep(int)");
+    }
+
     static class Caller
     {
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -241,6 +287,15 @@ namespace Shop
             Call(new Value(), 2);
             Call(new Priority(), 3);
             _ = ((IPriorityHandler)new Priority()).Priority;
+
+            new Held().Keep(1);
+            Call(new Inheriting(), 2);
+            Call(new InheritingMore(), 3);
+            new Inheriting().Handle(1);
+            new NotInheriting().Handle(new Order());
+            _ = new NotInheriting().Name;
+            ((IHandler<Order>)new GenericInheriting()).Handle(new Order());
+            new GenericInheriting().Handle(1);
 
             ((IHandler<Order>)new OfOrder()).Handle(new Order());
             new OfOrder().Handle(1);

@@ -1,6 +1,6 @@
 //! One thread's timer: its stack of frames, its records, and the operations of probe helpers on them.
 
-use super::alarm;
+use super::alarm::{self, EndedCall};
 use super::frame_stack::{FrameStack, NoFrames};
 use super::octave::{self, Octave, Room, Width};
 use super::record::{Frame, NONE, Record, add};
@@ -13,6 +13,7 @@ use crate::probes::clock::{self, Clock};
 use crate::probes::exception_stack::{ExceptionEvent, ExceptionStack};
 use crate::probes::histogram;
 use crate::probes::missing_data::{self, MissingData};
+use crate::probes::stack_walk::BodyFrame;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -308,11 +309,18 @@ impl Timer {
         true
     }
 
-    /// Ends a call at `now`, with an exception if `thrown`. Ignores calls that did not begin here.
+    /// Ends a call at `now`, with an exception if `thrown`; `body` is its frame, if its stack is kept. Ignores calls that
+    /// did not begin here.
     ///
     /// # Safety
     /// As [`Timer::enter`].
-    pub unsafe fn leave_slowly(&self, slot_offset: usize, frame: *const usize, now: u64, thrown: bool) {
+    pub(in crate::probes) unsafe fn leave_slowly(
+        &self,
+        slot_offset: usize,
+        frame: *const usize,
+        (now, thrown): (u64, bool),
+        body: Option<BodyFrame>,
+    ) {
         // SAFETY: the caller's contract; `top` is one of the frames, and one with that address belongs to a
         // call and has a record.
         let (top, record, took) = unsafe {
@@ -323,8 +331,8 @@ impl Timer {
             }
             (top, &*(*top).record, clock::between((*top).start, now))
         };
-        let class = || self.thrown.class();
-        alarm::examine(slot_offset, record, (now, took), self.thread.get(), thrown, class);
+        let ended = EndedCall { now, took, thread: self.thread.get(), failed: thrown, body };
+        alarm::examine(slot_offset, record, ended, || self.thrown.class());
         let before = record.pending.load(Ordering::Relaxed);
         if before != NONE {
             self.count_duration(slot_offset, record, before);

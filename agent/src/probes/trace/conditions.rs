@@ -5,7 +5,7 @@ use super::entry::{Entry, PLACES, TracedMethod, UNTIMED};
 use super::objects;
 use crate::capture::CallOutcome;
 use crate::guard::guard_always;
-use crate::probes::clock;
+use crate::probes::{clock, exception_types};
 use redial_protocol::condition::Undecided;
 
 impl ThreadArea {
@@ -48,11 +48,14 @@ impl ThreadArea {
             return is_followed || self.is_wanted(method, Err(Undecided), true);
         }
         // SAFETY: the caller's contract.
-        let (bytes, took, thrown, message) =
-            unsafe { (captured(entry), (*entry).took, (*entry).thrown != 0, (*entry).message as usize) };
+        let (bytes, took, message) =
+            unsafe { (captured(entry), (*entry).took, (*entry).message as usize) };
+        // SAFETY: the caller's contract.
+        let thrown = unsafe { ((*entry).thrown != 0).then_some((*entry).class) };
         let end = CallOutcome {
             duration_ns: (took != UNTIMED).then(|| (took as f64 * clock::ns_per_tick()) as i64),
-            thrown: thrown.then_some(message),
+            thrown: thrown.map(|_| message),
+            exception_type: thrown.and_then(exception_types::name_of),
         };
         let holds =
             guard_always(Err(Undecided), || condition.holds_at_exit(bytes, PLACES, end, &objects::shape));

@@ -7,7 +7,7 @@ use super::values::{check_condition, level, module_id, pattern};
 use clap::Args;
 use redial_protocol::dialset::{self, DialProblem};
 use redial_protocol::level::Level;
-use redial_protocol::order::{Order, TimeOptions};
+use redial_protocol::order::Order;
 
 /// `dial`
 #[derive(Debug, Args)]
@@ -33,9 +33,6 @@ pub struct DialArguments {
     /// With level time: also time async methods to their completion
     #[arg(long)]
     pub completions: bool,
-    /// With level trace: capture the callers of each call, up to 32
-    #[arg(long)]
-    pub stack: bool,
     /// With level trace: capture only calls for which this is true, for example 'rate > 0.2 && name == "Ada"'
     #[arg(long, value_name = "EXPR")]
     pub when: Option<String>,
@@ -98,11 +95,16 @@ impl DialArguments {
             ));
         }
         check_condition(self.when.as_deref())?;
-        let needs_trace = [(self.when.is_some(), "--when"), (self.stack, "--stack")];
-        if let Some((_, flag)) = needs_trace.iter().find(|(given, _)| *given && order.level < Level::Trace) {
-            let pattern = &order.pattern;
+        let pattern = &order.pattern;
+        if self.when.is_some() && order.level < Level::Trace {
             return Err(format!(
-                "{flag} needs level trace; use `redial dial {pid} '{pattern}' trace {flag}`"
+                "--when needs level trace; use `redial dial {pid} '{pattern}' trace --when`"
+            ));
+        }
+        let options = order.options.with(given);
+        if order.level == Level::Time && options.lacks_calls() {
+            return Err(format!(
+                "--stack at level time belongs to the slowest calls; use `redial dial {pid} '{pattern}' time --stack --slower-than 10ms`, for example, or --failed-only"
             ));
         }
         Ok(Order {
@@ -110,7 +112,7 @@ impl DialArguments {
             domain: self.domain.clone().or(order.domain),
             copy: self.copy.or(order.copy),
             all_domains: self.all_domains || order.all_domains,
-            options: order.options.with(TimeOptions { stack: self.stack, ..given }),
+            options,
             ..order
         })
     }

@@ -8,6 +8,7 @@ use redial_protocol::level::Level;
 use redial_protocol::message::Instance;
 use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 use redial_protocol::state::CopyState;
+use redial_text::callers::name;
 use redial_text::diagnostics::{Reader, row_notes};
 use serde::{Serialize, Serializer};
 
@@ -122,6 +123,8 @@ struct CallJson<'a> {
     failed: bool,
     /// The exception's type; null for a call that returned, or if unknown.
     exception: Option<&'a str>,
+    /// Its callers, the innermost first; null if they were not captured.
+    stack: Option<Vec<String>>,
 }
 
 impl<'a> From<&'a RowSlowestCalls> for KeptJson<'a> {
@@ -132,6 +135,9 @@ impl<'a> From<&'a RowSlowestCalls> for KeptJson<'a> {
             thread: Some(call.thread).filter(|thread| *thread != 0),
             failed: call.failed,
             exception: call.exception.as_deref(),
+            stack: Some(&call.stack)
+                .filter(|stack| !stack.is_empty())
+                .map(|stack| stack.iter().map(name).collect()),
         };
         KeptJson { met: kept.met, missed: kept.missed, calls: kept.calls.iter().map(call).collect() }
     }

@@ -7,16 +7,21 @@ use redial_model::dials::{DialledCopies, DialledCopy};
 use redial_protocol::ids::RowId;
 use redial_protocol::limits::CALLS_PER_REPLY;
 use redial_protocol::message::{Reply, WireCommand};
+use redial_protocol::slowest_calls::SlowCall;
+use redial_text::callers;
 use redial_text::slowest_calls;
 use redial_text::words;
 use redial_text::words::printable;
 use std::collections::BTreeMap;
 
-/// Asks for the slowest calls of the rows that have a condition.
+/// Asks for the slowest calls of the rows that have a condition; with stacks row by row, so that they fit into a reply.
 pub fn ask(session: &mut Session, dials: &mut DialledCopies) -> Result<(), Failure> {
-    let conditioned = |dial: &&DialledCopy| dial.row.options.keeps_calls();
-    let rows: Vec<RowId> = dials.iter().filter(conditioned).map(|dial| dial.row.row).collect();
-    for rows in rows.chunks(CALLS_PER_REPLY) {
+    let conditioned = dials.iter().filter(|dial| dial.row.options.keeps_calls());
+    let (with_stacks, plain): (Vec<&DialledCopy>, Vec<&DialledCopy>) =
+        conditioned.partition(|dial| dial.row.options.stack);
+    let ids = |dials: Vec<&DialledCopy>| dials.into_iter().map(|dial| dial.row.row).collect::<Vec<RowId>>();
+    let (with_stacks, plain) = (ids(with_stacks), ids(plain));
+    for rows in plain.chunks(CALLS_PER_REPLY).chain(with_stacks.chunks(1)) {
         match session.ask(WireCommand::SlowestCalls { rows: rows.to_vec() }, &mut |_| {})? {
             Reply::SlowestCalls(calls) => dials.calls(calls),
             _ => return Err(session.wrong_reply().into()),
@@ -34,6 +39,7 @@ pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
     if !list || kept.calls.is_empty() {
         return lines;
     }
+    let stacks: Vec<Vec<String>> = kept.calls.iter().map(stack).collect();
     let mut table = Table::new(&[number("DURATION"), text("ENDED"), text("THREAD"), wide("OUTCOME")]);
     for call in &kept.calls {
         let thread = if call.thread == 0 { "unknown".to_owned() } else { call.thread.to_string() };
@@ -44,8 +50,15 @@ pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
             printable(slowest_calls::outcome(call)),
         ]);
     }
-    lines.extend(table.lines(None));
+    let mut table = table.lines(None).into_iter();
+    lines.extend(table.next());
+    lines.extend(table.zip(stacks).flat_map(|(call, stack)| std::iter::once(call).chain(stack)));
     lines
+}
+
+/// Returns a line for each caller of a call.
+fn stack(call: &SlowCall) -> Vec<String> {
+    call.stack.iter().map(|caller| format!("          at {}", printable(&callers::name(caller)))).collect()
 }
 
 /// The most methods that a line of [`none_yet`] names.
@@ -73,6 +86,7 @@ mod tests {
     use redial_model::fixtures::row;
     use redial_protocol::message::StatusRow;
     use redial_protocol::order::TimeOptions;
+    use redial_protocol::callers::CallOrigin;
     use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 
     #[test]
@@ -89,8 +103,17 @@ mod tests {
             thread: 4711,
             failed: true,
             exception: Some("System.TimeoutException".into()),
+            stack: vec![
+                CallOrigin::Method {
+                    copy: redial_model::fixtures::row(0, "", 0).copy,
+                    module: "Shop".into(),
+                    method: "Shop.Till.Ring".into(),
+                    signature: "(Item)".into(),
+                },
+                CallOrigin::Native,
+            ],
         };
-        let other = SlowCall { thread: 0, exception: None, ..call.clone() };
+        let other = SlowCall { thread: 0, exception: None, stack: vec![], ..call.clone() };
         dials.calls(vec![RowSlowestCalls { row: RowId(0), calls: vec![call, other], met: 2, missed: 0 }]);
         assert_eq!(below(&dials, false), ["calls that end with an exception: 2 (--calls lists them)"]);
         assert_eq!(
@@ -99,6 +122,8 @@ mod tests {
                 "calls that end with an exception: 2",
                 "DURATION  ENDED                 THREAD   OUTCOME",
                 " 12.3 ms  1970-01-01 00:00:01Z  4711     System.TimeoutException",
+                "          at Shop!Shop.Till.Ring(Item)",
+                "          at the runtime or native code",
                 " 12.3 ms  1970-01-01 00:00:01Z  unknown  an exception of unknown type",
             ]
         );

@@ -132,7 +132,7 @@ fn members(path: &[String], method: Option<&TracedMethod>, call: Option<&TracedC
         return parameters.map(|one| offer(&one.name, &one.type_name)).collect();
     }
     if first == "exception" {
-        return vec![offer("message", "string")];
+        return vec![offer("message", "string"), offer("type", "string")];
     }
     let parameter = method.and_then(|method| method.parameters.iter().position(|one| one.name == *first));
     let root = call.and_then(|call| match (&call.outcome, parameter) {
@@ -218,7 +218,7 @@ mod tests {
         check("has(order.Customer.n", 19, &["Name"]);
         check("order.Customer.Name.st", 20, &["startsWith("]);
         check("name.c", 5, &["contains("]);
-        check("exception.", 10, &["message"]);
+        check("exception.", 10, &["message", "type"]);
         check("order.Count.", 12, &[]);
     }
 

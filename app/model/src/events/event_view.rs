@@ -1,8 +1,8 @@
 //! The calls that are shown: filtered, sorted, and brought up to date in steps that fit into a frame.
 
+use super::event_filter::{EventFilter, EventMatcher};
 use super::event_ring::EventRing;
 use super::{EventColumn, TracedEvent};
-use memchr::memmem::Finder;
 use redial_protocol::ids::RowId;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ const MAX_GONE: u64 = 1_024;
 /// Which calls are shown, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventQuery {
-    /// Words that all occur in name, arguments or outcome of a call; lower case.
-    words: Vec<String>,
+    /// The text of the filter, as understood.
+    pub filter: EventFilter,
     /// Only calls of these rows; None: of all.
     pub rows: Option<BTreeSet<RowId>>,
     /// The column that decides the order.
@@ -28,42 +28,25 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
-    /// Sets the words of the filter.
+    /// Sets the text of the filter. A condition with a mistake hides nothing.
     pub fn set_text(&mut self, text: &str) {
-        self.words = text.split_whitespace().map(str::to_lowercase).collect();
+        self.filter = EventFilter::parse(text).unwrap_or_default();
     }
 
-    /// Returns whether calls may be hidden by the filter's words.
+    /// Returns whether calls may be hidden by the filter's text.
     pub fn is_filtered(&self) -> bool {
-        !self.words.is_empty()
+        self.filter.hides_calls()
     }
 
-    /// Returns whether a call is shown.
-    pub fn shows(&self, event: &TracedEvent) -> bool {
-        EventMatcher::of(self).shows(event)
+    /// Returns a test whether calls are shown.
+    pub fn matcher(&self) -> impl Fn(&TracedEvent) -> bool {
+        let (matcher, rows) = (EventMatcher::of(&self.filter), self.rows.as_ref());
+        move |event| rows.is_none_or(|rows| rows.contains(&event.method.row)) && matcher.shows(event)
     }
 
     /// Returns whether both show the same calls in the same order, or the reverse one.
     fn has_same_rows(&self, other: &EventQuery) -> bool {
-        (&self.words, &self.rows, self.column) == (&other.words, &other.rows, other.column)
-    }
-}
-
-/// A query prepared for many calls.
-struct EventMatcher<'q> {
-    words: Vec<Finder<'q>>,
-    rows: Option<&'q BTreeSet<RowId>>,
-}
-
-impl<'q> EventMatcher<'q> {
-    fn of(query: &'q EventQuery) -> EventMatcher<'q> {
-        EventMatcher { words: query.words.iter().map(Finder::new).collect(), rows: query.rows.as_ref() }
-    }
-
-    fn shows(&self, event: &TracedEvent) -> bool {
-        let text = event.search_text().as_bytes();
-        self.rows.is_none_or(|rows| rows.contains(&event.method.row))
-            && self.words.iter().all(|word| word.find(text).is_some())
+        (&self.filter, &self.rows, self.column) == (&other.filter, &other.rows, other.column)
     }
 }
 
@@ -155,8 +138,8 @@ impl EventView {
 
     fn add(&mut self, ring: &EventRing, places: Range<u64>) {
         let column = self.query.column;
-        let matcher = EventMatcher::of(&self.query);
-        let shown = ring.at(places).filter(|(_, event)| matcher.shows(event));
+        let is_shown = self.query.matcher();
+        let shown = ring.at(places).filter(|(_, event)| is_shown(event));
         let mut new: Vec<ViewRow> = shown
             .map(|(place, event)| ViewRow { key: event.sort_key(column), place, event: Arc::clone(event) })
             .collect();

@@ -4,8 +4,10 @@
 //! - An [`EventView`] filters and sorts them in steps.
 //! - *Pause* keeps a copy of the ring, which shares the calls, and shows that one; collecting goes on.
 
+mod call_values;
 mod completions;
 mod condition_scope;
+mod event_filter;
 mod event_ring;
 mod event_view;
 mod sort_keys;
@@ -13,10 +15,12 @@ mod traced_event;
 
 pub use completions::{Completion, Completions, completions};
 pub use condition_scope::condition_scope;
+pub use event_filter::EventFilter;
 pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
 pub use traced_event::{EventColumn, TracedEvent, method_bytes};
 
+use redial_protocol::condition::ConditionError;
 use redial_protocol::ids::RowId;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, TracedMethod};
@@ -162,6 +166,14 @@ impl Events {
         self.view.query()
     }
 
+    /// Returns why no call can meet the filter's condition, or why a text is no condition.
+    pub fn filter_problem(&self, text: &str) -> Option<ConditionError> {
+        match EventFilter::parse(text) {
+            Ok(filter) => filter.misfit(self.methods()),
+            Err(error) => Some(error),
+        }
+    }
+
     /// Brings the view up to date, as far as a frame allows. With `held`, shows no calls that came after the last
     /// time. Returns whether there is more to do.
     pub fn refresh(&mut self, held: bool) -> bool {
@@ -218,7 +230,8 @@ impl Events {
 
     /// Returns the shown calls in flight, the longest first.
     pub fn in_flight(&self) -> impl Iterator<Item = &Arc<TracedEvent>> {
-        self.in_flight.iter().filter(|event| self.view.query().shows(event))
+        let is_shown = self.view.query().matcher();
+        self.in_flight.iter().filter(move |event| is_shown(event))
     }
 
     /// Returns why the calls in flight are unknown.

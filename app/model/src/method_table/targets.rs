@@ -32,9 +32,9 @@ impl Targets {
         Targets { methods, scope, options: TimeOptions::default(), when: None }
     }
 
-    /// The options that orders at a level carry: none below *time*.
+    /// The options that orders at a level carry.
     pub fn options_at(&self, level: Level) -> TimeOptions {
-        if level < Level::Time { TimeOptions::default() } else { self.options }
+        self.options.at(level)
     }
 
     /// The condition that orders at a level carry: none below *trace*.

@@ -101,6 +101,9 @@ pub fn unsupported(reason: &Unsupported, reader: Reader) -> String {
         Unsupported::OptionsNeedTime(options) if options.needs_trace() => {
             return DialProblem::NeedsTrace { text: options.to_string() }.to_string();
         }
+        Unsupported::OptionsNeedTime(options) if options.lacks_calls() => {
+            return DialProblem::StackNeedsCalls.to_string();
+        }
         Unsupported::OptionsNeedTime(options) => {
             return DialProblem::NeedsTime { text: options.to_string() }.to_string();
         }

@@ -82,7 +82,7 @@ fn nothing(ui: &mut Ui, text: &str) {
 }
 
 /// Goes to a caller. A list of several processes numbers its methods itself, so it is filtered instead.
-fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiCommand>) {
+pub(super) fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiCommand>) {
     commands.push(match listed(connection, who).filter(|_| !connection.in_fleet) {
         Some(method) => UiCommand::Reveal(method),
         None => UiCommand::Filter(callers::name(who)),
@@ -90,7 +90,7 @@ fn look_at(connection: &Connection, who: &CallOrigin, commands: &mut Vec<UiComma
 }
 
 /// Returns the caller's method in the list.
-fn listed(connection: &Connection, who: &CallOrigin) -> Option<MethodIx> {
+pub(super) fn listed(connection: &Connection, who: &CallOrigin) -> Option<MethodIx> {
     match who {
         CallOrigin::Method { copy, .. } => connection.table.catalogue.find(*copy),
         _ => None,
@@ -131,7 +131,7 @@ fn drawn<'a>(
 
 /// Shows a caller's name; returns whether it was clicked. Only callers in the list are links. Without enough
 /// room a method's name loses its beginning, as in the table.
-fn named(ui: &mut Ui, who: &CallOrigin, is_listed: bool) -> bool {
+pub(super) fn named(ui: &mut Ui, who: &CallOrigin, is_listed: bool) -> bool {
     let whole = callers::name(who);
     let CallOrigin::Method { module, method, .. } = who else {
         ui.add(Label::new(whole).truncate());

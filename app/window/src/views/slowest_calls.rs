@@ -1,11 +1,13 @@
 //! The slowest calls of the selected method, and the condition under which they are kept.
 
+use super::callers;
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::local_time;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::{self, Palette};
-use eframe::egui::{self, Label, RichText, TextStyle, Ui};
+use eframe::egui::{self, Checkbox, CollapsingHeader, Label, RichText, TextStyle, Ui};
+use redial_model::connection::Connection;
 use redial_model::live::LiveRow;
 use redial_model::method_table::Targets;
 use redial_model::subject::Subject;
@@ -51,7 +53,10 @@ pub fn show(
             let all = ui.scope_id().with(("all slowest calls", connection.id.0, row.id.0));
             let is_open = ui.data(|data| data.get_temp::<bool>(all)).unwrap_or_default();
             let shown = if is_open { kept.calls.len() } else { SHOWN };
-            kept.calls.iter().take(shown).for_each(|call| one(ui, call));
+            for (index, call) in kept.calls.iter().take(shown).enumerate() {
+                one(ui, call);
+                stack(ui, connection, (row, index, call), commands);
+            }
             if kept.calls.len() > SHOWN {
                 let text = match is_open {
                     true => format!("Show the {SHOWN} longest"),
@@ -83,6 +88,29 @@ fn one(ui: &mut Ui, call: &SlowCall) {
         ui.label(RichText::new(&details).small().color(weak));
     });
     both.response.on_hover_text(format!("{took}, {outcome}\nEnded {details}"));
+}
+
+/// Shows the callers of a call, closed at first: a click on one leads to it in the list.
+fn stack(
+    ui: &mut Ui,
+    connection: &Connection,
+    (row, index, call): (&LiveRow, usize, &SlowCall),
+    commands: &mut Vec<UiCommand>,
+) {
+    if call.stack.is_empty() {
+        return;
+    }
+    // Another call may take the place, so its end is a part of the id.
+    let id = ui.scope_id().with(("stack", row.id.0, index, call.ended_unix_ms, call.took_ns));
+    let text = RichText::new("Called by").small().color(Palette::of(ui).weak);
+    CollapsingHeader::new(text).id_salt(id).show(ui, |ui| {
+        ui.spacing_mut().interact_size.y = 18.0;
+        for caller in &call.stack {
+            if callers::named(ui, caller, callers::listed(connection, caller).is_some()) {
+                callers::look_at(connection, caller, commands);
+            }
+        }
+    });
 }
 
 /// Returns an exception's type shortened to the available width: without its namespace, else without its
@@ -137,7 +165,8 @@ pub fn menu(
     let mut chosen = None;
     let opened = ui.menu_button(label, |ui| {
         theme::outline_ticks(ui);
-        let none = TimeOptions { slower_than_ns: None, failed_only: false, ..current };
+        let stack = current.stack && level >= Level::Trace;
+        let none = TimeOptions { slower_than_ns: None, failed_only: false, stack, ..current };
         let slower = |ns| TimeOptions { slower_than_ns: Some(ns), ..current };
         let failed = TimeOptions { failed_only: !current.failed_only, ..current };
         if ui.radio(now == Some(none), "Keep none").clicked() {
@@ -152,6 +181,11 @@ pub fn menu(
         let mut ticked = current.failed_only;
         if ui.checkbox(&mut ticked, "Only calls that end with an exception").clicked() {
             chosen = Some(failed);
+        }
+        let mut ticked = current.stack;
+        let stacks = Checkbox::new(&mut ticked, "With the callers of each call");
+        if ui.add_enabled(current.keeps_calls(), stacks).clicked() {
+            chosen = Some(TimeOptions { stack: ticked, ..current });
         }
         if chosen.is_some() {
             ui.close();

@@ -13,6 +13,12 @@ namespace Contracts
         void Give(T item);
     }
 
+    public interface IKept
+    {
+        void Keep(string text);
+        void Keep(int number);
+    }
+
     public abstract class ContractBase : IContract
     {
         public abstract void Serve(int number);

@@ -1,3 +1,4 @@
+// references: Bases
 // references: Contracts
 // Implementations of interfaces of an assembly that loads later than this one.
 using Contracts;
@@ -23,6 +24,18 @@ namespace Late
         public virtual void Serve(int number) => Truth.Hit("Late!Late.Giver.Serve(int)");
     }
 
+    /// <summary>Inherits one method of the interface.</summary>
+    public class Keeper : Bases.KeeperBase, IKept
+    {
+        public void Keep(int number) => Truth.Hit("Late!Late.Keeper.Keep(int)");
+    }
+
+    /// <summary>The same, from a class of the program.</summary>
+    public class Holder : Shop.Held, IKept
+    {
+        public void Keep(string text) => Truth.Hit("Late!Late.Holder.Keep(string)");
+    }
+
     public static class Caller
     {
         public static void CallAll()
@@ -33,6 +46,13 @@ namespace Late
             new Server().Serve("text");
             ((IContract<string>)new Giver()).Give("text");
             new Giver().Serve(1);
+            IKept[] kept = { new Keeper(), new Holder() };
+            foreach (IKept one in kept)
+            {
+                one.Keep("text");
+                one.Keep(1);
+            }
+            new Keeper().Keep(1.5);
         }
     }
 }

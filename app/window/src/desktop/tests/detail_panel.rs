@@ -117,6 +117,7 @@ fn kept(number: u64, exception: Option<&str>) -> ConnectionUpdate {
         thread: 4711,
         failed: exception.is_some(),
         exception: exception.map(str::to_owned),
+        stack: vec![],
     };
     let calls: Vec<SlowCall> = (0..number).map(call).collect();
     ConnectionUpdate::SlowestCalls(

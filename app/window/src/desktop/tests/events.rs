@@ -310,6 +310,9 @@ fn merged_processes_ask_for_a_single_one() {
     let mut harness = look_at_shops(with_shop(Theme::Dark));
     execute(&mut harness, UiCommand::Events);
     assert!(shows(&harness, "Select a single process to see its calls."));
+    harness.get_by_label("Show side by side").click();
+    harness.run_steps(3);
+    assert!(!shows(&harness, "Select a single process to see its calls."));
 }
 
 #[test]

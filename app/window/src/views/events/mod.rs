@@ -17,6 +17,7 @@ use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{self, Align, Button, Label, Layout, RichText, TextEdit, Ui};
 use redial_model::connection::Connection;
 use redial_model::events::Events;
+use redial_model::process_choice::Arrangement;
 use redial_model::subject::Subject;
 use redial_protocol::level::Level;
 use redial_text::words;
@@ -39,7 +40,7 @@ pub fn header(
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .event_filter(field_keys(false))
-            .hint_text("Filter calls by any text")
+            .hint_text("Text, or a condition like duration > duration(\"10ms\")")
             .desired_width((ui.available_width() * 0.3).clamp(90.0, 260.0));
         if ui.add(edit).accessible_name("Event filter").changed() {
             commands.push(UiCommand::FilterEvents(state.text.clone()));
@@ -87,9 +88,13 @@ pub fn header(
     });
 }
 
-/// Shows condition and limits of the selected methods' traces.
+/// Shows a mistake in the filter, and condition and limits of the selected methods' traces.
 pub fn conditions(ui: &mut Ui, state: &mut EventsState, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
     if let Some(connection) = subject.process() {
+        if let Some(error) = connection.events.filter_problem(&state.text) {
+            let text = format!("Filter: {}", error.problem);
+            ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).bad)).wrap());
+        }
         condition_editor::show(ui, &mut state.editor, connection, commands);
     }
 }
@@ -138,7 +143,7 @@ pub fn calls(
     commands: &mut Vec<UiCommand>,
 ) {
     let Some(connection) = subject.process() else {
-        return empty(ui, "Select a single process to see its calls.");
+        return of_fleet(ui, commands);
     };
     let events = &connection.events;
     if events.view().is_empty() && events.in_flight().next().is_none() {
@@ -153,6 +158,18 @@ fn empty(ui: &mut Ui, text: &str) {
     ui.set_min_size(ui.available_size());
     ui.add_space(12.0);
     ui.vertical_centered(|ui| ui.weak(text));
+}
+
+/// Each process has calls, conditions and a pause of its own.
+fn of_fleet(ui: &mut Ui, commands: &mut Vec<UiCommand>) {
+    empty(ui, "Select a single process to see its calls.");
+    let beside = UiCommand::Arrange(Arrangement::SideBySide);
+    let hint = "The panel then shows the calls of the process that you click.";
+    ui.vertical_centered(|ui| {
+        if ui.button("Show side by side").on_hover_text(hint).clicked() {
+            commands.push(beside);
+        }
+    });
 }
 
 fn nothing(connection: &Connection, state: &EventsState) -> String {

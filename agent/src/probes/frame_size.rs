@@ -32,12 +32,12 @@ pub(super) fn frame_size(address: usize) -> Option<usize> {
 }
 
 /// Forgets all sizes: other code may get the addresses of code that goes.
-pub fn forget_frame_sizes() {
+pub fn forget_all() {
     KNOWN.iter().for_each(|place| place.store(0, Ordering::Relaxed));
 }
 
 /// Makes the decoder's tables, which the first use would make in the host's thread.
-pub fn prepare_stacks() {
+pub fn prepare() {
     code::prepare();
 }
 
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(frame_size(address), Some(24));
         std::hint::black_box(&mut code)[3] = 0x20;
         assert_eq!(frame_size(address), Some(24));
-        forget_frame_sizes();
+        forget_all();
         assert_eq!(frame_size(std::hint::black_box(&code).as_ptr().addr()), Some(32));
         assert_eq!(frame_size(8), None, "nothing can be read there");
     }

@@ -1,0 +1,74 @@
+//! What one search for patterns by interface reads of types, across modules. Lives as long as the search.
+#![forbid(unsafe_code)]
+
+use super::Modules;
+use super::inheritance::{InheritanceByModule, InheritedImplementation};
+use super::inherited::read_inheritance;
+use super::supertypes::Supertypes;
+use crate::clr::ProfilerInfo;
+use redial_protocol::ids::ModuleKey;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The implementations in one module, by type.
+type ByType = HashMap<u32, Vec<InheritedImplementation>>;
+
+/// The supertypes of types, and the methods that derived classes inherit for their interfaces.
+pub struct ImplementationSearch<'a> {
+    info: &'a ProfilerInfo,
+    modules: &'a Modules,
+    /// The supertypes.
+    pub supertypes: Supertypes<'a>,
+    inheritance: OnceCell<InheritanceByModule>,
+    inherited: RefCell<HashMap<usize, Rc<ByType>>>,
+}
+
+impl<'a> ImplementationSearch<'a> {
+    /// Returns a search that has read nothing yet.
+    pub fn new(info: &'a ProfilerInfo, modules: &'a Modules) -> ImplementationSearch<'a> {
+        ImplementationSearch {
+            info,
+            modules,
+            supertypes: Supertypes::new(info, modules),
+            inheritance: OnceCell::new(),
+            inherited: RefCell::default(),
+        }
+    }
+
+    /// Returns the methods of types of a module that implement members of interfaces for derived classes, in any loaded
+    /// module, by type.
+    pub fn inherited_from(&self, module: usize) -> Rc<ByType> {
+        if let Some(known) = self.inherited.borrow().get(&module) {
+            return Rc::clone(known);
+        }
+        let mut by_type = ByType::new();
+        if let Some(key) = self.modules.get(module).map(|module| module.key) {
+            let of_module = self.inheritance().values().filter_map(|one| one.by_module.get(&key));
+            for one in of_module.flatten() {
+                by_type.entry(one.type_def).or_default().push(one.clone());
+            }
+        }
+        let by_type = Rc::new(by_type);
+        self.inherited.borrow_mut().insert(module, Rc::clone(&by_type));
+        by_type
+    }
+
+    /// Returns the other modules with methods that classes of a module inherit for their interfaces.
+    pub fn inherits_from(&self, module: ModuleKey) -> BTreeSet<ModuleKey> {
+        let of_module = self.inheritance().get(&module);
+        let bases = of_module.into_iter().flat_map(|one| one.by_module.keys().copied());
+        bases.filter(|base| *base != module).collect()
+    }
+
+    /// Returns the assemblies, by module, that define interfaces or base classes of its classes and are not loaded.
+    pub fn missing(&self) -> impl Iterator<Item = (ModuleKey, BTreeSet<Arc<str>>)> {
+        let all = self.inheritance().iter().filter(|(_, one)| !one.missing.is_empty());
+        all.map(|(module, one)| (*module, one.missing.clone()))
+    }
+
+    fn inheritance(&self) -> &InheritanceByModule {
+        self.inheritance.get_or_init(|| read_inheritance(self.info, self.modules))
+    }
+}
