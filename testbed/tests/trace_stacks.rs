@@ -206,7 +206,7 @@ fn stacks_of_the_slowest_calls_are_the_ways_taken(runtime: Runtime) -> Result<()
 fn prints_stacks_of_the_slowest_calls(runtime: Runtime) -> Result<()> {
     let mut live = under_agent::start(programs::named("paths")?.command(runtime)?)?;
     let refused = live.redial("dial", &[LEAF, "time", "--stack"])?;
-    ensure!(refused.code != Some(0) && refused.stderr.contains("--slower-than"), "{refused:?}");
+    ensure!(refused.code()? != 0 && refused.stderr.contains("--slower-than"), "{refused:?}");
     live.redial("dial", &[LEAF, "time", "--failed-only", "--stack"])?.ok()?;
     live.host.ask("ways 1 throw", "done")?;
     let text = live.redial("status", &["--calls"])?.ok()?.stdout;

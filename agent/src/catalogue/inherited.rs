@@ -63,7 +63,9 @@ fn may_inherit(import: &Import, names: &ModuleNames, type_def: u32) -> bool {
     }
     let shape = import.type_shape(type_def);
     let base = shape.base.filter(|_| !shape.is_interface);
-    base.and_then(|token| names.type_name(import, token)).is_some_and(|name| !ROOTS.contains(&&*name))
+    let base = base.and_then(|token| names.instance(import, token));
+    let name = base.and_then(|(token, _)| names.type_name(import, token));
+    name.is_some_and(|name| !ROOTS.contains(&&*name))
 }
 
 /// Returns what a class inherits for the interfaces that it lists itself.

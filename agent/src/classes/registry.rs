@@ -8,7 +8,7 @@ use crate::capture::shape::ClassShape;
 use crate::catalogue::Modules;
 use crate::clr::ProfilerInfo;
 use crate::probes::exception_chain::ExceptionFields;
-use crate::probes::trace::{self, objects};
+use crate::probes::trace::objects;
 use crate::sync::lock;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
