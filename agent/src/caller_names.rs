@@ -102,12 +102,7 @@ impl CallerNames {
 
     /// Looks up the stacks of slowest calls that were kept since the last time. `slots` are those of the rows that keep
     /// stacks.
-    pub fn look_up_stacks(
-        &self,
-        info: &ProfilerInfo,
-        modules: &Modules,
-        slots: impl FnOnce() -> Vec<Slot>,
-    ) {
+    pub fn look_up_stacks(&self, info: &ProfilerInfo, modules: &Modules, slots: impl FnOnce() -> Vec<Slot>) {
         let kept = stacks_kept();
         if lock(&self.known).stacks == kept {
             return;

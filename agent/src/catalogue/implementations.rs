@@ -11,8 +11,8 @@
 //! A member that is implemented explicitly is not implemented by name as well (ECMA-335 II.12.2).
 #![forbid(unsafe_code)]
 
-use super::implementation_search::ImplementationSearch;
 use super::explicit::{ExplicitImplementation, explicit_implementations};
+use super::implementation_search::ImplementationSearch;
 use super::matched_method::arity_of;
 use super::names::ModuleNames;
 use super::supertypes::{Supertype, Supertypes, with_arguments};

@@ -2,9 +2,9 @@
 #![forbid(unsafe_code)]
 
 use super::attributes::NamedAttributes;
+use super::implementation_search::ImplementationSearch;
 use super::implementations::implementations;
 use super::names::ModuleNames;
-use super::implementation_search::ImplementationSearch;
 use crate::clr::metadata::Import;
 use redial_protocol::pattern::Pattern;
 use std::sync::Arc;

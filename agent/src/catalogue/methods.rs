@@ -2,10 +2,10 @@
 //! milliseconds to read, and a process may have a million.
 #![forbid(unsafe_code)]
 
+use super::implementation_search::ImplementationSearch;
 use super::matched_method::{MatchedMethod, arity_of};
 use super::metadata_matcher::MetadataMatcher;
 use super::names::ModuleNames;
-use super::implementation_search::ImplementationSearch;
 use crate::clr::metadata::{GLOBAL_TYPE, Import, MethodDef};
 use crate::planner::matcher::Matcher;
 use redial_protocol::pattern::Pattern;

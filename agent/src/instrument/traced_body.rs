@@ -99,7 +99,8 @@ pub fn condition(written: &Arc<Condition>, plan: &CapturePlan) -> Result<CallCon
     let checked = written.check(&scope(plan));
     let misfit = |problem| ConditionError { text: written.text().to_owned(), problem };
     let is_inline = |part: &Node| condition_code::code(part, plan).is_some();
-    let condition = CallCondition::new(Arc::clone(written), checked.map_err(misfit)?, plan.clone(), is_inline);
+    let condition =
+        CallCondition::new(Arc::clone(written), checked.map_err(misfit)?, plan.clone(), is_inline);
     if condition.uses_exception_type() {
         exception_types::want();
     }

@@ -3,9 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::copy_identity::CopyIdentity;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::catalogue::methods::matching;
 use crate::catalogue::names::ModuleNames;
-use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::catalogue::{Module, Modules};
 use crate::clr::ProfilerInfo;
 use crate::sync::lock;

@@ -42,7 +42,9 @@ pub fn learn(class: ExceptionClass, read: impl FnOnce() -> Option<String>) {
         return;
     }
     let Some(place) = places(class).find(|place| known(place).is_none()) else { return };
-    if READ.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |read| (read < MAX_READ).then_some(read + 1)).is_err()
+    if READ
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |read| (read < MAX_READ).then_some(read + 1))
+        .is_err()
     {
         return;
     }

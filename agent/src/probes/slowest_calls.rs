@@ -303,7 +303,8 @@ impl CallEntry {
             unit => unit,
         };
         let places = stack_unit(unit).into_iter().flatten();
-        let count = places.zip(addresses).map(|(place, address)| place.store(*address as u64, Ordering::Relaxed));
+        let count =
+            places.zip(addresses).map(|(place, address)| place.store(*address as u64, Ordering::Relaxed));
         let count = count.count() as u64;
         self.stack.store(count << 32 | u64::from(unit), Ordering::Relaxed);
         if count > 0 {
@@ -421,8 +422,9 @@ mod tests {
             for thread in 0..8 {
                 scope.spawn(move || {
                     // The longest calls of all come from every thread.
-                    (0..EACH)
-                        .for_each(|number| list.enter(of(1, 1), kept((number * 13 % EACH) * 8 + thread), None));
+                    (0..EACH).for_each(|number| {
+                        list.enter(of(1, 1), kept((number * 13 % EACH) * 8 + thread), None)
+                    });
                 });
             }
         });

@@ -52,8 +52,7 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
                     let reason = reason.filter(|reason| !reason.depends_on_order());
                     let knows_callers =
                         callers::KNOWN && row.runs() >= Level::Time && row.timing.body.untimed().is_none();
-                    let callers =
-                        knows_callers.then_some((row.requested_callers(), row.requested_stacks()));
+                    let callers = knows_callers.then_some((row.requested_callers(), row.requested_stacks()));
                     (row.runs(), row.wanted.options, callers, row.ineligible.or(reason))
                 })
             };

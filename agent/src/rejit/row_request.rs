@@ -117,17 +117,15 @@ impl RowRequest {
             return BodyTiming::Untimed(UntimedReason::NoRoom);
         };
         match lock(&tokens.local_sigs).get(&wanted) {
-            Some(with) => {
-                BodyTiming::Timed(Timing {
-                    local_sig: with.token,
-                    local: with.local,
-                    returns: result.is_some(),
-                    noted_at: None,
-                    callers: self.callers,
-                    stack: self.stack,
-                    trace: self.trace.body(),
-                })
-            }
+            Some(with) => BodyTiming::Timed(Timing {
+                local_sig: with.token,
+                local: with.local,
+                returns: result.is_some(),
+                noted_at: None,
+                callers: self.callers,
+                stack: self.stack,
+                trace: self.trace.body(),
+            }),
             None => BodyTiming::Untimed(UntimedReason::NoRoom),
         }
     }

@@ -3,11 +3,11 @@
 
 use super::async_bodies::{self, BodyOrders};
 use crate::catalogue::Module;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::{MethodMatcher, matching};
 use crate::catalogue::names::ModuleNames;
 use crate::catalogue::self_recursion::ends_in_itself;
-use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::clr::metadata::{Import, MethodDef};
 use crate::context::Context;
 use crate::eligibility::{self, MethodFacts};

@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use crate::catalogue::Module;
+use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::catalogue::matched_method::MatchedMethod;
 use crate::catalogue::methods::matching_from;
 use crate::catalogue::names::{ModuleNames, OwnNames};
-use crate::catalogue::implementation_search::ImplementationSearch;
 use crate::context::Context;
 use redial_protocol::catalogue::MethodPage;
 use redial_protocol::limits::METHODS_PER_PAGE;

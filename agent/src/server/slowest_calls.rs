@@ -58,7 +58,9 @@ fn bytes_of(caller: &CallOrigin) -> usize {
     const NUMBERS: usize = 40;
     NUMBERS
         + match caller {
-            CallOrigin::Method { module, method, signature, .. } => module.len() + method.len() + signature.len(),
+            CallOrigin::Method { module, method, signature, .. } => {
+                module.len() + method.len() + signature.len()
+            }
             CallOrigin::Dynamic { name } => name.len(),
             CallOrigin::Native | CallOrigin::Gone => 0,
         }

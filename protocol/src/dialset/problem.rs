@@ -76,7 +76,9 @@ pub enum DialProblem {
         text: String,
     },
     /// Stacks at level time without slowest calls.
-    #[error("'stack' at level time needs slower-than=DURATION or failed-only: it is captured for the slowest calls")]
+    #[error(
+        "'stack' at level time needs slower-than=DURATION or failed-only: it is captured for the slowest calls"
+    )]
     StackNeedsCalls,
     /// The condition is wrong.
     #[error(transparent)]

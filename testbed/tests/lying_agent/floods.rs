@@ -368,8 +368,14 @@ fn traced_method(plan: u32, length: usize) -> TracedMethod {
 
 /// The slowest calls of some rows, almost a frame long.
 fn slowest_calls(rows: &[RowId]) -> Vec<RowSlowestCalls> {
-    let call =
-        SlowCall { ended_unix_ms: 1, took_ns: 1, thread: 1, failed: true, exception: Some("E".repeat(900)), stack: vec![] };
+    let call = SlowCall {
+        ended_unix_ms: 1,
+        took_ns: 1,
+        thread: 1,
+        failed: true,
+        exception: Some("E".repeat(900)),
+        stack: vec![],
+    };
     let of_row = |row: &RowId| RowSlowestCalls {
         row: *row,
         calls: vec![call.clone(); MAX_SLOWEST_CALLS],

@@ -48,8 +48,7 @@ impl ThreadArea {
             return is_followed || self.is_wanted(method, Err(Undecided), true);
         }
         // SAFETY: the caller's contract.
-        let (bytes, took, message) =
-            unsafe { (captured(entry), (*entry).took, (*entry).message as usize) };
+        let (bytes, took, message) = unsafe { (captured(entry), (*entry).took, (*entry).message as usize) };
         // SAFETY: the caller's contract.
         let thrown = unsafe { ((*entry).thrown != 0).then_some((*entry).class) };
         let end = CallOutcome {

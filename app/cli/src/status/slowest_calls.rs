@@ -84,9 +84,9 @@ pub fn none_yet(rows: &[&DialledCopy]) -> Vec<String> {
 mod tests {
     use super::*;
     use redial_model::fixtures::row;
+    use redial_protocol::callers::CallOrigin;
     use redial_protocol::message::StatusRow;
     use redial_protocol::order::TimeOptions;
-    use redial_protocol::callers::CallOrigin;
     use redial_protocol::slowest_calls::{RowSlowestCalls, SlowCall};
 
     #[test]

@@ -23,12 +23,9 @@ impl<'c> Values for CallValues<'c> {
     fn root(&self, root: Root) -> Read<'c> {
         let call = self.0;
         match (root, &call.outcome) {
-            (Root::Argument(index), _) => {
-                operand(call.arguments.get(usize::from(index)).ok_or(Undecided)?)
-            }
+            (Root::Argument(index), _) => operand(call.arguments.get(usize::from(index)).ok_or(Undecided)?),
             (Root::ArgumentAfter(index), _) => {
-                let (_, value) =
-                    call.arguments_after.iter().find(|(of, _)| *of == index).ok_or(Undecided)?;
+                let (_, value) = call.arguments_after.iter().find(|(of, _)| *of == index).ok_or(Undecided)?;
                 operand(value)
             }
             (Root::Result, Outcome::Returned(Some(value))) => operand(value),
@@ -53,9 +50,7 @@ impl<'c> Values for CallValues<'c> {
             (CallObject::Exception(type_name, _), "type") => {
                 type_name.map(|name| Operand::Text(Text::Utf8(name))).ok_or(Undecided)
             }
-            (CallObject::Exception(_, message), "message" | "Message") => {
-                operand(message.ok_or(Undecided)?)
-            }
+            (CallObject::Exception(_, message), "message" | "Message") => operand(message.ok_or(Undecided)?),
             _ => Err(Undecided),
         }
     }

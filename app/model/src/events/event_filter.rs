@@ -134,11 +134,7 @@ mod tests {
             vec![("Customer".into(), customer), ("Lines".into(), lines), ("Gift".into(), Value::Null)];
         let text =
             |type_name: &str, text: &str| Value::Text { type_name: type_name.into(), text: text.into() };
-        let day = Value::Enum {
-            type_name: "System.DayOfWeek".into(),
-            name: Some("Friday".into()),
-            value: 5,
-        };
+        let day = Value::Enum { type_name: "System.DayOfWeek".into(), name: Some("Friday".into()), value: 5 };
         let arguments = vec![
             Value::Object { type_name: "Order".into(), fields },
             string("grüße"),
@@ -170,7 +166,8 @@ mod tests {
         ] {
             assert!(shows(text, &event), "{text}");
         }
-        for text in ["name == 'x'", "hidden == 'x'", "hidden != 'x'", "order.Missing == 1", "day == 'Monday'"] {
+        for text in ["name == 'x'", "hidden == 'x'", "hidden != 'x'", "order.Missing == 1", "day == 'Monday'"]
+        {
             assert!(!shows(text, &event), "{text}");
         }
         let thrown = Outcome::Thrown {
