@@ -26,9 +26,11 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
+pub mod call_history;
 pub mod callers;
 pub mod catalogue;
 pub mod changes;
+pub mod charts;
 mod chosen_processes;
 pub mod connection;
 pub mod cost;

@@ -1,5 +1,6 @@
 //! The complete model: processes, connections, log.
 
+use super::charts::{ChartKey, Charts};
 use super::connection::{Connection, Status};
 use super::fleet::RemainingWork;
 use super::ids::SubjectId;
@@ -78,6 +79,8 @@ pub struct Model {
     pub processes: Processes,
     /// Every connection that was opened and not closed.
     pub connections: BTreeMap<ConnectionId, Connection>,
+    /// Numbers of selected methods over time.
+    pub charts: Charts,
     /// The process that is shown; the fleet, for several merged processes.
     pub current: Option<SubjectId>,
     /// The chosen processes.
@@ -102,6 +105,12 @@ impl Model {
                 self.end_unmet(&gone, now);
             }
             Update::Connection(id, updates) => {
+                for update in &updates {
+                    if let ConnectionUpdate::Histogram(row, Ok(histogram)) = update {
+                        let key = ChartKey { connection: id, row: *row };
+                        self.charts.take_histogram(key, histogram, now.unix_ms);
+                    }
+                }
                 // Ignore late updates of a closed connection.
                 if let Some(connection) = self.connections.get_mut(&id) {
                     let facts = updates.iter().rev().find_map(|update| match update {
@@ -228,6 +237,7 @@ impl Model {
     /// Forgets a connection; the worker must disconnect.
     pub fn close(&mut self, id: ConnectionId) {
         let closed = self.connections.remove(&id);
+        self.charts.forget(id);
         self.choice
             .processes
             .retain(|process| closed.as_ref().is_none_or(|closed| closed.process != *process));

@@ -51,6 +51,12 @@ impl EventRing {
         (first..).zip(self.events.range(start..end))
     }
 
+    /// Returns the call with this number, if it is kept. Calls arrive in the order of their numbers.
+    pub fn by_number(&self, number: u64) -> Option<&Arc<TracedEvent>> {
+        let index = self.events.partition_point(|event| event.call.number < number);
+        self.events.get(index).filter(|event| event.call.number == number)
+    }
+
     /// Returns at most `most` calls, the latest first.
     pub fn latest(&self, most: usize) -> impl Iterator<Item = &Arc<TracedEvent>> {
         self.events.iter().rev().take(most)

@@ -21,6 +21,7 @@ pub use event_view::{EventQuery, EventView};
 pub use traced_event::{EventColumn, TracedEvent, method_bytes};
 
 use redial_protocol::condition::ConditionError;
+use crate::call_history::CallHistory;
 use redial_protocol::ids::RowId;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, TracedMethod};
@@ -70,6 +71,7 @@ pub struct Events {
     selected: Option<Arc<TracedEvent>>,
     /// Calls that are no longer kept.
     gone: Vec<Arc<TracedEvent>>,
+    history: CallHistory,
 }
 
 impl Events {
@@ -108,6 +110,7 @@ impl Events {
         self.last = self.last.max(event.call.number);
         self.arrived += 1;
         self.note_method(&event.method);
+        self.history.add(&event.method, &event.call);
         self.ring.push(event, &mut self.gone);
     }
 
@@ -221,6 +224,22 @@ impl Events {
         self.paused = is_paused.then(EventRing::default);
         self.shown = self.arrived;
         self.selected = None;
+        self.history.clear();
+    }
+
+    /// Returns when calls ran and by whom they were called. It keeps more calls than are shown, also during a pause.
+    pub fn history(&self) -> &CallHistory {
+        &self.history
+    }
+
+    /// Returns the same to bring it up to date.
+    pub fn history_mut(&mut self) -> &mut CallHistory {
+        &mut self.history
+    }
+
+    /// Returns the call with this number, if it is among those that are shown.
+    pub fn by_number(&self, number: u64) -> Option<&Arc<TracedEvent>> {
+        self.paused.as_ref().unwrap_or(&self.ring).by_number(number)
     }
 
     /// Returns the calls that are shown.
