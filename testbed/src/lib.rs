@@ -47,6 +47,7 @@ pub mod skip;
 pub mod soak;
 pub mod sources;
 pub mod state_counts;
+pub mod symbol_versions;
 #[cfg(any(target_os = "linux", windows))]
 pub mod target_host;
 pub mod thrown;

@@ -4,6 +4,7 @@ mod bench;
 mod bindings;
 mod build;
 mod demo;
+mod dist;
 mod process;
 mod setup;
 mod soak;
@@ -62,6 +63,12 @@ enum Task {
         #[arg(long, value_name = "NUMBER", requires = "hours")]
         seed: Option<u64>,
     },
+    /// Make the packages of a release: archives, deb, rpm, msi, NuGet, container files
+    Dist {
+        /// Formats to make (default: all)
+        #[arg(value_enum)]
+        formats: Vec<dist::Format>,
+    },
     /// Measure on real runtimes, as medians of alternating pairs, and the window against its targets
     Bench {
         /// Rows to measure (default: all)
@@ -110,6 +117,7 @@ fn run(task: Task) -> Result<()> {
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
         Task::Soak { hours: Some(hours), on, seed, .. } => soak::run_continuously(hours, &on, seed),
         Task::Soak { suites, fuzz, again, .. } => soak::run(&suites, fuzz, again),
+        Task::Dist { formats } => dist::run(&formats).map(drop),
         Task::Bench { rows, pairs, on, quick } => bench::run(&rows, pairs, on.as_deref(), quick),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),

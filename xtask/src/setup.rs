@@ -3,6 +3,7 @@
 pub mod apt;
 mod tools;
 pub mod wine;
+pub mod zig;
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -3,6 +3,7 @@
 use super::target::Target;
 use super::times;
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use redial_link::setup::StartMethod;
 use redial_text::words;
 use std::ffi::OsString;
@@ -59,9 +60,16 @@ const STATES: &str = "\
 STATE is pending (live from the method's next call; --json says asked), live v2 (calls run the second instrumented body), \
 reverting (off from the next call), off, refused (see the reason), failed (the runtime reported an error) or lost (the module was unloaded).";
 
+const COMPLETIONS: &str = "\
+The packages install these scripts. Without a package:
+  bash         redial completions bash > ~/.local/share/bash-completion/completions/redial
+  zsh          redial completions zsh > FOLDER/_redial, where FOLDER is in $fpath
+  fish         redial completions fish > ~/.config/fish/completions/redial.fish
+  PowerShell   redial completions powershell | Out-String | Invoke-Expression, in $PROFILE";
+
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.
 #[derive(Debug, Parser)]
-#[command(name = "redial", version, after_help = after(), disable_help_subcommand = true)]
+#[command(name = "redial", after_help = after(), disable_help_subcommand = true)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     /// The command; without one, the window opens.
@@ -124,6 +132,12 @@ pub enum CliCommand {
     Env(EnvArguments),
     /// Check this machine for problems and suggest fixes
     Doctor(DoctorArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
+    Completions(CompletionsArguments),
+    /// Write the manual pages into a folder
+    #[command(hide = true)]
+    Manual(ManualArguments),
 }
 
 /// `ps`
@@ -365,3 +379,19 @@ pub struct DoctorArguments {
 #[cfg(test)]
 #[path = "arguments_tests.rs"]
 mod tests;
+
+/// `completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Shell,
+}
+
+/// `manual`
+#[derive(Debug, Args)]
+pub struct ManualArguments {
+    /// An existing folder
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+}

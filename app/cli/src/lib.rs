@@ -9,6 +9,7 @@ mod atomic_write;
 mod attach;
 mod budget;
 mod change;
+mod completions;
 mod copy_locations;
 mod dial;
 mod doctor;
@@ -47,11 +48,12 @@ use redial_link::error::LinkError;
 use redial_link::exit::{Exit, Failure};
 use std::ffi::OsString;
 
-/// Runs the program with its arguments and returns the exit code. Without a command, `open_window` opens the window:
-/// on a process if a process id is given, with its dialled methods first if the flag is set.
-pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
+/// Runs the program with its arguments and returns the exit code. `version` is the answer to `--version`. Without a
+/// command, `open_window` opens the window: on a process if a process id is given, with its dialled methods first if the
+/// flag is set.
+pub fn main(version: &'static str, open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let arguments = match usage::parse(&words) {
+    let arguments = match usage::parse(&words, version) {
         Ok(arguments) => arguments,
         Err(error) => return usage::explain(&error, &words),
     };
@@ -78,6 +80,8 @@ pub fn main(open_window: impl FnOnce(Option<u32>, bool) -> i32) -> i32 {
         CliCommand::Off(arguments) => off::run(&arguments),
         CliCommand::Env(arguments) => env::run(&arguments),
         CliCommand::Doctor(arguments) => doctor::run(&arguments),
+        CliCommand::Completions(arguments) => completions::run(&arguments, version),
+        CliCommand::Manual(arguments) => completions::write_manual(&arguments, version),
     };
     code(outcome)
 }

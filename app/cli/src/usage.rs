@@ -2,17 +2,21 @@
 
 use super::arguments::Arguments;
 use clap::error::{ContextKind, ErrorKind};
-use clap::{Arg, CommandFactory, Error, FromArgMatches};
+use clap::{Arg, Command, CommandFactory, Error, FromArgMatches};
 use redial_link::exit::{Exit, RUN_FAILED};
 use std::ffi::OsString;
 
 /// Commands whose positional arguments may start with a hyphen: files, and another program's arguments.
 const WITH_FREE_ARGUMENTS: [&str; 3] = ["run", "apply", "save"];
 
+/// Returns the definition of the command line, with the answer to `--version`.
+pub fn command(version: &'static str) -> Command {
+    Arguments::command().version(version)
+}
+
 /// Parses a command line, starting with the program's name.
-pub fn parse(words: &[OsString]) -> Result<Arguments, Error> {
-    let command =
-        Arguments::command().mut_args(with_negative).mut_subcommands(|one| one.mut_args(with_negative));
+pub fn parse(words: &[OsString], version: &'static str) -> Result<Arguments, Error> {
+    let command = command(version).mut_args(with_negative).mut_subcommands(|one| one.mut_args(with_negative));
     let read = command.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches));
     read.map_err(|error| without_misleading_tip(error, words))
 }
@@ -54,7 +58,7 @@ mod tests {
     fn error_text(line: &str) -> String {
         let words: Vec<OsString> =
             std::iter::once("redial").chain(line.split_whitespace()).map(OsString::from).collect();
-        parse(&words).err().map(|error| error.to_string()).unwrap_or_default()
+        parse(&words, "0.0.0").err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]

@@ -15,6 +15,7 @@ pub mod launch;
 pub mod library;
 pub mod machine;
 pub mod parallel;
+pub mod platform;
 pub mod process_status;
 mod reader;
 mod reply_limits;

@@ -1,6 +1,8 @@
-//! Finds the agent library and checks that it fits this machine.
+//! Finds the agent library for a platform and checks that it fits.
 #![forbid(unsafe_code)]
 
+use crate::platform::{Platform, SystemLibrary};
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,22 @@ pub enum LibraryError {
     /// No searched folder has it; holds the folders.
     #[error("the agent library {FILE} was not found (looked in {}); set {VARIABLE} to its path", listed(.0))]
     NotFound(Vec<PathBuf>),
+    /// No searched folder has one for the platform of a process.
+    #[error("there is no agent for {platform} here (looked in {}); {}", listed(folders), remedy(platform))]
+    NoneFor {
+        /// The platform of the process.
+        platform: Platform,
+        /// The folders.
+        folders: Vec<PathBuf>,
+    },
+}
+
+fn remedy(platform: &Platform) -> String {
+    let package = platform.package();
+    match platform.is_published() {
+        true => format!("install the package {package}"),
+        false => format!("it will come in the package {package}, which is not published yet"),
+    }
 }
 
 fn listed(folders: &[PathBuf]) -> String {
@@ -25,29 +43,74 @@ fn listed(folders: &[PathBuf]) -> String {
     if folders.is_empty() { "no folder".to_owned() } else { folders.join(", ") }
 }
 
-/// Finds the library. Uses only `named` (the value of `REDIAL_AGENT`) if given; otherwise looks beside the
-/// program and in its build folder. Returns an absolute path.
+/// Finds the library for this program's platform; see [`find_for`].
 pub fn find(named: Option<PathBuf>, program: Option<&Path>) -> Result<PathBuf, LibraryError> {
+    find_for(&Platform::own(), named, program)
+}
+
+/// Finds the library for a platform. Uses only `named` (the value of `REDIAL_AGENT`) if given; otherwise looks in
+/// `agents/PLATFORM` beside the program. For this program's own platform it also looks beside the program and in its
+/// build folder. Returns an absolute path.
+pub fn find_for(
+    platform: &Platform,
+    named: Option<PathBuf>,
+    program: Option<&Path>,
+) -> Result<PathBuf, LibraryError> {
     if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
         return match path.is_file() {
             true => Ok(std::path::absolute(&path).unwrap_or(path)),
             false => Err(LibraryError::Named(path)),
         };
     }
-    let folders = folders(program);
+    let folders = folders(platform, program);
     let found = folders.iter().map(|folder| folder.join(FILE)).find(|path| path.is_file());
-    found.ok_or(LibraryError::NotFound(folders))
+    found.ok_or_else(|| match *platform == Platform::own() {
+        true => LibraryError::NotFound(folders),
+        false => LibraryError::NoneFor { platform: platform.clone(), folders },
+    })
 }
 
-/// Finds the library from this process's environment and location.
+/// Finds the library of this program's platform from this process's environment and location.
 pub fn find_here() -> Result<PathBuf, LibraryError> {
-    let program = std::env::current_exe().ok();
-    find(std::env::var_os(VARIABLE).map(PathBuf::from), program.as_deref())
+    find_here_for(&Platform::own())
 }
 
-fn folders(program: Option<&Path>) -> Vec<PathBuf> {
+/// Finds the library of a platform from this process's environment and location.
+pub fn find_here_for(platform: &Platform) -> Result<PathBuf, LibraryError> {
+    let program = std::env::current_exe().ok();
+    find_for(platform, std::env::var_os(VARIABLE).map(PathBuf::from), program.as_deref())
+}
+
+/// Returns the library for a program that is about to start, by the platform of its file. What is no program file itself,
+/// such as a script, gets the library of this program's platform.
+///
+/// # Errors
+/// A sentence, when there is no library or it does not fit.
+pub fn to_start(program: &OsStr) -> Result<PathBuf, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let file = match Path::new(program).components().count() {
+        1 => std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file()),
+        _ => Some(PathBuf::from(program)),
+    };
+    let platform = file.and_then(|file| Platform::of_file(&file, std::iter::empty()));
+    let platform = platform.unwrap_or_else(Platform::own);
+    let library = find_here_for(&platform).map_err(|error| error.to_string())?;
+    check_for(&library, &platform)?;
+    Ok(library)
+}
+
+/// Returns the path of a platform's library below the folder of an installation.
+pub fn path_below(folder: &str, platform: &Platform) -> PathBuf {
+    Path::new(folder).join("agents").join(platform.to_string()).join(FILE)
+}
+
+fn folders(platform: &Platform, program: Option<&Path>) -> Vec<PathBuf> {
     let Some(beside) = program.and_then(Path::parent) else { return Vec::new() };
-    let mut folders = vec![beside.to_owned()];
+    let mut folders = vec![beside.join("agents").join(platform.to_string())];
+    if *platform != Platform::own() {
+        return folders;
+    }
+    folders.push(beside.to_owned());
     // A test program lies in target/PROFILE/deps.
     if beside.file_name().is_some_and(|name| name == "deps") {
         folders.extend(beside.parent().map(Path::to_owned));
@@ -57,22 +120,36 @@ fn folders(program: Option<&Path>) -> Vec<PathBuf> {
     folders
 }
 
-/// Checks by its header that a file is a shared library for this machine. The error is a sentence about the
-/// file.
+/// Checks by its header that a file is a shared library for this program's platform; see [`check_for`].
 pub fn check(path: &Path) -> Result<(), String> {
+    check_for(path, &Platform::own())
+}
+
+/// Checks by its header that a file is a shared library for a platform. The error is a sentence about the
+/// file.
+pub fn check_for(path: &Path, platform: &Platform) -> Result<(), String> {
     let mut head = Vec::new();
     let file =
         std::fs::File::open(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
     file.take(4096)
         .read_to_end(&mut head)
         .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-    let machine = if cfg!(windows) { pe_machine(&head) } else { elf_machine(&head) };
-    match machine {
-        None => Err(format!("{} is not a shared library of this system", path.display())),
-        Some(machine) if Some(machine) == own_machine() => Ok(()),
-        Some(machine) => {
-            Err(format!("{} is built for another processor (machine {machine:#x})", path.display()))
+    let windows = platform.system == SystemLibrary::Windows;
+    let machine = if windows { pe_machine(&head) } else { elf_machine(&head) };
+    let Some(machine) = machine else {
+        return Err(format!("{} is not a shared library of this system", path.display()));
+    };
+    if Some(machine) != machine_of(platform) {
+        return Err(format!(
+            "{} is built for another processor (machine {machine:#x}); the process needs an agent for {platform}",
+            path.display()
+        ));
+    }
+    match Platform::of_file(path, std::iter::empty()) {
+        Some(found) if found != *platform => {
+            Err(format!("{} is built for {found}; the process needs an agent for {platform}", path.display()))
         }
+        _ => Ok(()),
     }
 }
 
@@ -91,12 +168,12 @@ fn pe_machine(head: &[u8]) -> Option<u16> {
     library.then(|| u16_at(head, at + 4))?
 }
 
-fn own_machine() -> Option<u16> {
-    match (std::env::consts::ARCH, cfg!(windows)) {
-        ("x86_64", false) => Some(62),
-        ("aarch64", false) => Some(183),
-        ("x86_64", true) => Some(0x8664),
-        ("aarch64", true) => Some(0xaa64),
+fn machine_of(platform: &Platform) -> Option<u16> {
+    match (platform.processor.as_str(), platform.system == SystemLibrary::Windows) {
+        ("x64", false) => Some(62),
+        ("arm64", false) => Some(183),
+        ("x64", true) => Some(0x8664),
+        ("arm64", true) => Some(0xaa64),
         _ => None,
     }
 }
@@ -143,6 +220,41 @@ mod tests {
         std::fs::remove_file(folder.join("deps").join(FILE)).expect("removed");
         assert_eq!(find(None, Some(&folder.join("deps/test"))), Ok(beside), "a test's program");
         std::fs::remove_dir_all(folder).expect("cleaned");
+    }
+
+    #[test]
+    fn other_platforms_have_folders_and_packages_of_their_own() {
+        let folder = folder("platforms");
+        let program = folder.join("redial");
+        std::fs::write(folder.join(FILE), "").expect("file");
+        let musl = Platform { system: SystemLibrary::Musl, processor: "x64".into() };
+        let error = find_for(&musl, None, Some(&program)).expect_err("there is only our own").to_string();
+        assert!(error.contains("no agent for linux-musl-x64"), "{error}");
+        assert!(error.contains("package redial-agent-linux-musl-x64, which is not published yet"), "{error}");
+        let path = path_below(folder.to_str().expect("a path"), &musl);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+        std::fs::write(&path, "").expect("file");
+        assert_eq!(find_for(&musl, None, Some(&program)), Ok(path));
+        std::fs::remove_dir_all(folder).expect("cleaned");
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
+    fn a_library_must_fit_the_platform() {
+        // Test programs are position-independent, so their headers are those of libraries.
+        let own = std::env::current_exe().expect("a path");
+        let platform = |system, processor: &str| Platform { system, processor: processor.into() };
+        assert_eq!(check_for(&own, &Platform::own()), Ok(()));
+        for (other, part) in [
+            (
+                platform(SystemLibrary::Musl, "x64"),
+                "built for linux-x64; the process needs an agent for linux-musl-x64",
+            ),
+            (platform(SystemLibrary::Glibc, "arm64"), "another processor (machine 0x3e)"),
+            (platform(SystemLibrary::Windows, "x64"), "not a shared library"),
+        ] {
+            assert!(check_for(&own, &other).is_err_and(|why| why.contains(part)), "{other}");
+        }
     }
 
     #[test]

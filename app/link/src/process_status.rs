@@ -67,7 +67,6 @@ fn state(process: &Process, answer: Option<AgentAnswer>) -> AgentState {
         (_, Some(Err(error @ LinkError::Silent { .. }))) => AgentState::Silent(error.to_string()),
         (_, Some(Err(error))) => AgentState::Refused(error.to_string()),
         (RuntimeSearch::Runtime(runtime), None) => match (runtime.obstacle(), &process.halted) {
-            (Some(why), _) if runtime.foreign.is_some() => AgentState::Refused(why),
             (Some(why), _) => AgentState::None(why),
             (None, Some(halt)) => AgentState::Stopped(halt.to_string()),
             (None, None) => AgentState::Unknown,
@@ -118,10 +117,7 @@ mod tests {
     #[test]
     fn each_process_has_its_state() {
         let aot = RuntimeSearch::Runtime(Runtime::new(RuntimeKind::NativeAot, None));
-        let foreign = RuntimeSearch::Runtime(Runtime {
-            foreign: Some("x86".into()),
-            ..Runtime::new(RuntimeKind::CoreClr, None)
-        });
+        let foreign = || no_agent(Some(Obstacle::NoLibrary("there is no agent for linux-arm64".into())));
         let hidden = |likely| RuntimeSearch::Unknown { why: "its memory map cannot be read".into(), likely };
         let denied = || Some(Err(LinkError::NotAllowed { pid: 42, why: "it is another user's".into() }));
         let halted = || Some(Err(LinkError::Halted { pid: 42, why: Halt::Signal.to_string() }));
@@ -138,7 +134,7 @@ mod tests {
             (coreclr(), None, "looking…", ""),
             (RuntimeSearch::None, None, "none", "not a .NET"),
             (aot, None, "none", "ahead of time"),
-            (foreign, None, "refused", "built for x86"),
+            (coreclr(), foreign(), "refused", "linux-arm64"),
             (hidden(true), denied(), "refused", "another user's"),
             (hidden(false), None, "none", "memory map"),
         ] {

@@ -50,8 +50,10 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
         report: arguments.report.is_some(),
         budget: arguments.budget.map(|arguments::BudgetLimit(limit)| limit),
     };
-    let agent = library::find_here().map_err(|error| RunFailure::own(error.to_string()))?;
-    library::check(&agent).map_err(RunFailure::own)?;
+    let Some((program, rest)) = arguments.command.split_first() else {
+        return Err(RunFailure::own("no command to run; add it after --"));
+    };
+    let agent = library::to_start(program).map_err(RunFailure::own)?;
     let report = arguments.report.as_deref().map(AtomicFile::create).transpose();
     let report = report.map_err(|error| RunFailure::own(format!("cannot write the report: {error}")))?;
     let files = LaunchFiles::create(&wishes)
@@ -63,9 +65,6 @@ fn start_and_wait(arguments: &arguments::RunArguments) -> Result<i32, RunFailure
             value.to_string_lossy()
         ));
     }
-    let Some((program, rest)) = arguments.command.split_first() else {
-        return Err(RunFailure::own("no command to run; add it after --"));
-    };
     let mut command = Command::new(program);
     command.args(rest);
     launch::prepare(&mut command, &agent, &wishes, launcher, &files);

@@ -33,8 +33,7 @@ pub enum AttachError {
     BadLibrary(String),
     /// The process runs in a container that does not have the file.
     #[error(
-        "process {pid} ({name}) has its own file system, without {}; copy the agent library there and set \
-         REDIAL_AGENT to its path",
+        "process {pid} ({name}) has its own file system, without {}; copy the agent library there",
         library.display()
     )]
     HiddenLibrary {
@@ -44,6 +43,16 @@ pub enum AttachError {
         name: String,
         /// The library's path outside the container.
         library: PathBuf,
+    },
+    /// There is no agent library for the process's processor and C library.
+    #[error("the agent cannot be attached to process {pid} ({name}): {why}")]
+    NoLibrary {
+        /// Process id.
+        pid: u32,
+        /// Its program.
+        name: String,
+        /// The reason.
+        why: String,
     },
     /// The port did not answer a read-only question, so no request was sent.
     #[error(
@@ -139,6 +148,7 @@ impl AttachError {
             AttachError::Library(_)
             | AttachError::BadLibrary(_)
             | AttachError::HiddenLibrary { .. }
+            | AttachError::NoLibrary { .. }
             | AttachError::Declined { .. } => Exit::NoAgent,
             AttachError::Silent { .. }
             | AttachError::NotYet { .. }

@@ -1,6 +1,7 @@
 //! Loads the agent into a running process through its runtime's diagnostics port.
 #![forbid(unsafe_code)]
 
+mod agent_path;
 mod error;
 pub(super) mod obstacle;
 mod port;
@@ -12,7 +13,7 @@ use super::connect;
 use super::discover::{self, RuntimeSearch};
 use super::error::LinkError;
 use super::ipc::{self, IpcAnswer};
-use super::library;
+use agent_path::AgentPathError;
 use port::PortReply;
 use redial_model::processes::program_name;
 use redial_protocol::AGENT_CLSID;
@@ -60,11 +61,18 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
             return Err(AttachError::OtherProfiler { pid, name, which: Some(which) });
         }
         Some(Obstacle::Hidden(library)) => return Err(AttachError::HiddenLibrary { pid, name, library }),
+        Some(Obstacle::NoLibrary(why)) => return Err(AttachError::NoLibrary { pid, name, why }),
         // The agent itself refuses, with a more precise reason.
         Some(Obstacle::Inert(_)) | None => {}
     }
-    let library = library::find_here()?;
-    library::check(&library).map_err(AttachError::BadLibrary)?;
+    let library = match agent_path::of(pid) {
+        Ok(library) => library,
+        Err(AgentPathError::Library(error)) => return Err(error.into()),
+        Err(AgentPathError::Unfit(why)) => return Err(AttachError::NoLibrary { pid, name, why }),
+        Err(AgentPathError::Hidden(library)) => {
+            return Err(AttachError::HiddenLibrary { pid, name, library });
+        }
+    };
     let path = library.to_str().ok_or_else(|| {
         AttachError::BadLibrary(format!(
             "the path {} is not valid Unicode, which the runtime requires",

@@ -1,9 +1,10 @@
 //! Obstacles to attaching the agent that can be seen without asking the runtime.
 #![forbid(unsafe_code)]
 
+use super::agent_path::{self, AgentPathError};
 use crate::discover;
 use crate::discover::runtime::{Runtime, RuntimeKind};
-use crate::library;
+use crate::library::LibraryError;
 use redial_protocol::{AGENT_CLSID, unreachable_note};
 use redial_text::words;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub enum Obstacle {
     Inert(String),
     /// The process has its own file system, which lacks this library.
     Hidden(PathBuf),
+    /// There is no agent for the process's processor and C library; holds the reason.
+    NoLibrary(String),
 }
 
 impl Obstacle {
@@ -38,10 +41,10 @@ impl Obstacle {
             }
             Obstacle::Inert(why) => why.clone(),
             Obstacle::Hidden(library) => format!(
-                "it has its own file system, without {}; copy the agent library there and set {} to its path",
-                library.display(),
-                library::VARIABLE
+                "it has its own file system, without {}; copy the agent library there",
+                library.display()
             ),
+            Obstacle::NoLibrary(why) => why.clone(),
         }
     }
 
@@ -86,9 +89,16 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
             None => "its runtime has no diagnostics port that can be reached from here".to_owned(),
         }));
     }
-    // If there is no library here, attaching reports that.
-    let library = library::find_here().ok()?;
-    is_file_missing(pid, &library).then_some(Obstacle::Hidden(library))
+    match agent_path::of(pid) {
+        Ok(_) => None,
+        Err(AgentPathError::Hidden(library)) => Some(Obstacle::Hidden(library)),
+        Err(AgentPathError::Library(error @ LibraryError::NoneFor { .. })) => {
+            Some(Obstacle::NoLibrary(error.to_string()))
+        }
+        Err(AgentPathError::Unfit(why)) => Some(Obstacle::NoLibrary(why)),
+        // If there is no library here at all, attaching reports that.
+        Err(AgentPathError::Library(_)) => None,
+    }
 }
 
 /// Returns why the agent that was loaded at startup cannot be used, by its own note.
@@ -146,16 +156,6 @@ pub fn named_profiler(pid: u32) -> Option<String> {
     Some(path.map_or(class, |(_, path)| path))
 }
 
-/// Returns whether the process's own root lacks the file; `false` if that cannot be checked.
-fn is_file_missing(pid: u32, library: &Path) -> bool {
-    if !cfg!(unix) {
-        return false;
-    }
-    let below = library.strip_prefix("/").unwrap_or(library);
-    let seen = Path::new(&format!("/proc/{pid}/root")).join(below).symlink_metadata();
-    seen.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,6 +197,7 @@ mod tests {
             (Obstacle::Profiler("/opt/apm.so".into()), "another profiler (/opt/apm.so)"),
             (Obstacle::Inert(STARTED_INERT.to_owned()), "of a program started with `redial run`"),
             (Obstacle::Hidden("/opt/agent.so".into()), "without /opt/agent.so; copy the agent library there"),
+            (Obstacle::NoLibrary("no agent for linux-arm64".into()), "no agent for linux-arm64"),
         ] {
             let advice = Obstacle::advice(Some(&obstacle), 7);
             assert!(advice.contains(part), "{advice}");
@@ -212,12 +213,5 @@ mod tests {
         for name in ["EnableDiagnostics", "DOTNET_EnableDiagnostics_Debugger", "DOTNET_gcServer"] {
             assert!(!is_port_switch(name), "{name}");
         }
-    }
-
-    #[test]
-    fn sees_files_of_own_file_system() {
-        let own = std::env::current_exe().expect("path");
-        assert!(!is_file_missing(std::process::id(), &own));
-        assert_eq!(is_file_missing(std::process::id(), Path::new("/no/such/library.so")), cfg!(unix));
     }
 }

@@ -8,7 +8,6 @@ use object::elf;
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{LittleEndian, ReadCache, ReadRef};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Real programs have far smaller string tables; larger ones are not read.
@@ -26,32 +25,6 @@ pub fn linked_runtime(path: &Path) -> Option<RuntimeKind> {
     } else {
         None
     }
-}
-
-/// Returns the processor that a program file or library is built for, if it differs from ours.
-pub fn foreign_processor(path: &Path) -> Option<String> {
-    let mut head = [0u8; 20];
-    File::open(path).ok()?.read_exact_at(&mut head, 0).ok()?;
-    processor(&head).filter(|name| name != std::env::consts::ARCH)
-}
-
-/// Returns the processor named in an ELF header (e_ident, e_machine at 0x12; numbers of the System V ABI's
-/// registry).
-fn processor(head: &[u8]) -> Option<String> {
-    if !head.starts_with(b"\x7fELF") {
-        return None;
-    }
-    let machine = u16::from_le_bytes(head.get(0x12..0x14)?.try_into().ok()?);
-    let name = match elf::Machine(machine) {
-        elf::EM_386 => "x86",
-        elf::EM_ARM => "arm",
-        elf::EM_X86_64 => "x86_64",
-        elf::EM_AARCH64 => "aarch64",
-        elf::EM_RISCV => "riscv64",
-        elf::EM_LOONGARCH => "loongarch64",
-        _ => return Some(format!("processor {machine}")),
-    };
-    Some(name.to_owned())
 }
 
 /// Returns the string table of the dynamic symbols.
@@ -82,15 +55,6 @@ mod tests {
             None,
             "this is not a .NET program"
         );
-    }
-
-    #[test]
-    fn reads_the_processor_from_the_header() {
-        assert_eq!(foreign_processor(&std::env::current_exe().expect("path")), None);
-        let head = |machine: u8| [&b"\x7fELF\x01\x01"[..], &[0; 12], &[machine, 0]].concat();
-        assert_eq!(processor(&head(3)).as_deref(), Some("x86"));
-        assert_eq!(processor(&head(21)).as_deref(), Some("processor 21"));
-        assert_eq!((processor(b"#!/bin/sh"), processor(&head(3)[..19])), (None, None));
     }
 
     #[test]

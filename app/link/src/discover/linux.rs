@@ -4,6 +4,7 @@ use super::proc_files::{ProcFolder, ProcStat, file_name};
 use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
 use super::runtime::{self, Runtime, RuntimeKind};
 use super::{diagnostics, elf, group, users};
+use crate::platform::Platform;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -133,24 +134,18 @@ fn unreadable(files: &ProcFolder, uid: u32, process: &Process, error: &io::Error
 }
 
 fn runtime(files: &ProcFolder, process: &Process, maps: &str, before: Option<&Process>) -> RuntimeSearch {
-    let (mut runtime, file) = match runtime::recognise(runtime::mapped_files(maps)) {
-        Some((runtime, file)) => {
-            let inside = files.path("root").join(file.trim_start_matches('/'));
-            (runtime, if inside.exists() { inside } else { PathBuf::from(file) })
-        }
+    let mut runtime = match runtime::recognise(runtime::mapped_files(maps)) {
+        Some((runtime, _)) => runtime,
         None => match single_file(files, process.key) {
-            Some(kind) => (Runtime::new(kind, None), files.path("exe")),
+            Some(kind) => Runtime::new(kind, None),
             None => return RuntimeSearch::None,
         },
     };
-    runtime.foreign = elf::foreign_processor(&file);
-    if let Runtime { kind: RuntimeKind::CoreClr, version: version @ None, .. } = &mut runtime {
+    if let Runtime { kind: RuntimeKind::CoreClr, version: version @ None } = &mut runtime {
         let known = match before.map(|before| &before.runtime) {
-            Some(RuntimeSearch::Runtime(Runtime {
-                kind: RuntimeKind::CoreClr,
-                version: Some(version),
-                ..
-            })) => Some(version.clone()),
+            Some(RuntimeSearch::Runtime(Runtime { kind: RuntimeKind::CoreClr, version: Some(version) })) => {
+                Some(version.clone())
+            }
             _ => None,
         };
         // A stopped process does not answer.
@@ -226,6 +221,22 @@ pub(super) fn diagnostics_port(pid: u32) -> Option<PathBuf> {
     let files = ProcFolder::of(pid);
     let start = files.stat()?.start;
     diagnostics_socket(&files, ProcessKey { pid, start })
+}
+
+/// Reads the mapped runtime, because an emulator's own program says nothing about the one it runs. In a single-file
+/// program the runtime is part of the program.
+pub(super) fn platform(pid: u32) -> Option<Platform> {
+    let files = ProcFolder::of(pid);
+    let maps = files.text("maps")?;
+    let mapped = || runtime::mapped_files(&maps);
+    let file = match runtime::recognise(mapped()) {
+        Some((_, file)) => {
+            let inside = files.path("root").join(file.trim_start_matches('/'));
+            if inside.exists() { inside } else { PathBuf::from(file) }
+        }
+        None => files.path("exe"),
+    };
+    Platform::of_file(&file, mapped())
 }
 
 pub(super) fn has_mapped(pid: u32, file: &Path) -> bool {

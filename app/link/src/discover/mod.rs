@@ -24,6 +24,7 @@ mod users;
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use system::tests::WaitingProgram;
 
+use crate::platform::Platform;
 pub use census::{Census, CensusChanges};
 pub use process::{Halt, Process, ProcessSummary, RuntimeSearch};
 
@@ -74,6 +75,11 @@ pub fn pids() -> std::io::Result<Vec<u32>> {
 /// is visible from here.
 pub fn diagnostics_port(pid: u32) -> Option<std::path::PathBuf> {
     system::diagnostics_port(pid)
+}
+
+/// Returns the processor and the C library of a .NET process; `None` if they cannot be read.
+pub fn platform(pid: u32) -> Option<Platform> {
+    system::platform(pid)
 }
 
 /// Returns name and value of the first fitting variable in a process's initial environment. `None` if it

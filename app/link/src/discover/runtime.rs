@@ -45,23 +45,17 @@ pub struct Runtime {
     pub kind: RuntimeKind,
     /// Its version, such as `8.0.31`, if visible from outside.
     pub version: Option<String>,
-    /// The processor it is built for, if it differs from ours: `x86`, `arm64`.
-    pub foreign: Option<String>,
 }
 
 impl Runtime {
-    /// Creates a runtime built for our processor.
+    /// Creates a runtime.
     pub fn new(kind: RuntimeKind, version: Option<&str>) -> Runtime {
-        Runtime { kind, version: version.map(str::to_owned), foreign: None }
+        Runtime { kind, version: version.map(str::to_owned) }
     }
 
     /// Returns why it can never load the agent; `None` if it can.
     pub fn obstacle(&self) -> Option<String> {
-        if let Some(why) = self.kind.obstacle() {
-            return Some(why.to_owned());
-        }
-        let built = self.foreign.as_ref()?;
-        Some(format!("its runtime is built for {built}, the agent for {}", std::env::consts::ARCH))
+        self.kind.obstacle().map(str::to_owned)
     }
 }
 
@@ -173,9 +167,7 @@ mod tests {
     fn unsuitable_runtimes_have_reasons() {
         assert_eq!(Runtime::new(RuntimeKind::CoreClr, None).obstacle(), None);
         assert_eq!(Runtime::new(RuntimeKind::Framework, None).obstacle(), None);
-        let foreign = Runtime { foreign: Some("x86".into()), ..Runtime::new(RuntimeKind::CoreClr, None) };
-        assert!(foreign.obstacle().is_some_and(|why| why.contains("built for x86, the agent for")));
-        let aot = Runtime { kind: RuntimeKind::NativeAot, ..foreign };
+        let aot = Runtime::new(RuntimeKind::NativeAot, None);
         assert!(aot.obstacle().is_some_and(|why| why.contains("ahead of time")));
     }
 

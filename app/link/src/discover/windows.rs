@@ -2,7 +2,8 @@
 
 use super::group;
 use super::process::{Halt, Process, ProcessSummary, RuntimeSearch};
-use super::runtime::{self, Runtime};
+use super::runtime;
+use crate::platform::Platform;
 use redial_protocol::ids::ProcessKey;
 use redial_protocol::process;
 use std::io;
@@ -116,6 +117,11 @@ mod pipes {
 }
 
 /// The runtime's answer reveals this instead.
+pub(super) fn platform(pid: u32) -> Option<Platform> {
+    let own = Platform::own();
+    Some(if modules::is_32_bit(pid) { Platform { processor: "x86".to_owned(), ..own } } else { own })
+}
+
 pub(super) fn has_mapped(_pid: u32, _file: &Path) -> bool {
     false
 }
@@ -138,10 +144,7 @@ fn describe(key: ProcessKey, found: &sysinfo::Process) -> Option<Process> {
     let arguments: Vec<String> = found.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let runtime = match modules::files(pid) {
         Ok(files) => match runtime::recognise(files.iter().map(String::as_str)) {
-            Some((found, _)) => RuntimeSearch::Runtime(Runtime {
-                foreign: modules::is_32_bit(pid).then(|| "x86".to_owned()),
-                ..found
-            }),
+            Some((found, _)) => RuntimeSearch::Runtime(found),
             None => RuntimeSearch::None,
         },
         Err(_) if key_is_gone(key) => return None,

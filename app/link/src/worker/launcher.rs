@@ -113,8 +113,7 @@ fn begin(
     spec: &LaunchSpec,
     report: &impl Fn(LaunchUpdate),
 ) -> Result<(Child, LaunchFiles, OutputTail), String> {
-    let agent = library::find_here().map_err(|error| error.to_string())?;
-    library::check(&agent)?;
+    let agent = library::to_start(&spec.program)?;
     let wishes =
         LaunchOptions { orders: spec.orders.clone(), children: spec.children, ..LaunchOptions::default() };
     let files = LaunchFiles::create(&wishes)

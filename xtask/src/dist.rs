@@ -1,0 +1,169 @@
+//! `cargo xtask dist`: the packages of a release in `target/packages`.
+
+mod agent_packages;
+mod archives;
+mod compile;
+mod contents;
+mod file_tree;
+mod release;
+mod system_packages;
+pub mod target;
+mod third_party;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::build::target_folder;
+use crate::process::{command, run_quietly};
+use crate::setup::{apt, step};
+use contents::Contents;
+use file_tree::FileTree;
+use release::Release;
+use target::Target;
+
+/// A kind of package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Archive for Linux, with an archive of symbols
+    Tar,
+    /// Debian package
+    Deb,
+    /// RPM package
+    Rpm,
+    /// Archive for Windows, with an archive of symbols
+    Zip,
+    /// Windows installer
+    Msi,
+    /// NuGet package of the agents
+    Nuget,
+    /// Files of a container image with the agents
+    Image,
+}
+
+impl Format {
+    const ALL: [Format; 7] =
+        [Format::Tar, Format::Deb, Format::Rpm, Format::Zip, Format::Msi, Format::Nuget, Format::Image];
+
+    fn targets(self) -> &'static [Target] {
+        match self {
+            Format::Tar | Format::Deb | Format::Rpm | Format::Image => &[Target::LinuxX64],
+            Format::Zip | Format::Msi => &[Target::WinX64],
+            Format::Nuget => &Target::ALL,
+        }
+    }
+}
+
+/// System packages that make packages.
+const TOOLS: &[&str] =
+    &["binutils", "binutils-mingw-w64-x86-64", "gcc-mingw-w64-x86-64-posix", "rpm", "wixl", "zip"];
+
+/// Makes the packages of these formats, or all, and returns their folder.
+///
+/// # Errors
+/// The first thing that fails.
+pub fn run(formats: &[Format]) -> Result<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        bail!("packages, those for Windows included, are made on Linux");
+    }
+    let formats = if formats.is_empty() { &Format::ALL } else { formats };
+    step("tools for packages", || apt::ensure(TOOLS))?;
+    let release = Release::of_checkout()?;
+    // The program for Linux writes the manual and the completions of all packages.
+    let native = compile::compile(Target::LinuxX64, &release)?;
+    let needs = |target: Target| formats.iter().any(|format| format.targets().contains(&target));
+    let mut contents = vec![Contents::of(native.clone(), &native, &release)?];
+    if needs(Target::WinX64) {
+        contents.push(Contents::of(compile::compile(Target::WinX64, &release)?, &native, &release)?);
+    }
+    let to = target_folder().join("packages").join(&release.version);
+    FileTree::new(to.clone(), &release)?;
+    for format in formats {
+        step(&format!("{format:?}").to_lowercase(), || make(*format, &contents, &release, &to))?;
+    }
+    for contents in &contents {
+        let bill = format!("{}.cdx.json", release.name(contents.programs().target.rid()));
+        std::fs::write(to.join(bill), &contents.bill)?;
+    }
+    write_checksums(&to)?;
+    println!("    {}", to.display());
+    Ok(to)
+}
+
+fn make(format: Format, contents: &[Contents], release: &Release, to: &Path) -> Result<()> {
+    let work = target_folder().join("packages/work");
+    let of = |target: Target| {
+        let found = contents.iter().find(|contents| contents.programs().target == target);
+        found.with_context(|| format!("nothing was built for {}", target.rid()))
+    };
+    let version = &release.version;
+    match format {
+        Format::Tar | Format::Zip => {
+            let contents = of(if format == Format::Tar { Target::LinuxX64 } else { Target::WinX64 })?;
+            archive(contents, release, &work, to)
+        }
+        Format::Deb => {
+            let package = to.join(format!("redial_{version}_amd64.deb"));
+            system_packages::deb(of(Target::LinuxX64)?, release, &work, &package)
+        }
+        Format::Rpm => {
+            let package = to.join(format!("redial-{version}-1.x86_64.rpm"));
+            system_packages::rpm(of(Target::LinuxX64)?, release, &work, &package)
+        }
+        Format::Msi => {
+            let contents = of(Target::WinX64)?;
+            let tree = FileTree::new(work.join("msi"), release)?;
+            contents.archive(&tree)?;
+            let package = to.join(format!("{}.msi", release.name(Target::WinX64.rid())));
+            let mut wixl = command("wixl", &["--arch", "x64"]);
+            wixl.arg("-D").arg(format!("Version={version}"));
+            wixl.arg("-D").arg(format!("Files={}", tree.root().display()));
+            run_quietly(wixl.arg("--output").arg(package).arg(contents::asset("redial.wxs"))).map(drop)
+        }
+        Format::Nuget => {
+            let package = to.join(format!("Redial.Agent.{version}.nupkg"));
+            agent_packages::nuget(contents, release, &work, &package)
+        }
+        Format::Image => {
+            let package = to.join(format!("redial-{version}-agent-image.tar.gz"));
+            agent_packages::image(contents, release, &work, &package)
+        }
+    }
+}
+
+/// Makes the archive of a system, and the archive of its symbols.
+fn archive(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Result<()> {
+    let target = contents.programs().target;
+    let name = release.name(target.rid());
+    let tree = FileTree::new(work.join(&name), release)?;
+    contents.archive(&tree)?;
+    pack(&tree, target, release, to)?;
+    let symbols = FileTree::new(work.join(format!("{name}-symbols")), release)?;
+    for file in &contents.programs().symbols {
+        symbols.copy(file, &file.file_name().unwrap_or_default().to_string_lossy())?;
+    }
+    symbols.finish(&[])?;
+    pack(&symbols, target, release, to)
+}
+
+/// Packs a folder under its own name: as zip for Windows, else as tar.gz.
+fn pack(tree: &FileTree, target: Target, release: &Release, to: &Path) -> Result<()> {
+    let name = tree.root().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if !target.is_windows() {
+        return archives::tar_gz(tree, release, &to.join(format!("{name}.tar.gz")));
+    }
+    let parent = tree.root().parent().context("a folder without a parent")?;
+    let files: Vec<String> = tree.files()?.into_iter().map(|file| format!("{name}/{file}")).collect();
+    archives::zip(parent, &files, &to.join(format!("{name}.zip")))
+}
+
+/// Writes `SHA256SUMS` over all files of a folder, for `sha256sum --check`.
+fn write_checksums(folder: &Path) -> Result<()> {
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        files.insert(entry?.file_name());
+    }
+    let sums = run_quietly(command("sha256sum", &["--"]).args(files).current_dir(folder))?;
+    std::fs::write(folder.join("SHA256SUMS"), sums).context("cannot write SHA256SUMS")
+}

@@ -1,0 +1,129 @@
+//! Release builds with the same bytes from any folder, and their separate symbols.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use redial_testbed::symbol_versions;
+
+use super::release::Release;
+use super::target::{OLDEST_GLIBC, Target};
+use crate::build::target_folder;
+use crate::process::{cargo, checkout, command, run, run_quietly};
+use crate::setup::{step, zig};
+
+/// Limits of the stripped files, in bytes.
+const PROGRAM_LIMIT: u64 = 25 << 20;
+const AGENT_LIMIT: u64 = 3 << 20;
+
+/// Stripped programs and their symbols.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The system they run on.
+    pub target: Target,
+    /// The `redial` program.
+    pub program: PathBuf,
+    /// The agent library.
+    pub agent: PathBuf,
+    /// A file of symbols for each of them.
+    pub symbols: Vec<PathBuf>,
+}
+
+/// Builds program and agent, and moves their symbols into files of their own.
+///
+/// # Errors
+/// When they do not compile, need a newer glibc than promised, or exceed their size.
+pub fn compile(target: Target, release: &Release) -> Result<Programs> {
+    let what = format!("redial {} ({}) for {}", release.version, release.commit, target.rid());
+    step(&what, || build(target, release))?;
+    let built = target_folder().join(target.triple()).join("dist");
+    let into = target_folder().join("packages/programs").join(target.rid());
+    std::fs::create_dir_all(&into).with_context(|| into.display().to_string())?;
+    let mut symbols = Vec::new();
+    for file in [target.program(), target.agent()] {
+        symbols.push(strip(target, &built.join(file), &into)?);
+    }
+    let programs =
+        Programs { target, program: into.join(target.program()), agent: into.join(target.agent()), symbols };
+    check(&programs)?;
+    Ok(programs)
+}
+
+fn build(target: Target, release: &Release) -> Result<()> {
+    let triple = match target {
+        Target::LinuxX64 => format!("{}.{}.{}", target.triple(), OLDEST_GLIBC.0, OLDEST_GLIBC.1),
+        Target::WinX64 => target.triple().to_owned(),
+    };
+    let options = ["--profile", "dist", "--locked", "--package", "redial", "--package", "redial-agent"];
+    let mut build = if target.is_windows() {
+        cargo(&["build"])
+    } else {
+        let zig = zig::ensure()?;
+        // cargo-zigbuild runs the cargo that it finds by this variable or on the PATH.
+        let mut build = command(&zig.cargo_command.to_string_lossy(), &["build"]);
+        build.env("CARGO_ZIGBUILD_ZIG_PATH", &zig.zig);
+        build
+    };
+    build.args(options).args(["--target", &triple]);
+    if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        build.arg("--quiet");
+    }
+    build
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(target)?.join("\u{1f}"))
+        .env("CARGO_INCREMENTAL", "0")
+        .env("REDIAL_COMMIT", &release.commit)
+        .env("SOURCE_DATE_EPOCH", release.time.to_string());
+    run(&mut build)
+}
+
+/// Returns the compiler's flags: every path in the output is one that any machine shares.
+fn flags(target: Target) -> Result<Vec<String>> {
+    let rustc = |arguments: &[&str]| run_quietly(&mut command("rustc", arguments));
+    let sysroot = rustc(&["--print", "sysroot"])?;
+    let version = rustc(&["--version", "--verbose"])?;
+    let commit = version.lines().find_map(|line| line.strip_prefix("commit-hash: "));
+    let home = std::env::var("CARGO_HOME").or_else(|_| {
+        let home = std::env::var(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+        home.map(|home| format!("{home}/.cargo"))
+    });
+    let map = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
+    let mut flags = vec![
+        map(&checkout().to_string_lossy(), "/redial"),
+        map(&home.context("neither CARGO_HOME nor HOME is set")?, "/cargo"),
+        map(
+            &format!("{}/lib/rustlib/src/rust", sysroot.trim()),
+            &format!("/rustc/{}", commit.unwrap_or("unknown")),
+        ),
+    ];
+    if target.is_windows() {
+        flags.push("-Clink-arg=-Wl,--no-insert-timestamp".to_owned());
+    }
+    Ok(flags)
+}
+
+/// Writes a stripped copy of `file` into a folder, and its symbols beside it. The copy names the file of symbols, which
+/// debuggers then find in the same folder.
+fn strip(target: Target, file: &Path, into: &Path) -> Result<PathBuf> {
+    let name = file.file_name().context("a file without a name")?.to_string_lossy().into_owned();
+    let stripped = into.join(&name);
+    let symbols = into.join(format!("{name}.debug"));
+    let objcopy = |arguments: &[&str], from: &Path, to: &Path| {
+        run_quietly(command(&target.binutil("objcopy"), arguments).arg(from).arg(to)).map(drop)
+    };
+    objcopy(&["--only-keep-debug"], file, &symbols)?;
+    let link = format!("--add-gnu-debuglink={}", symbols.display());
+    objcopy(&["--strip-all", &link], file, &stripped)?;
+    Ok(symbols)
+}
+
+fn check(programs: &Programs) -> Result<()> {
+    for (file, limit) in [(&programs.program, PROGRAM_LIMIT), (&programs.agent, AGENT_LIMIT)] {
+        let bytes = file.metadata().with_context(|| file.display().to_string())?.len();
+        println!("    {}: {:.1} MB", file.display(), bytes as f64 / 1e6);
+        ensure!(bytes <= limit, "{} has {bytes} bytes; the limit is {limit}", file.display());
+        if !programs.target.is_windows() {
+            let newer = symbol_versions::newer_than(file, OLDEST_GLIBC)?;
+            ensure!(newer.is_empty(), "{} needs a newer glibc: {}", file.display(), newer.join(", "));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The deb and rpm packages, made by their own tools.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::contents::{Contents, asset};
+use super::file_tree::FileTree;
+use super::release::Release;
+use super::target::OLDEST_GLIBC;
+use crate::process::{command, run_quietly};
+
+/// Makes the deb package. It has no maintainer scripts: triggers of other packages pick up its files.
+///
+/// # Errors
+/// When `dpkg-deb` fails.
+pub fn deb(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Result<()> {
+    let tree = FileTree::new(work.join("deb"), release)?;
+    contents.system(&tree, "usr/share/zsh/vendor-completions")?;
+    let mut bytes = 0;
+    let mut sums = String::new();
+    for file in tree.files()? {
+        let path = tree.root().join(&file);
+        let metadata = path.symlink_metadata().with_context(|| path.display().to_string())?;
+        if metadata.is_file() {
+            bytes += metadata.len();
+            let sum = run_quietly(command("md5sum", &[&file]).current_dir(tree.root()))?;
+            sums.push_str(&sum);
+        }
+    }
+    let control = format!(
+        "Package: redial\nVersion: {}\nArchitecture: amd64\nMaintainer: The Redial contributors\nInstalled-Size: {}\n\
+         Depends: libc6 (>= {}.{}), libgcc-s1\n\
+         Recommends: libegl1, libgl1, libgl1-mesa-dri, libxkbcommon-x11-0\nSection: devel\nPriority: optional\n\
+         Description: Count, time and trace methods of live .NET processes\n \
+         Turn a dial on a method, type, module or AppDomain; exact numbers appear; turn\n it off, and the method runs \
+         its original code again. Nothing is restarted,\n redeployed or recompiled.\n",
+        release.version,
+        bytes.div_ceil(1024),
+        OLDEST_GLIBC.0,
+        OLDEST_GLIBC.1,
+    );
+    tree.write("DEBIAN/control", control.as_bytes())?;
+    tree.write("DEBIAN/md5sums", sums.as_bytes())?;
+    run_quietly(
+        command("dpkg-deb", &["--build", "--root-owner-group", "-Zxz"])
+            .arg(tree.root())
+            .arg(to)
+            .env("SOURCE_DATE_EPOCH", release.time.to_string()),
+    )
+    .map(drop)
+}
+
+/// Makes the rpm package. It has no scripts.
+///
+/// # Errors
+/// When `rpmbuild` fails or makes no package.
+pub fn rpm(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Result<()> {
+    let tree = FileTree::new(work.join("rpm-files"), release)?;
+    contents.system(&tree, "usr/share/zsh/site-functions")?;
+    let top = FileTree::new(work.join("rpm"), release)?;
+    let define = |name: &str, value: &str| ["--define".to_owned(), format!("{name} {value}")];
+    let mut build = command("rpmbuild", &["-bb", "--quiet", "--target", "x86_64-linux"]);
+    for pair in [
+        define("_topdir", &top.root().to_string_lossy()),
+        define("redial_version", &release.version),
+        define("redial_files", &tree.root().to_string_lossy()),
+        define("_buildhost", "redial"),
+        define("use_source_date_epoch_as_buildtime", "1"),
+        define("clamp_mtime_to_source_date_epoch", "1"),
+        define("source_date_epoch_from_changelog", "0"),
+    ] {
+        build.args(pair);
+    }
+    build.arg(asset("redial.spec")).env("SOURCE_DATE_EPOCH", release.time.to_string());
+    run_quietly(&mut build)?;
+    let made = top.root().join(format!("RPMS/x86_64/redial-{}-1.x86_64.rpm", release.version));
+    std::fs::copy(&made, to).map(drop).with_context(|| made.display().to_string())
+}
