@@ -127,6 +127,8 @@ fn prints_every_kind_of_setup() -> Result<()> {
         ("powershell", false),
         ("docker", false),
         ("kubernetes", false),
+        ("init-container", false),
+        ("nuget", false),
         ("iis:Shop Pool", false),
         ("windows-service:Shop", false),
     ] {

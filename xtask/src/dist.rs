@@ -6,6 +6,7 @@ mod compile;
 mod contents;
 mod file_tree;
 mod release;
+mod reproduction;
 mod system_packages;
 pub mod target;
 mod third_party;
@@ -18,9 +19,11 @@ use anyhow::{Context, Result, bail};
 use crate::build::target_folder;
 use crate::process::{command, run_quietly};
 use crate::setup::{apt, step};
+use compile::Programs;
 use contents::Contents;
 use file_tree::FileTree;
 use release::Release;
+pub use reproduction::reproduce;
 use target::Target;
 
 /// A kind of package.
@@ -70,25 +73,33 @@ pub fn run(formats: &[Format]) -> Result<PathBuf> {
     let formats = if formats.is_empty() { &Format::ALL } else { formats };
     step("tools for packages", || apt::ensure(TOOLS))?;
     let release = Release::of_checkout()?;
-    // The program for Linux writes the manual and the completions of all packages.
     let native = compile::compile(Target::LinuxX64, &release)?;
-    let needs = |target: Target| formats.iter().any(|format| format.targets().contains(&target));
-    let mut contents = vec![Contents::of(native.clone(), &native, &release)?];
-    if needs(Target::WinX64) {
-        contents.push(Contents::of(compile::compile(Target::WinX64, &release)?, &native, &release)?);
+    let mut programs = vec![native];
+    if formats.iter().any(|format| format.targets().contains(&Target::WinX64)) {
+        programs.push(compile::compile(Target::WinX64, &release)?);
     }
     let to = target_folder().join("packages").join(&release.version);
-    FileTree::new(to.clone(), &release)?;
+    pack_all(formats, &programs, &release, &to)?;
+    println!("    {}", to.display());
+    Ok(to)
+}
+
+/// Makes packages of programs. The first of them are those for this machine, which write manual and completions.
+fn pack_all(formats: &[Format], programs: &[Programs], release: &Release, to: &Path) -> Result<()> {
+    let native = programs.first().context("nothing was built")?;
+    let contents = programs
+        .iter()
+        .map(|programs| Contents::of(programs.clone(), native, release))
+        .collect::<Result<Vec<_>>>()?;
+    FileTree::new(to.to_owned(), release)?;
     for format in formats {
-        step(&format!("{format:?}").to_lowercase(), || make(*format, &contents, &release, &to))?;
+        step(&format!("{format:?}").to_lowercase(), || make(*format, &contents, release, to))?;
     }
     for contents in &contents {
         let bill = format!("{}.cdx.json", release.name(contents.programs().target.rid()));
         std::fs::write(to.join(bill), &contents.bill)?;
     }
-    write_checksums(&to)?;
-    println!("    {}", to.display());
-    Ok(to)
+    write_checksums(to)
 }
 
 fn make(format: Format, contents: &[Contents], release: &Release, to: &Path) -> Result<()> {

@@ -20,8 +20,11 @@ pub fn command(program: &str, arguments: &[&str]) -> Command {
 /// Returns `cargo ARGUMENTS` with the current toolchain.
 pub fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let mut command = command(&program, arguments);
-    // `cargo run` set these for this package; another cargo must not inherit them.
+    for_another_package(command(&program, arguments))
+}
+
+/// Removes the variables that `cargo run` set for this package; another cargo must not inherit them.
+pub fn for_another_package(mut command: Command) -> Command {
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
         command.env_remove(name);
     }

@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod nextest;
+mod packages;
 mod plan;
 pub mod suites;
 pub mod windows_tests;

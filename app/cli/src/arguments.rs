@@ -360,7 +360,7 @@ pub struct OffArguments {
 /// `env`
 #[derive(Debug, Args)]
 pub struct EnvArguments {
-    /// How the program is started: shell, powershell, systemd, docker, kubernetes, iis:POOL or windows-service:NAME
+    /// How the program is started: shell, powershell, systemd, docker, kubernetes, init-container, nuget, iis:POOL or windows-service:NAME
     #[arg(long = "for", value_name = "MEANS", value_parser = StartMethod::parse)]
     pub means: StartMethod,
     /// Print one JSON object

@@ -8,7 +8,7 @@ use redial_testbed::symbol_versions;
 use super::release::Release;
 use super::target::{OLDEST_GLIBC, Target};
 use crate::build::target_folder;
-use crate::process::{cargo, checkout, command, run, run_quietly};
+use crate::process::{cargo, checkout, command, for_another_package, run, run_quietly};
 use crate::setup::{step, zig};
 
 /// Limits of the stripped files, in bytes.
@@ -28,15 +28,28 @@ pub struct Programs {
     pub symbols: Vec<PathBuf>,
 }
 
-/// Builds program and agent, and moves their symbols into files of their own.
+/// Builds program and agent of this checkout, and moves their symbols into files of their own.
 ///
 /// # Errors
 /// When they do not compile, need a newer glibc than promised, or exceed their size.
 pub fn compile(target: Target, release: &Release) -> Result<Programs> {
+    compile_from(&checkout(), &target_folder(), target, release)
+}
+
+/// As [`compile`], from the source and in the target folder given.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_from(
+    source: &Path,
+    target_folder: &Path,
+    target: Target,
+    release: &Release,
+) -> Result<Programs> {
     let what = format!("redial {} ({}) for {}", release.version, release.commit, target.rid());
-    step(&what, || build(target, release))?;
-    let built = target_folder().join(target.triple()).join("dist");
-    let into = target_folder().join("packages/programs").join(target.rid());
+    step(&what, || build(source, target_folder, target, release))?;
+    let built = target_folder.join(target.triple()).join("dist");
+    let into = target_folder.join("packages/programs").join(target.rid());
     std::fs::create_dir_all(&into).with_context(|| into.display().to_string())?;
     let mut symbols = Vec::new();
     for file in [target.program(), target.agent()] {
@@ -48,7 +61,7 @@ pub fn compile(target: Target, release: &Release) -> Result<Programs> {
     Ok(programs)
 }
 
-fn build(target: Target, release: &Release) -> Result<()> {
+fn build(source: &Path, target_folder: &Path, target: Target, release: &Release) -> Result<()> {
     let triple = match target {
         Target::LinuxX64 => format!("{}.{}.{}", target.triple(), OLDEST_GLIBC.0, OLDEST_GLIBC.1),
         Target::WinX64 => target.triple().to_owned(),
@@ -59,7 +72,7 @@ fn build(target: Target, release: &Release) -> Result<()> {
     } else {
         let zig = zig::ensure()?;
         // cargo-zigbuild runs the cargo that it finds by this variable or on the PATH.
-        let mut build = command(&zig.cargo_command.to_string_lossy(), &["build"]);
+        let mut build = for_another_package(command(&zig.cargo_command.to_string_lossy(), &["build"]));
         build.env("CARGO_ZIGBUILD_ZIG_PATH", &zig.zig);
         build
     };
@@ -68,7 +81,9 @@ fn build(target: Target, release: &Release) -> Result<()> {
         build.arg("--quiet");
     }
     build
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(target)?.join("\u{1f}"))
+        .current_dir(source)
+        .env("CARGO_TARGET_DIR", target_folder)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(source, target)?.join("\u{1f}"))
         .env("CARGO_INCREMENTAL", "0")
         .env("REDIAL_COMMIT", &release.commit)
         .env("SOURCE_DATE_EPOCH", release.time.to_string());
@@ -76,7 +91,7 @@ fn build(target: Target, release: &Release) -> Result<()> {
 }
 
 /// Returns the compiler's flags: every path in the output is one that any machine shares.
-fn flags(target: Target) -> Result<Vec<String>> {
+fn flags(source: &Path, target: Target) -> Result<Vec<String>> {
     let rustc = |arguments: &[&str]| run_quietly(&mut command("rustc", arguments));
     let sysroot = rustc(&["--print", "sysroot"])?;
     let version = rustc(&["--version", "--verbose"])?;
@@ -87,7 +102,7 @@ fn flags(target: Target) -> Result<Vec<String>> {
     });
     let map = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
     let mut flags = vec![
-        map(&checkout().to_string_lossy(), "/redial"),
+        map(&source.to_string_lossy(), "/redial"),
         map(&home.context("neither CARGO_HOME nor HOME is set")?, "/cargo"),
         map(
             &format!("{}/lib/rustlib/src/rust", sysroot.trim()),

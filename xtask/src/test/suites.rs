@@ -5,7 +5,7 @@ use redial_testbed::artefacts::{ARM_TARGET, WINDOWS_TARGET};
 
 use super::nextest::WORKSPACE;
 use super::plan::{Plan, Tally};
-use super::{fuzz, nextest, wine};
+use super::{fuzz, nextest, packages, wine};
 use crate::process::{cargo, checkout, command, run, run_quietly};
 use crate::{bindings, setup, tidy};
 
@@ -36,6 +36,8 @@ pub enum Suite {
     WineE2e,
     /// Fuzz targets
     Fuzz,
+    /// Packages: made, compared with those from another folder, installed and used; not in the gate
+    Dist,
 }
 
 impl Suite {
@@ -60,6 +62,7 @@ impl Suite {
             Self::Wine => "wine",
             Self::WineE2e => "wine-e2e",
             Self::Fuzz => "fuzz",
+            Self::Dist => "dist",
         }
     }
 
@@ -78,6 +81,7 @@ impl Suite {
             Self::Wine => "Windows builds on Windows runtimes, under Wine",
             Self::WineE2e => "end-to-end tests as Windows programs, under Wine",
             Self::Fuzz => "no input makes decoders panic or over-allocate",
+            Self::Dist => "packages are reproducible, install, count and uninstall",
         }
     }
 
@@ -128,6 +132,7 @@ impl Suite {
             Self::Wine => wine::from_linux(plan),
             Self::WineE2e => wine::end_to_end(plan),
             Self::Fuzz => fuzz::run_targets(plan),
+            Self::Dist => packages::run(plan),
         }
     }
 }
@@ -135,7 +140,8 @@ impl Suite {
 /// The unit tests, for nextest.
 const UNIT_TESTS: &str = "not package(redial-testbed)";
 /// The end-to-end tests of this machine.
-const E2E_TESTS: &str = "package(redial-testbed) & not binary(windows)";
+const E2E_TESTS: &str =
+    "package(redial-testbed) & not binary(windows) & not binary(packages) & not binary(upgrades)";
 
 fn one(result: Result<()>) -> Result<Tally> {
     result.map(|()| Tally { passed: 1, ..Tally::default() })

@@ -341,7 +341,7 @@ pub struct OffJson {
 /// `env`.
 #[derive(Debug, Serialize)]
 pub struct EnvJson<'a> {
-    /// `shell powershell systemd docker kubernetes iis windows-service`.
+    /// `shell powershell systemd docker kubernetes init-container nuget iis windows-service`.
     #[serde(rename = "for")]
     pub means: &'static str,
     /// Names and values, as an object.

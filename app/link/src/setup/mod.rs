@@ -23,6 +23,10 @@ pub enum StartMethod {
     Docker,
     /// A patch for a deployment.
     Kubernetes,
+    /// A patch for a deployment whose agent an init container copies.
+    InitContainer,
+    /// Variables for a program that has the NuGet package.
+    NuGet,
     /// An IIS application pool, by name.
     Iis(String),
     /// A Windows service, by name.
@@ -30,8 +34,7 @@ pub enum StartMethod {
 }
 
 /// The accepted forms, for errors.
-const FORMS: &str =
-    "--for takes shell, powershell, systemd, docker, kubernetes, iis:POOL or windows-service:NAME";
+const FORMS: &str = "--for takes shell, powershell, systemd, docker, kubernetes, init-container, nuget, iis:POOL or windows-service:NAME";
 
 impl StartMethod {
     /// Parses the value of `--for`.
@@ -46,6 +49,8 @@ impl StartMethod {
             ("systemd", None) => Ok(StartMethod::Systemd),
             ("docker", None) => Ok(StartMethod::Docker),
             ("kubernetes", None) => Ok(StartMethod::Kubernetes),
+            ("init-container", None) => Ok(StartMethod::InitContainer),
+            ("nuget", None) => Ok(StartMethod::NuGet),
             ("iis", Some(name)) => plain(name).map(StartMethod::Iis),
             ("windows-service", Some(name)) => plain(name).map(StartMethod::WindowsService),
             ("iis", None) => Err("the application pool is missing: iis:POOL".to_owned()),
@@ -62,6 +67,8 @@ impl StartMethod {
             StartMethod::Systemd => "systemd",
             StartMethod::Docker => "docker",
             StartMethod::Kubernetes => "kubernetes",
+            StartMethod::InitContainer => "init-container",
+            StartMethod::NuGet => "nuget",
             StartMethod::Iis(_) => "iis",
             StartMethod::WindowsService(_) => "windows-service",
         }
@@ -94,6 +101,8 @@ pub fn recipe(means: &StartMethod) -> Result<Recipe, String> {
         StartMethod::Systemd => unix::systemd(there(false, unix::elsewhere())?),
         StartMethod::Docker => containers::docker(there(false, unix::elsewhere())?),
         StartMethod::Kubernetes => containers::kubernetes(),
+        StartMethod::InitContainer => containers::init_container(),
+        StartMethod::NuGet => containers::nuget(),
         StartMethod::Iis(pool) => windows::iis(pool, there(true, windows::elsewhere())?),
         StartMethod::WindowsService(name) => windows::service(name, there(true, windows::elsewhere())?),
     })

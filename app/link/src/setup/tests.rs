@@ -11,6 +11,8 @@ fn all() -> Vec<Recipe> {
         unix::systemd(LIBRARY.into()),
         containers::docker(LIBRARY.into()),
         containers::kubernetes(),
+        containers::init_container(),
+        containers::nuget(),
         windows::powershell(dll.clone(), true),
         windows::powershell(LIBRARY.into(), false),
         windows::iis("Shop Pool", dll.clone()),
@@ -26,6 +28,8 @@ fn parses_every_means() {
         ("systemd", StartMethod::Systemd),
         ("docker", StartMethod::Docker),
         ("kubernetes", StartMethod::Kubernetes),
+        ("init-container", StartMethod::InitContainer),
+        ("nuget", StartMethod::NuGet),
         ("iis:Shop Pool", StartMethod::Iis("Shop Pool".into())),
         ("windows-service:Shop.Host", StartMethod::WindowsService("Shop.Host".into())),
     ] {
@@ -83,14 +87,17 @@ fn sets_and_undoes_a_pool_with_appcmd() {
 }
 
 #[test]
-fn the_patch_is_indented_like_a_deployment() {
-    let recipe = containers::kubernetes();
-    let indented = |line: &String| line.len() - line.trim_start().len();
-    let mut depth = 0;
-    for line in &recipe.lines {
-        let own = indented(line);
-        assert!(own <= depth + 4 && own % 2 == 0, "{line}");
-        depth = own;
+fn patches_are_indented_like_a_deployment() {
+    for recipe in [containers::kubernetes(), containers::init_container()] {
+        let indented = |line: &String| line.len() - line.trim_start().len();
+        let mut depth = 0;
+        for line in &recipe.lines {
+            let own = indented(line);
+            assert!(own <= depth + 4 && own % 2 == 0, "{line}");
+            depth = own;
+        }
+        assert!(
+            recipe.undo[0].ends_with("CORECLR_ENABLE_PROFILING- CORECLR_PROFILER- CORECLR_PROFILER_PATH-")
+        );
     }
-    assert!(recipe.undo[0].ends_with("CORECLR_ENABLE_PROFILING- CORECLR_PROFILER- CORECLR_PROFILER_PATH-"));
 }

@@ -53,10 +53,14 @@ pub fn systemd(agent: String) -> Recipe {
     }
 }
 
+/// Returns the file name of the library on Linux.
+pub fn file() -> &'static str {
+    if cfg!(windows) { "libredial_agent.so" } else { library::FILE }
+}
+
 /// Returns the place of the library on another Linux machine.
 pub fn elsewhere() -> String {
-    let file = if cfg!(windows) { "libredial_agent.so" } else { library::FILE };
-    format!("/opt/redial/{file}")
+    format!("/opt/redial/{}", file())
 }
 
 /// Returns an assignment in double quotes for systemd (systemd.exec(5), systemd.syntax(7)): `\` and `"` are escaped,
