@@ -45,5 +45,14 @@ pub mod unreachable_note;
 /// and AllOff (see `frozen`). The agent refuses everything else and names both versions.
 pub const PROTOCOL_VERSION: u32 = 5;
 
+/// The oldest protocol that a controller of this version drives. As soon as a package has been published, this is the
+/// version before [`PROTOCOL_VERSION`] (docs/design/wire-protocol.md, "Versions").
+pub const OLDEST_DRIVEN: u32 = PROTOCOL_VERSION;
+
+/// Returns whether a controller of this version drives agents of a protocol, beyond the frozen layer.
+pub const fn drives(protocol: u32) -> bool {
+    OLDEST_DRIVEN <= protocol && protocol <= PROTOCOL_VERSION
+}
+
 /// CLSID of the agent's class factory. It never changes.
 pub const AGENT_CLSID: &str = "{5A0D91E4-7C3B-4E62-9F18-52D1A17E0B6C}";

@@ -14,6 +14,8 @@ pub struct NeededSymbol {
     pub version: (u32, u32),
     /// Its name.
     pub name: String,
+    /// Whether the file also loads where it is missing.
+    pub weak: bool,
 }
 
 /// Returns the symbols that a 64-bit ELF file takes from glibc.
@@ -49,7 +51,7 @@ fn symbols(bytes: &[u8]) -> Result<Vec<NeededSymbol>> {
         let word = version.map(|version| String::from_utf8_lossy(version.name()).into_owned());
         if let Some(version) = word.as_deref().and_then(glibc) {
             let name = String::from_utf8_lossy(symbol.name(endian, dynamic.strings())?).into_owned();
-            needed.push(NeededSymbol { version, name });
+            needed.push(NeededSymbol { version, name, weak: symbol.st_bind() == object::elf::STB_WEAK });
         }
     }
     needed.sort();

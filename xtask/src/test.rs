@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod nextest;
+mod older_release;
 mod packages;
 mod plan;
 pub mod suites;

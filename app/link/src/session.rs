@@ -196,7 +196,7 @@ impl Session {
     /// Sends a command without waiting and returns its id. Its pages and reply carry that id and arrive
     /// through `next` and `next_or_wake` like any event.
     pub fn send(&mut self, command: WireCommand) -> Result<u32, LinkError> {
-        if self.facts.protocol != PROTOCOL_VERSION {
+        if !redial_protocol::drives(self.facts.protocol) {
             return Err(LinkError::Version {
                 pid: self.pid(),
                 agent_version: self.facts.agent_version.clone(),

@@ -3,9 +3,10 @@
 use anyhow::Result;
 
 use super::nextest::{self, WORKSPACE};
+use super::older_release;
 use super::plan::{Plan, Tally};
-use crate::dist;
 use crate::setup::{self, apt, step};
+use crate::{build, dist};
 
 /// System packages that the tests need, besides the tools of `dist`.
 const TOOLS: &[&str] = &["cpio", "debootstrap", "musl-tools", "rpm2cpio", "unzip", "wine", "wine64"];
@@ -24,10 +25,14 @@ pub fn run(plan: &Plan<'_>) -> Result<Tally> {
         dist::reproduce()?;
         tally.passed += 1;
     }
+    let older = older_release::build()?;
+    let built = build::for_tests()?;
     let wine = setup::wine::ensure()?;
     let _claim = wine.claim()?;
     let tests = nextest::run(plan, WORKSPACE, TESTS, |command| {
         wine.tell(command);
+        older.tell(command);
+        built.tell(command);
         command.env("REDIAL_PACKAGES", &folder);
     })?;
     tally.add(&tests);
