@@ -59,8 +59,15 @@ impl Format {
 }
 
 /// System packages that make packages.
-const TOOLS: &[&str] =
-    &["binutils", "binutils-mingw-w64-x86-64", "gcc-mingw-w64-x86-64-posix", "rpm", "wixl", "zip"];
+const TOOLS: &[&str] = &[
+    "binutils",
+    "binutils-mingw-w64-x86-64",
+    "gcc-mingw-w64-x86-64-posix",
+    "msitools",
+    "rpm",
+    "wixl",
+    "zip",
+];
 
 /// Makes the packages of these formats, or all, and returns their folder.
 ///
@@ -123,14 +130,8 @@ fn make(format: Format, contents: &[Contents], release: &Release, to: &Path) -> 
             system_packages::rpm(of(Target::LinuxX64)?, release, &work, &package)
         }
         Format::Msi => {
-            let contents = of(Target::WinX64)?;
-            let tree = FileTree::new(work.join("msi"), release)?;
-            contents.archive(&tree)?;
             let package = to.join(format!("{}.msi", release.name(Target::WinX64.rid())));
-            let mut wixl = command("wixl", &["--arch", "x64"]);
-            wixl.arg("-D").arg(format!("Version={version}"));
-            wixl.arg("-D").arg(format!("Files={}", tree.root().display()));
-            run_quietly(wixl.arg("--output").arg(package).arg(contents::asset("redial.wxs"))).map(drop)
+            system_packages::msi(of(Target::WinX64)?, release, &work, &package)
         }
         Format::Nuget => {
             let package = to.join(format!("Redial.Agent.{version}.nupkg"));

@@ -1,4 +1,4 @@
-//! The deb and rpm packages, made by their own tools.
+//! The deb, rpm and msi packages, made by their systems' tools.
 
 use std::path::Path;
 
@@ -76,4 +76,26 @@ pub fn rpm(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
     run_quietly(&mut build)?;
     let made = top.root().join(format!("RPMS/x86_64/redial-{}-1.x86_64.rpm", release.version));
     std::fs::copy(&made, to).map(drop).with_context(|| made.display().to_string())
+}
+
+/// Makes the msi package. It puts its folder on the PATH, for which wixl has no element: the table and its actions are added
+/// afterwards.
+///
+/// # Errors
+/// When `wixl` or `msibuild` fails.
+pub fn msi(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Result<()> {
+    const ACTIONS: [(&str, u32); 2] = [("RemoveEnvironmentStrings", 3300), ("WriteEnvironmentStrings", 5200)];
+    let tree = FileTree::new(work.join("msi"), release)?;
+    contents.archive(&tree)?;
+    let mut wixl = command("wixl", &["--arch", "x64", "-D"]);
+    wixl.arg(format!("Version={}", release.version)).arg("--output").arg(to).arg(asset("redial.wxs"));
+    // wixl reads files relative to its folder, and takes no absolute paths.
+    run_quietly(wixl.current_dir(tree.root()))?;
+    run_quietly(command("msibuild", &[]).arg(to).arg("-i").arg(asset("msi-environment.idt")))?;
+    for (action, sequence) in ACTIONS {
+        let query =
+            format!("INSERT INTO InstallExecuteSequence (Action, Sequence) VALUES ('{action}', {sequence})");
+        run_quietly(command("msibuild", &[]).arg(to).args(["-q", &query]))?;
+    }
+    Ok(())
 }
