@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::diagnostics::RowNote;
 use redial_protocol::level::Level;
 use redial_protocol::message::StatusRow;
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::state::CopyState;
-use redial_protocol::trace::{Outcome, Value};
+use redial_protocol::trace::{Outcome, TracedCall, Value};
 use redial_testbed::controller::{Controller, Lifetime, full_name};
 use redial_testbed::host::{self, DEADLINE, redial_run};
 use redial_testbed::shop::{ReportFile, has_last_numbers};
@@ -215,6 +217,77 @@ fn traces_known_values() -> Result<()> {
             let latest = calls.calls.iter().map(|call| call.number).max().context("a call")?;
             ensure_request(&calls, latest, topic, document)?;
         }
+    }
+    ensure!(controller.agent_status()?.guard_trips == 0);
+    ensure!(controller.all_off()?.1 == 0);
+    server.finish().map(drop)
+}
+
+/// Conditions choose exactly the requests that the test means, with the way that led to each; async calls are followed.
+#[test]
+fn conditions_stacks_and_async_calls_are_as_known() -> Result<()> {
+    const HANDLER: &str = "CommandFactoryToolLoader.CallToolHandler";
+    let [_, execute, _, get_resource] = REQUEST;
+    let options = TimeOptions { stack: true, ..TimeOptions::default() };
+    let order = |pattern: String, when: &str| Order {
+        options,
+        when: Some(when.to_owned()),
+        ..Order::new(pattern, Level::Trace)
+    };
+    let of_type = "exception != null && exception.type == 'System.ArgumentException'";
+    let mut server = Server::start(redial_run(&[], &command()?)?)?;
+    server.initialize()?;
+    server.best_practices()?;
+    let mut controller = Controller::connect(server.host.only_child()?)?;
+    let orders = vec![
+        order(format!("Fabric.Mcp.Tools.Docs!*.{execute}"), "options.Topic.endsWith('7')"),
+        order(
+            format!("Fabric.Mcp.Tools.Docs!*.{get_resource}"),
+            &format!("{of_type} && resourceName > 'topic 7'"),
+        ),
+        order(format!("Microsoft.Mcp.Core!*.{HANDLER}"), "duration > duration('0s') && exception == null"),
+    ];
+    let report = controller.order(orders, Lifetime::Kept)?;
+    ensure!(report.accepted >= 3 && report.refused.is_empty(), "{report:?}");
+    let deadline = Instant::now() + DEADLINE;
+    // Until the class of the options is known.
+    while traced::list(&mut controller, false)?.of(execute).is_empty() {
+        ensure!(Instant::now() < deadline, "no call");
+        server.call("docs_best-practices", &json!({ "topic": "topic 7" }))?;
+    }
+    let before = traced::list(&mut controller, false)?.calls.iter().map(|call| call.number).max();
+    for number in 0..10 {
+        server.call("docs_best-practices", &json!({ "topic": format!("topic {number}") }))?;
+    }
+    let all = traced::list(&mut controller, false)?;
+    let new = |method: &str| -> Vec<_> {
+        all.of(method).into_iter().filter(|call| Some(call.number) > before).collect()
+    };
+    let leads_over = |call: &TracedCall, method: &str| {
+        let is_it =
+            |one: &CallOrigin| matches!(one, CallOrigin::Method { method: of, .. } if of.contains(method));
+        call.stack.iter().any(is_it)
+    };
+
+    let executed = new(execute);
+    ensure!(executed.len() == 1 && format!("{:?}", executed[0].arguments).contains("Topic"), "{executed:?}");
+    ensure!(leads_over(executed[0], "CallToolHandler"), "{:?}", executed[0].stack);
+    let failed = new(get_resource);
+    for (call, number) in failed.iter().zip([8, 9]) {
+        let text = traced::text(&format!("No resources match pattern 'topic {number}'."));
+        ensure!(
+            matches!(&call.outcome, Outcome::Thrown { message: Some(message), .. } if *message == text),
+            "{call:?}"
+        );
+        ensure!(leads_over(call, "GetBestPracticesCommand"), "{:?}", call.stack);
+    }
+    ensure!(failed.len() == 2, "{failed:?}");
+    let handled = new(HANDLER);
+    ensure!(handled.len() == 10, "{handled:?}");
+    for call in handled {
+        ensure!(matches!(call.outcome, Outcome::Returned(Some(_))) && call.duration_ns.is_some(), "{call:?}");
+        ensure!(call.course.is_some_and(|course| course.began && course.steps >= 1), "{call:?}");
+        ensure!(!call.stack.is_empty(), "{call:?}");
     }
     ensure!(controller.agent_status()?.guard_trips == 0);
     ensure!(controller.all_off()?.1 == 0);
