@@ -216,7 +216,7 @@ fn reports_loss_of_control() -> Result<()> {
         window.shows("Control went from this window") && window.shows("Control: free")
     })?;
     window.until("both numbers", |window| {
-        window.shows("2 on: 1 kept, 1 held") && window.shows("All dials off (2)")
+        window.shows("2 on: 1 kept, 1 held") && window.shows("All dials off (2, 1 not yours)")
     })?;
     window.0.key_press(Key::F9);
     window

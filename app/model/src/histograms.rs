@@ -2,6 +2,7 @@
 //! compare later calls with earlier ones.
 
 pub mod chart;
+pub mod merged;
 
 use super::row_poll::{self, PollTime, RowPoll};
 use redial_protocol::histogram::RowHistogram;

@@ -63,6 +63,16 @@ pub enum UiCommand {
     UndoOfBudget(Option<ConnectionId>),
     /// Opens the dialog of the overhead budget.
     Budget,
+    /// Opens the dialog of the program's dial sets.
+    DialSets,
+    /// Saves the standing orders as a dial set with this name.
+    SaveDialSet(String),
+    /// Applies a saved dial set.
+    ApplyDialSet(String),
+    /// Deletes a saved dial set.
+    DeleteDialSet(String),
+    /// Saves the filter's text, or removes a saved one.
+    SaveFilter(String),
     /// Sets the overhead budget of a process; `None` removes it.
     SetBudget(ConnectionId, Option<Share>),
     /// Shows the copies of a method as one row, or each as its own.
@@ -279,6 +289,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Undo,
             UiCommand::Redo,
             UiCommand::UndoOfAnyone,
+            UiCommand::DialSets,
             UiCommand::Budget,
             UiCommand::UndoOfBudget(None),
             UiCommand::TakeControl,

@@ -71,6 +71,8 @@ pub struct Settings {
     pub tree: bool,
     /// Whether copies of one method are merged into one row.
     pub merge_copies: bool,
+    /// Filters that the user saved, in order.
+    pub filters: Vec<String>,
     /// What is kept for each program.
     pub programs: SavedPrograms,
     /// The columns of the method table.
@@ -81,6 +83,8 @@ pub struct Settings {
     pub recent: Vec<SavedLaunch>,
 }
 
+/// The most filters to save.
+const FILTERS: usize = 50;
 /// The most recent launches to save.
 const RECENT: usize = 10;
 
@@ -122,6 +126,7 @@ impl Default for Settings {
             hide_framework: true,
             tree: false,
             merge_copies: false,
+            filters: Vec::new(),
             programs: SavedPrograms::default(),
             columns: ColumnLayout::default(),
             launch: SavedLaunch::default(),
@@ -131,6 +136,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Saves a filter, or removes it if it is saved.
+    pub fn toggle_filter(&mut self, text: &str) {
+        let text = text.trim();
+        let before = self.filters.len();
+        self.filters.retain(|filter| filter != text);
+        if before == self.filters.len() && !text.is_empty() && before < FILTERS {
+            self.filters.push(text.to_owned());
+        }
+    }
+
     /// Adds the current launch to the recent ones.
     pub fn launched(&mut self) {
         let launch = self.launch.clone();

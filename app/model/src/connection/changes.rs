@@ -4,8 +4,9 @@ use super::Connection;
 use crate::changes::{DialChange, UndoRequest};
 use crate::ids::Ticket;
 use crate::log::{Log, LogKind};
+use crate::method_set::MethodSet;
 use crate::method_table::Targets;
-use crate::orders;
+use crate::orders::{self, ChangeScope};
 use crate::update::Now;
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
@@ -48,6 +49,27 @@ impl Connection {
         self.log_line(log, now, LogKind::Request, words.clone());
         self.table.begin_change((ticket, words), targets, level, now);
         Ok(DialChange { connection: self.id, ticket, orders, take, later: false })
+    }
+
+    /// Begins a change with the orders of a dial set; modules that load later count, too.
+    ///
+    /// # Errors
+    /// Why dials cannot be turned right now, as a sentence. It is in the log, too.
+    pub fn apply_orders(
+        &mut self,
+        words: String,
+        orders: Vec<Order>,
+        log: &mut Log,
+        now: Now,
+    ) -> Result<DialChange, String> {
+        let obstacle = self.obstacle().map_or(Ok(()), |why| Err(why.to_owned()));
+        self.log_refusal(&words, obstacle, log, now)?;
+        let ticket = self.next_ticket();
+        self.log_line(log, now, LogKind::Request, words.clone());
+        // Which methods the patterns match, the agent knows.
+        let unknown = Targets::new(MethodSet::default(), ChangeScope::Everywhere);
+        self.table.begin_change((ticket, words), &unknown, Level::Off, now);
+        Ok(DialChange { connection: self.id, ticket, orders, take: false, later: true })
     }
 
     /// Returns the orders that turn these methods to a level.

@@ -11,6 +11,7 @@ mod levels;
 mod member_column;
 mod member_import;
 mod member_removal;
+pub mod merged_histogram;
 mod newcomers;
 pub mod plan;
 mod removal;
@@ -27,8 +28,7 @@ pub use requests::PartialRefusal;
 
 use super::changes::DialChange;
 use super::connection::{Connection, Connections, Status};
-use super::ids::SubjectId;
-use super::ids::{ConnectionId, Ticket};
+use super::ids::{ConnectionId, MethodIx, SubjectId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable};
@@ -36,6 +36,7 @@ use super::update::{Now, RefusedRequest, Retry};
 use carried_selection::CarriedSelection;
 use column::ColumnMapping;
 use import::ImportProgress;
+use merged_histogram::MergedHistogram;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
@@ -67,6 +68,8 @@ pub struct Fleet {
     requests: FleetRequests,
     transitions: TransitionSummary,
     carried: Option<CarriedSelection>,
+    /// The histogram of a merged method.
+    pub histogram: MergedHistogram,
     /// Processes that start later.
     pub auto_join: AutoJoin,
 }
@@ -126,6 +129,7 @@ impl Default for Fleet {
             requests: FleetRequests::default(),
             transitions: TransitionSummary::default(),
             carried: None,
+            histogram: MergedHistogram::default(),
             auto_join: AutoJoin::default(),
         }
     }
@@ -315,6 +319,13 @@ impl Fleet {
     /// The process that a module of the table is from.
     pub fn owner(&self, module: ModuleKey) -> Option<ConnectionId> {
         self.origins.get(&module).map(|(connection, _)| *connection)
+    }
+
+    /// Returns the single method selected, if it stands for several copies, with the copies.
+    pub fn merged_in_view(&self) -> Option<(MethodIx, MethodSet)> {
+        let targets = Some(&self.table).filter(|table| table.selection.len() == 1)?.targets();
+        let method = targets.iter().next().filter(|_| targets.len() == 1)?;
+        Some((method, self.table.merged(method)?))
     }
 
     /// Maps methods of the table to those of one process.

@@ -51,7 +51,7 @@ impl UiCommand {
             | UiCommand::ConfirmSharing
             | UiCommand::ExcludeShared
             | UiCommand::Disconnect => now.live().map(drop),
-            UiCommand::Agent | UiCommand::Budget => now.single_process().map(drop),
+            UiCommand::Agent | UiCommand::Budget | UiCommand::DialSets => now.single_process().map(drop),
             UiCommand::UndoOfAnyone => {
                 need(now.single_process()?.undo_of_anyone, "there is no change to undo")
             }

@@ -32,6 +32,11 @@ impl UiCommand {
             UiCommand::UndoOfAnyone => "Undo anyone's last change",
             UiCommand::UndoOfBudget(_) => "Undo the budget's last step",
             UiCommand::Budget | UiCommand::SetBudget(..) => "Overhead budget…",
+            UiCommand::DialSets => "Dial sets…",
+            UiCommand::SaveDialSet(_) => "Save a dial set",
+            UiCommand::ApplyDialSet(_) => "Apply a dial set",
+            UiCommand::DeleteDialSet(_) => "Delete a dial set",
+            UiCommand::SaveFilter(_) => "Save or remove a filter",
             UiCommand::MergeCopies => "Merge copies",
             UiCommand::Agent => "Control, orders and history…",
             UiCommand::Undo => "Undo last change",
@@ -168,6 +173,10 @@ impl UiCommand {
                 Some("Shows knob, numbers and callers of the selection, where there is room.")
             }
             UiCommand::Compact => Some("Lower rows and controls, so that more fit on the screen."),
+            UiCommand::DialSets => Some(
+                "Saves the dials of this program under a name and applies saved ones. A set is offered when the \
+                program returns, and never applied by itself.",
+            ),
             UiCommand::ResetColumns => {
                 Some("Shows all columns of the method table at their initial places and widths.")
             }

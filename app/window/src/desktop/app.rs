@@ -3,6 +3,7 @@
 use super::clock::Clock;
 use super::columns::ProcessColumns;
 use super::demo;
+use super::dial_sets::OfferedDialSets;
 use super::dialogs::Dialogs;
 use super::folder_reader::FolderReader;
 use super::frame_budget::{FrameBudget, OtherWork};
@@ -63,6 +64,8 @@ pub struct App {
     pub(super) events: views::events::EventsState,
     /// Folders for the file list.
     pub(super) folders: FolderReader,
+    /// Processes whose dial sets were offered.
+    pub(super) offered_sets: OfferedDialSets,
     /// The pinned methods, as last looked up.
     pub(super) pins: PinLookup,
     /// The methods looked at.
@@ -124,6 +127,7 @@ impl App {
             log: views::log::LogState::default(),
             events: views::events::EventsState::default(),
             folders: FolderReader::default(),
+            offered_sets: OfferedDialSets::default(),
             pins: PinLookup::default(),
             history: History::default(),
             dialogs: Dialogs::default(),
@@ -326,9 +330,11 @@ impl eframe::App for App {
             // Their method numbers no longer refer to the same methods.
             self.dialogs.close_questions();
             self.last_change = None;
+            self.model.fleet_mut().into_iter().for_each(|fleet| fleet.histogram.clear());
         }
         self.keep_processes_in_use();
         self.refresh_pins();
+        self.offer_dial_sets();
         self.await_processes();
         self.await_newcomers();
         more |= self.unfold();

@@ -21,6 +21,8 @@ pub(super) struct Dialogs {
     pub keys: bool,
     /// Whether the launch dialog is open.
     pub launch: bool,
+    /// The dialog of dial sets.
+    pub dial_sets: Option<views::dial_sets::DialSetsState>,
     /// Whether the dialog that arranges columns is open.
     pub columns: bool,
     /// The list that chooses a program or a folder, over the launch dialog.
@@ -39,13 +41,15 @@ impl Dialogs {
     pub fn is_any_open(&self) -> bool {
         let asks = self.confirm.is_some() || self.sharing.is_some() || self.set_up.is_some();
         let edits = self.budget.is_some() || self.palette.is_some() || self.last_numbers.is_some();
-        asks || edits || self.agent || self.keys || self.launch || self.columns
+        asks || edits || self.dial_sets.is_some() || self.agent || self.keys || self.launch || self.columns
     }
 
     /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
     pub fn close(&mut self) -> bool {
         let question = self.confirm.take().is_some() || self.sharing.take().is_some();
-        let sheet = self.set_up.take().is_some() || self.budget.take().is_some();
+        let sheet = self.set_up.take().is_some()
+            || self.budget.take().is_some()
+            || self.dial_sets.take().is_some();
         if self.files.take().is_some() {
             return true;
         }

@@ -62,6 +62,11 @@ impl App {
                 self.dialogs.budget = self.model.current_process().and_then(views::budget::BudgetState::of);
             }
             UiCommand::SetBudget(of, limit) => self.workers.set_budget(of, limit),
+            UiCommand::DialSets
+            | UiCommand::SaveDialSet(_)
+            | UiCommand::ApplyDialSet(_)
+            | UiCommand::DeleteDialSet(_) => self.execute_for_dial_sets(command),
+            UiCommand::SaveFilter(text) => self.settings.toggle_filter(&text),
             UiCommand::MergeCopies => self.split_or_merge(),
             UiCommand::Choose(..)
             | UiCommand::ChooseNamed(_)

@@ -19,6 +19,7 @@ impl App {
             || self.dialogs.budget.is_some()
             || self.dialogs.agent
             || self.dialogs.columns
+            || self.dialogs.dial_sets.is_some()
             || self.dialogs.palette.is_some()
             || self.dialogs.keys
             || self.dialogs.launch;

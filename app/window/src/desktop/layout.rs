@@ -156,7 +156,7 @@ impl App {
         ui.spacing_mut().item_spacing.y = 0.0;
         Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            methods::toolbar(ui, state, subject, now, commands);
+            methods::toolbar(ui, state, subject, (now, &self.settings), commands);
         });
         if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
             let how = {
@@ -221,6 +221,13 @@ impl App {
             && last_numbers::show(&context, state, &self.model, commands)
         {
             self.dialogs.last_numbers = None;
+        }
+        if let Some(state) = &mut self.dialogs.dial_sets {
+            let of = self.model.current_process();
+            let programs = &self.settings.programs;
+            if of.is_none_or(|one| views::dial_sets::show(&context, state, (one, programs), commands)) {
+                self.dialogs.dial_sets = None;
+            }
         }
         if self.dialogs.columns {
             self.dialogs.columns = !columns_dialog::show(&context, &self.settings.columns, commands);

@@ -8,6 +8,7 @@ mod clock;
 mod columns;
 mod demo;
 mod detail_requests;
+mod dial_sets;
 mod dialogs;
 mod dispatch;
 mod empty_state;

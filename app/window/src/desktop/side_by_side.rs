@@ -22,7 +22,7 @@ impl App {
         if let Some(list) = self.model.list_owner() {
             Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 6.0;
-                methods::toolbar(ui, &mut self.methods, list, now, commands);
+                methods::toolbar(ui, &mut self.methods, list, (now, &self.settings), commands);
             });
         }
         let ids = self.in_order();

@@ -167,7 +167,11 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
             Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
         );
         let timed = NumberAge::of(connected && group.is_timed());
-        super::latency::sums(ui, timed, group.sums.times.as_ref());
+        let histogram = subject.fleet().and_then(|fleet| fleet.histogram.of(method));
+        super::latency::sums(ui, timed, group.sums.times.as_ref(), histogram);
+        if let Some(histogram) = histogram {
+            super::latency::merged(ui, histogram, &full.text);
+        }
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
     } else if let Some(row) = dial.row {
         let least = if super::row_notes::misses_calls(row) { "≥ " } else { "" };

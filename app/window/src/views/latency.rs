@@ -82,13 +82,15 @@ pub fn spread(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, name: &str, comm
     }
 }
 
-/// Shows the times of several copies together.
-pub fn sums(ui: &mut Ui, timed: NumberAge, times: Option<&Times>) {
+/// Shows the times of several copies together, with percentiles if their histograms are known.
+pub fn sums(ui: &mut Ui, timed: NumberAge, times: Option<&Times>, histogram: Option<&RowHistogram>) {
     if let Some(times) = times {
-        both(ui, timed, times, &resolution(None, None));
+        let known = histogram.and_then(|histogram| histogram.times.percentiles);
+        let times = &Times { percentiles: times.percentiles.or(known), ..*times };
+        both(ui, timed, times, &resolution(histogram.map(|histogram| histogram.tick_fs), None));
         if times.exits > 0 && times.percentiles.is_none() {
             ui.label(
-                RichText::new("Percentiles of several copies do not add up. Select one copy to see them.")
+                RichText::new("Percentiles need the histograms of all copies. Select one copy to see its own.")
                     .small()
                     .color(Palette::of(ui).weak),
             );
@@ -142,6 +144,13 @@ fn cell(ui: &mut Ui, column: TimeColumn, timed: NumberAge, times: &Times, resolu
     });
 }
 
+/// Shows the histogram of several copies together.
+pub fn merged(ui: &mut Ui, histogram: &RowHistogram, name: &str) {
+    ui.add_space(4.0);
+    chart(ui, histogram, None, name);
+}
+
+/// Shows a histogram and the buttons that mark it. They stand above it, where a low window shows them.
 fn drawn(
     ui: &mut Ui,
     now: &RowHistogram,
@@ -149,6 +158,12 @@ fn drawn(
     name: &str,
     commands: &mut Vec<UiCommand>,
 ) {
+    ui.add_space(4.0);
+    marks(ui, now.times.row, mark.is_some(), commands);
+    chart(ui, now, mark, name);
+}
+
+fn chart(ui: &mut Ui, now: &RowHistogram, mark: Option<&RowHistogram>, name: &str) {
     let weak = Palette::of(ui).weak;
     let chart = Chart::of(now, mark, histogram::room(ui.available_width()));
     let bars = heights(&chart);
@@ -166,8 +181,6 @@ fn drawn(
         bar.into_iter().chain([read_out(&chart, &coarse(now, mark))]).collect::<Vec<_>>().join("\n")
     };
     let label = format!("Latency histogram of {name}");
-    ui.add_space(4.0);
-    marks(ui, now.times.row, mark.is_some(), commands);
     let (response, bar) =
         Histogram { bars: &bars, lines: &lines, label: &label, describe: &describe }.show(ui);
     let bar = bar.and_then(|index| chart.bars.get(index));
@@ -187,8 +200,7 @@ fn drawn(
     }
 }
 
-/// Shows the buttons that mark the histogram and clear the mark. They stand above it, where a low window
-/// shows them.
+/// Shows the buttons that mark the histogram and clear the mark.
 fn marks(ui: &mut Ui, row: RowId, marked: bool, commands: &mut Vec<UiCommand>) {
     ui.horizontal(|ui| {
         let hint = "Keeps this histogram as an outline to compare later calls with.";

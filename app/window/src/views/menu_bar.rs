@@ -67,7 +67,7 @@ fn begins_group(command: &UiCommand) -> bool {
         UiCommand::ToggleSelected
             | UiCommand::TurnTo(Level::Off)
             | UiCommand::Undo
-            | UiCommand::Budget
+            | UiCommand::DialSets
             | UiCommand::TakeControl
             | UiCommand::FocusFilter
             | UiCommand::Tree

@@ -4,6 +4,7 @@ use super::column_headers::{Headers, HeadersState};
 use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
 use super::rows;
 use crate::commands::{CommandContext, UiCommand};
+use crate::settings::Settings;
 use crate::settings::columns::ColumnLayout;
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
@@ -64,6 +65,8 @@ const WAITS: f32 = 20.0;
 
 /// Number of rows whose names cost next to nothing to lay out.
 const FEW: usize = 5;
+/// Width of the button of saved filters with the space before it, points.
+const FILTERS: f32 = 42.0;
 /// Width of the buttons *Back* and *Forward*, points.
 const STEP: f32 = 26.0;
 /// Least width for the hint about the details panel, points.
@@ -141,7 +144,7 @@ pub fn toolbar(
     ui: &mut Ui,
     state: &mut MethodsState,
     subject: Subject<'_>,
-    now: &CommandContext,
+    (now, settings): (&CommandContext, &Settings),
     commands: &mut Vec<UiCommand>,
 ) {
     let table = subject.table();
@@ -158,7 +161,7 @@ pub fn toolbar(
         let font = TextStyle::Body.resolve(ui.style());
         let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
         // In steps, so that another digit does not move the field's end; leaves room for the spinner.
-        let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0;
+        let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0 + FILTERS;
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .hint_text("Filter by any part of a name; all words must match  ( / )")
@@ -170,6 +173,7 @@ pub fn toolbar(
         if field.changed() {
             commands.push(UiCommand::Filter(state.text.clone()));
         }
+        saved_filters(ui, state.text.trim(), &settings.filters, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add(Label::new(text).truncate()).on_hover_text(hint);
             if !table.catalogue.is_complete() && now.is_live() {
@@ -206,10 +210,47 @@ pub fn toolbar(
         if table.list.filter().only_dialled {
             off_again(ui, table, commands);
         }
+        dial_sets(ui, subject, settings, commands);
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
             no_panel(ui);
         }
     });
+}
+
+/// Shows the menu of saved filters.
+fn saved_filters(ui: &mut Ui, text: &str, saved: &[String], commands: &mut Vec<UiCommand>) {
+    let menu = ui.menu_button("⏷", |ui| {
+        for filter in saved {
+            if ui.button(filter).clicked() {
+                commands.push(UiCommand::Filter(filter.clone()));
+                ui.close();
+            }
+        }
+        if saved.is_empty() {
+            ui.weak("No filters saved yet");
+        }
+        ui.separator();
+        let is_saved = saved.iter().any(|filter| filter == text);
+        let name = if is_saved { "Remove this filter" } else { "Save this filter" };
+        if ui.add_enabled(!text.is_empty(), Button::new(name)).clicked() {
+            commands.push(UiCommand::SaveFilter(text.to_owned()));
+            ui.close();
+        }
+    });
+    menu.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Saved filters"));
+    menu.response.on_hover_text("Saved filters");
+}
+
+/// Offers the program's dial sets.
+fn dial_sets(ui: &mut Ui, subject: Subject<'_>, settings: &Settings, commands: &mut Vec<UiCommand>) {
+    let program = subject.process().and_then(|connection| settings.programs.get(&connection.name));
+    if program.is_none_or(|program| program.dial_sets.is_empty()) {
+        return;
+    }
+    let hint = UiCommand::DialSets.explained().unwrap_or_default();
+    if ui.link(UiCommand::DialSets.name()).on_hover_text(hint).clicked() {
+        commands.push(UiCommand::DialSets);
+    }
 }
 
 /// Shows a button that steps through the methods looked at.

@@ -16,6 +16,7 @@ pub mod connection_loss;
 pub mod copies;
 pub mod cost;
 pub mod detail;
+pub mod dial_sets;
 mod detail_lines;
 pub mod empty_views;
 pub mod ended_process;
