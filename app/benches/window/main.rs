@@ -3,7 +3,8 @@
 //! screen. Prints one line per figure, followed by those of twenty merged processes.
 //!
 //! Options: `--tabs` for programs that read the output, `--quick` for fewer frames, `--processes` for the
-//! cost of finding processes instead, `--fleet` for the merged figures only, `--events` for those of traced calls only, `--shops NAME PID…` for real
+//! cost of finding processes instead, `--fleet` for the merged figures only, `--events` for those of traced calls only,
+//! `--timeline` for those of timeline and call tree only, `--shops NAME PID…` for real
 //! processes with the agent (`cargo xtask bench window` starts twenty).
 
 mod events;
@@ -13,6 +14,7 @@ mod fleet;
 mod processes;
 mod shops;
 mod stage;
+mod timeline;
 
 use eframe::egui::{Event, Key, Modifiers};
 use feed::Size;
@@ -72,6 +74,9 @@ fn main() {
     if has("--events") {
         return events::run_alone(has("--tabs"), if has("--quick") { 1_000 } else { 4_000 });
     }
+    if has("--timeline") {
+        return timeline::run_alone(has("--tabs"), if has("--quick") { 1_000 } else { 4_000 });
+    }
     let size = Size { modules: 500, methods: 1_000_000, dialled: 20_000 };
     let frames = if has("--quick") { 1_000 } else { 4_000 };
     if !has("--fleet") {
@@ -114,6 +119,7 @@ impl Bench {
         self.memory();
         // Last, since the calls take memory, too.
         events::run(&mut stage, &to, self.tabs, self.frames);
+        timeline::run(&mut stage, &to, self.tabs, self.frames);
         drop(builder);
     }
 

@@ -13,8 +13,8 @@ pub use context::{
     CommandContext, ListFacts, ProcessCounts, ProcessFacts, Reach, SubjectFacts, SubjectKind, Switches,
 };
 
-use crate::settings::ThemeChoice;
 use crate::settings::columns::ColumnLayout;
+use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
 use redial_model::list::Sort;
@@ -190,6 +190,12 @@ pub enum UiCommand {
     Copy(CopyFormat),
     /// Shows or hides the panel of traced calls.
     Events,
+    /// Shows a tab of the panel below the methods, or hides the panel.
+    Lower(LowerTab),
+    /// Selects the call with this number in the table of traced calls.
+    ShowEvent(u64),
+    /// Shows the selected call in the timeline.
+    ShowInTimeline,
     /// Shows no later calls while they are still collected, or all again.
     PauseEvents,
     /// Forgets the calls collected so far.
@@ -321,6 +327,10 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
         "Events",
         &[
             UiCommand::Events,
+            UiCommand::Lower(LowerTab::Timeline),
+            UiCommand::Lower(LowerTab::Calls),
+            UiCommand::Lower(LowerTab::Charts),
+            UiCommand::ShowInTimeline,
             UiCommand::EventsOfAll,
             UiCommand::PauseEvents,
             UiCommand::ClearEvents,

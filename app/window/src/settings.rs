@@ -29,6 +29,21 @@ pub enum ThemeChoice {
     Light,
 }
 
+/// The tabs of the panel below the methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LowerTab {
+    /// The table of traced calls.
+    #[default]
+    Events,
+    /// When traced calls ran.
+    Timeline,
+    /// The tree of traced calls.
+    Calls,
+    /// Numbers of selected methods over time.
+    Charts,
+}
+
 /// All saved settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,8 +74,10 @@ pub struct Settings {
     pub log_height: Option<f32>,
     /// Whether the log is shown.
     pub log_open: bool,
-    /// Whether the panel of traced calls is shown.
+    /// Whether the panel below the methods is shown.
     pub events_open: bool,
+    /// Its tab.
+    pub lower_tab: LowerTab,
     /// The height of that panel, in points.
     pub events_height: Option<f32>,
     /// The width of the selected call beside it, in points.
@@ -121,6 +138,7 @@ impl Default for Settings {
             log_height: None,
             log_open: true,
             events_open: false,
+            lower_tab: LowerTab::Events,
             events_height: None,
             call_width: None,
             hide_framework: true,

@@ -1,6 +1,7 @@
 //! Availability of commands, and the state of switches.
 
 use super::{CommandContext, Reach, UiCommand};
+use crate::settings::LowerTab;
 
 /// Why a level is not offered.
 pub const NOT_OFFERED: &str =
@@ -25,7 +26,8 @@ impl UiCommand {
             }
             UiCommand::Follow => Some(switches.follow),
             UiCommand::FollowAttach => Some(switches.follow_attach),
-            UiCommand::Events => Some(switches.events),
+            UiCommand::Events => Some(switches.lower_tab == Some(LowerTab::Events)),
+            UiCommand::Lower(tab) => Some(switches.lower_tab == Some(*tab)),
             UiCommand::PauseEvents => Some(switches.events_paused),
             UiCommand::EventsOfAll => Some(switches.events_of_all),
             UiCommand::Compact => Some(switches.compact),
@@ -98,7 +100,7 @@ impl UiCommand {
                 now.single_process()?;
                 need(now.switches.events, EVENTS_HIDDEN)
             }
-            UiCommand::CopyEvent(_) => {
+            UiCommand::CopyEvent(_) | UiCommand::ShowInTimeline => {
                 need(now.switches.events, EVENTS_HIDDEN)?;
                 need(now.list.call_selected, "no call is selected: select one in the events panel first")
             }

@@ -1,6 +1,6 @@
 //! The facts that decide which commands are available.
 
-use crate::settings::ThemeChoice;
+use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
 
@@ -128,6 +128,8 @@ pub struct Switches {
     pub follow_attach: bool,
     /// The panel of traced calls is shown.
     pub events: bool,
+    /// Its tab, while it is shown.
+    pub lower_tab: Option<LowerTab>,
     /// It shows no later calls.
     pub events_paused: bool,
     /// It shows the calls of all methods.

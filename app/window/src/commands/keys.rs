@@ -1,6 +1,7 @@
 //! Keyboard shortcuts of commands.
 
 use super::{CallFormat, CopyFormat, UiCommand};
+use crate::settings::LowerTab;
 use crate::ui::knob::digit;
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 use redial_model::process_choice::Arrangement;
@@ -41,6 +42,9 @@ impl UiCommand {
             UiCommand::Copy(CopyFormat::Text) => ctrl(Key::C),
             UiCommand::Copy(CopyFormat::Markdown) => shift(Key::C),
             UiCommand::Events => shift(Key::E),
+            UiCommand::Lower(LowerTab::Timeline) => shift(Key::T),
+            UiCommand::Lower(LowerTab::Calls) => shift(Key::G),
+            UiCommand::Lower(LowerTab::Charts) => shift(Key::H),
             UiCommand::PauseEvents => ctrl(Key::P),
             UiCommand::CopyEvent(CallFormat::Json) => shift(Key::J),
             UiCommand::Log => ctrl(Key::L),

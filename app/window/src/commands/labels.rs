@@ -1,7 +1,7 @@
 //! Names of commands, and explanations where a name does not suffice.
 
 use super::{CallFormat, CopyFormat, UiCommand};
-use crate::settings::ThemeChoice;
+use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
 
@@ -96,6 +96,12 @@ impl UiCommand {
             UiCommand::Copy(CopyFormat::Markdown) => "Copy as Markdown",
             UiCommand::Copy(CopyFormat::Csv) => "Copy as CSV",
             UiCommand::Events => "Show events",
+            UiCommand::Lower(LowerTab::Events) => "Show events",
+            UiCommand::Lower(LowerTab::Timeline) => "Show timeline",
+            UiCommand::Lower(LowerTab::Calls) => "Show call tree",
+            UiCommand::Lower(LowerTab::Charts) => "Show charts",
+            UiCommand::ShowEvent(_) => "Show call in events",
+            UiCommand::ShowInTimeline => "Show call in timeline",
             UiCommand::PauseEvents => "Pause events",
             UiCommand::ClearEvents => "Clear events",
             UiCommand::EventsOfAll => "Events of all methods",
@@ -188,6 +194,15 @@ impl UiCommand {
             UiCommand::Events => Some(
                 "Lists the calls of methods at level trace, with their arguments, results and exceptions.",
             ),
+            UiCommand::Lower(LowerTab::Timeline) => Some(
+                "Shows when traced calls ran: a track for each thread, nested calls below their callers.",
+            ),
+            UiCommand::Lower(LowerTab::Calls) => {
+                Some("Shows the tree of traced calls with total and self times, and as a flame graph.")
+            }
+            UiCommand::Lower(LowerTab::Charts) => {
+                Some("Shows calls, durations and exceptions of the selected methods over time.")
+            }
             UiCommand::PauseEvents => {
                 Some("Keeps the calls shown. Later calls are still collected and appear when you continue.")
             }

@@ -70,6 +70,8 @@ pub struct App {
     pub(super) pins: PinLookup,
     /// The methods looked at.
     pub(super) history: History,
+    /// The other tabs of the panel below the methods.
+    pub(super) lower: views::lower_panel::LowerState,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
     /// Launches and processes to show as soon as they are there.
@@ -130,6 +132,7 @@ impl App {
             offered_sets: OfferedDialSets::default(),
             pins: PinLookup::default(),
             history: History::default(),
+            lower: views::lower_panel::LowerState::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
@@ -208,6 +211,7 @@ impl App {
                 follow: auto_join.is_some_and(AutoJoin::is_on),
                 follow_attach: auto_join.is_some_and(|auto_join| auto_join.attach),
                 events: self.settings.events_open,
+                lower_tab: self.settings.events_open.then_some(self.settings.lower_tab),
                 events_paused: self.model.current_process().is_some_and(|one| one.events.is_paused()),
                 events_of_all: self.events.of_all,
                 compact: self.settings.compact,

@@ -215,6 +215,9 @@ impl App {
             | UiCommand::CopyEvent(_)
             | UiCommand::CopyValue(_)
             | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
+            UiCommand::Lower(_) | UiCommand::ShowEvent(_) | UiCommand::ShowInTimeline => {
+                self.execute_for_lower_panel(command);
+            }
             UiCommand::Log => self.settings.log_open = !self.settings.log_open,
             UiCommand::ProcessList => self.settings.processes_open = !self.settings.processes_open,
             UiCommand::Details => self.settings.details_open = !self.settings.details_open,

@@ -3,6 +3,7 @@
 use super::App;
 use super::panels::SizedPanel;
 use crate::commands::{CallFormat, UiCommand};
+use crate::settings::LowerTab;
 use crate::ui::theme::Palette;
 use crate::views::events::{self, EventsKey};
 use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
@@ -30,6 +31,7 @@ impl App {
         context.data_mut(|data| data.insert_temp(events::shown_id(), self.settings.events_open));
         self.take_back_conditions();
         self.stream_events();
+        self.refresh_charts(context);
         if !self.settings.events_open {
             return false;
         }
@@ -50,6 +52,7 @@ impl App {
             connection.events.set_query(query);
         }
         let (id, more) = (connection.id, connection.events.refresh(held));
+        self.refresh_lower_panel(context);
         match asked {
             Some(Ok(())) => self.workers.calls_in_flight(id),
             Some(Err(Some(at))) => context.request_repaint_after(at.saturating_sub(now)),
@@ -89,6 +92,9 @@ impl App {
         let unix_ns = self.now().unix_ms.saturating_mul(1_000_000);
         let dragged = panel.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
+            if !self.show_lower_tab(ui, commands) {
+                return;
+            }
             let App { model, events: state, settings, .. } = self;
             let Some(subject) = model.current() else { return };
             let bar = Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4));
@@ -120,12 +126,15 @@ impl App {
     /// Executes a command of the panel.
     pub(super) fn execute_for_events(&mut self, context: &egui::Context, command: UiCommand) {
         match command {
-            UiCommand::Events => self.settings.events_open = !self.settings.events_open,
+            UiCommand::Events => self.toggle_lower_tab(LowerTab::Events),
             UiCommand::PauseEvents => self.change(|connection| {
                 let paused = connection.events.is_paused();
                 connection.events.set_paused(!paused);
             }),
-            UiCommand::ClearEvents => self.change(|connection| connection.events.clear()),
+            UiCommand::ClearEvents => {
+                self.change(|connection| connection.events.clear());
+                self.lower.clear();
+            }
             UiCommand::EventsOfAll => self.events.of_all = !self.events.of_all,
             UiCommand::FilterEvents(text) => self.change(|connection| {
                 let mut query = connection.events.query().clone();

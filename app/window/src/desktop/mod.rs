@@ -3,6 +3,7 @@
 
 mod app;
 mod change_requests;
+mod charts;
 mod clipboard;
 mod clock;
 mod columns;
@@ -22,6 +23,7 @@ mod keyboard;
 mod layout;
 mod list_options;
 mod navigation;
+mod lower_panel;
 mod notifications;
 mod options;
 mod panels;

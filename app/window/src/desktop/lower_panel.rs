@@ -1,0 +1,123 @@
+//! The tabs of the panel below the methods.
+
+use super::App;
+use crate::commands::UiCommand;
+use crate::settings::LowerTab;
+use crate::ui::theme::Palette;
+use crate::views::{calls, charts, lower_panel, timeline};
+use eframe::egui::{self, Frame, Margin, Ui};
+use redial_model::connection::Connection;
+use redial_protocol::level::Level;
+use std::sync::Arc;
+
+impl App {
+    /// Brings the shown tab up to date.
+    pub(super) fn refresh_lower_panel(&mut self, context: &egui::Context) {
+        let now = self.now().mono;
+        let App { model, lower, settings, .. } = self;
+        let Some(connection) = model.current_process_mut() else { return };
+        lower.timeline.look_at(connection.id);
+        lower.calls.look_at(connection.id);
+        if settings.lower_tab == LowerTab::Calls
+            && let Some(due) = lower.calls.refresh(connection.events.history_mut(), now)
+        {
+            context.request_repaint_after(due);
+        }
+    }
+
+    /// Shows the names of the tabs, and the shown tab unless it is that of the events. Returns whether it is.
+    pub(super) fn show_lower_tab(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) -> bool {
+        let shown = self.settings.lower_tab;
+        lower_panel::tabs(ui, shown, commands);
+        if shown == LowerTab::Events {
+            return true;
+        }
+        let now = self.now().unix_ms;
+        let App { model, lower, .. } = self;
+        if shown == LowerTab::Charts {
+            if model.charts.charted().next().is_none() {
+                empty(ui, "Select methods whose dials are on to see their calls, durations and exceptions.");
+                return false;
+            }
+            bar(ui, |ui| charts::header(ui, &mut lower.charts, &model.charts));
+            charts::show(ui, &mut lower.charts, &model.charts, now);
+            return false;
+        }
+        let Some(connection) = model.current().and_then(|subject| subject.process()) else {
+            empty(ui, "Select a single process to see its calls.");
+            return false;
+        };
+        if connection.events.history().spans().is_empty() {
+            empty(ui, nothing(connection));
+            return false;
+        }
+        match shown {
+            LowerTab::Timeline => {
+                bar(ui, |ui| timeline::header(ui, &mut lower.timeline, connection, commands));
+                timeline::show(ui, &mut lower.timeline, connection, commands);
+            }
+            LowerTab::Calls => {
+                bar(ui, |ui| calls::header(ui, &mut lower.calls, connection, commands));
+                calls::show(ui, &mut lower.calls, connection);
+            }
+            LowerTab::Events | LowerTab::Charts => {}
+        }
+        false
+    }
+
+    /// Shows a tab, or hides the panel if it is shown already.
+    pub(super) fn toggle_lower_tab(&mut self, tab: LowerTab) {
+        let is_shown = self.settings.events_open && self.settings.lower_tab == tab;
+        self.settings.events_open = !is_shown;
+        self.settings.lower_tab = tab;
+    }
+
+    /// Executes a command of the tabs.
+    pub(super) fn execute_for_lower_panel(&mut self, command: UiCommand) {
+        match command {
+            UiCommand::Lower(tab) => self.toggle_lower_tab(tab),
+            UiCommand::ShowEvent(number) => {
+                self.change(|connection| {
+                    let event = connection.events.by_number(number).map(Arc::clone);
+                    connection.events.select(event);
+                });
+                // Calls of methods that are not selected are hidden otherwise.
+                self.events.of_all = true;
+                self.events.follow = true;
+                (self.settings.events_open, self.settings.lower_tab) = (true, LowerTab::Events);
+            }
+            UiCommand::ShowInTimeline => {
+                let App { model, lower, .. } = self;
+                let connection = model.current_process();
+                let span = connection.and_then(|connection| {
+                    let number = connection.events.selected()?.call.number;
+                    connection.events.history().span(number)
+                });
+                if let Some(span) = span {
+                    lower.timeline.reveal(*span);
+                }
+                (self.settings.events_open, self.settings.lower_tab) = (true, LowerTab::Timeline);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Shows the line above a tab's content.
+fn bar(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
+    Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4)).show(ui, add);
+}
+
+fn empty(ui: &mut Ui, text: &str) {
+    // The panel must not shrink with its content.
+    ui.set_min_size(ui.available_size());
+    ui.add_space(12.0);
+    ui.vertical_centered(|ui| ui.weak(text));
+}
+
+fn nothing(connection: &Connection) -> &'static str {
+    match connection.table.live.rows().any(|row| row.wanted >= Level::Trace) {
+        true => "The next calls of traced methods appear here.",
+        false => "Turn a method's dial to trace (3) to see its calls.",
+    }
+}

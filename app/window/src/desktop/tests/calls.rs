@@ -1,0 +1,163 @@
+//! The tree of traced calls and its flame graph.
+
+use super::fixture::execute;
+use super::snapshots::both;
+use super::traced_program::window_with_calls;
+use crate::commands::UiCommand;
+use crate::desktop::App;
+use crate::settings::LowerTab;
+use eframe::egui::accesskit::Role;
+use eframe::egui::{Key, Modifiers, Theme};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+
+const SIZE: [f32; 2] = [1280.0, 1000.0];
+
+fn calls(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
+    let mut harness = window_with_calls(theme, size);
+    execute(&mut harness, UiCommand::Lower(LowerTab::Calls));
+    harness.run_steps(3);
+    harness
+}
+
+/// Returns the rows with their levels, from top to bottom.
+fn rows(harness: &Harness<'static, App>) -> Vec<String> {
+    let nodes = harness.query_all_by_role(Role::TreeItem);
+    let mut rows: Vec<(f32, String)> = nodes
+        .filter_map(|node| {
+            let level = node.accesskit_node().level().unwrap_or(1);
+            Some((node.rect().top(), format!("{level} {}", node.accesskit_node().label()?)))
+        })
+        .filter(|(_, row)| row.contains(", total "))
+        .collect();
+    rows.sort_by(|one, other| one.0.total_cmp(&other.0));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn expand(harness: &mut Harness<'static, App>, row: &str) {
+    harness.query_all_by_label_contains(row).next().expect("a row").click_accesskit();
+    harness.run_steps(3);
+    harness.key_press(Key::ArrowRight);
+    harness.run_steps(3);
+}
+
+#[test]
+fn calls_stand_below_their_callers_with_total_and_self() {
+    let mut harness = calls(Theme::Dark, SIZE);
+    assert_eq!(
+        rows(&harness),
+        [
+            "1 Cart.TryTake: 2 calls, total 40.0 ms, self 11.0 ms",
+            "1 Cart.Clear: 2,000 calls, total 12.0 ms, self 12.0 ms",
+        ]
+    );
+    expand(&mut harness, "Cart.TryTake: 2 calls");
+    expand(&mut harness, "Pricing.Discount: 2 calls");
+    assert_eq!(
+        rows(&harness),
+        [
+            "1 Cart.TryTake: 2 calls, total 40.0 ms, self 11.0 ms",
+            "2 Cart.Add (async): 2 calls, total 42.0 ms, self 1.80 ms",
+            "2 Pricing.Discount: 2 calls, total 18.0 ms, self 15.0 ms",
+            "3 Catalog.Find: 2 calls, total 3.00 ms, self 3.00 ms",
+            "2 Catalog.Find: 4 calls, total 11.0 ms, self 11.0 ms",
+            "1 Cart.Clear: 2,000 calls, total 12.0 ms, self 12.0 ms",
+        ]
+    );
+    harness.get_by_label("Sort calls by self").click();
+    harness.run_steps(3);
+    assert_eq!(rows(&harness)[0], "1 Cart.Clear: 2,000 calls, total 12.0 ms, self 12.0 ms");
+    assert!(harness.query_by_label("2,012 calls").is_some());
+}
+
+#[test]
+fn a_search_shows_the_paths_to_its_matches() {
+    let mut harness = calls(Theme::Dark, SIZE);
+    harness.get_by_label("Search calls").focus();
+    harness.run_steps(2);
+    harness.get_by_label("Search calls").type_text("catalog find");
+    harness.run_steps(3);
+    let shown: Vec<String> =
+        rows(&harness).iter().map(|row| row.split(':').next().unwrap_or_default().into()).collect();
+    assert_eq!(shown, ["1 Cart.TryTake", "2 Pricing.Discount", "3 Catalog.Find", "2 Catalog.Find"]);
+    assert!(harness.query_by_label("2 matches").is_some());
+}
+
+#[test]
+fn zooms_can_be_taken_back() {
+    let mut harness = calls(Theme::Dark, SIZE);
+    harness.get_by_label("Flame graph").click();
+    harness.run_steps(3);
+    let bars = |harness: &Harness<'static, App>| {
+        let bars = harness.query_all_by_role(Role::TreeItem).filter_map(|node| node.accesskit_node().label());
+        let mut bars: Vec<String> = bars.filter(|label| label.contains(" of the time below")).collect();
+        bars.sort();
+        bars
+    };
+    let all = [
+        "Cart.Clear: 12.0 ms of the time below",
+        "Cart.TryTake: 41.8 ms of the time below",
+        "Catalog.Find: 11.0 ms of the time below",
+        "Catalog.Find: 3.00 ms of the time below",
+        "Pricing.Discount: 18.0 ms of the time below",
+    ];
+    let wide = |harness: &Harness<'static, App>| {
+        bars(harness).into_iter().filter(|bar| !bar.contains("async")).collect::<Vec<_>>()
+    };
+    assert_eq!(wide(&harness), all);
+    harness.query_all_by_label_contains("Pricing.Discount: 18.0 ms").next().expect("a bar").click();
+    harness.run_steps(3);
+    assert_eq!(wide(&harness), [all[3], all[4]]);
+    harness.get_by_label("Back").click();
+    harness.run_steps(3);
+    assert_eq!(wide(&harness), all);
+    harness.get_by_label("Forward").click();
+    harness.run_steps(3);
+    assert_eq!(wide(&harness), [all[3], all[4]]);
+    harness.get_by_label("Flame graph of calls").focus();
+    harness.run_steps(2);
+    harness.key_press_modifiers(Modifiers::ALT, Key::ArrowLeft);
+    harness.run_steps(3);
+    assert_eq!(wide(&harness), all);
+}
+
+#[test]
+fn clearing_forgets_the_tree() {
+    let mut harness = calls(Theme::Dark, SIZE);
+    harness.get_by_label("Clear").click();
+    harness.run_steps(3);
+    assert!(rows(&harness).is_empty());
+    assert!(harness.query_by_label_contains("The next calls of traced methods appear here.").is_some());
+}
+
+#[test]
+fn call_tree() {
+    both("calls_tree", |theme| {
+        let mut harness = calls(theme, SIZE);
+        expand(&mut harness, "Cart.TryTake: 2 calls");
+        expand(&mut harness, "Pricing.Discount: 2 calls");
+        harness
+    });
+}
+
+#[test]
+fn flame_graph() {
+    both("calls_flame", |theme| {
+        let mut harness = calls(theme, [1600.0, 1000.0]);
+        harness.get_by_label("Flame graph").click();
+        harness.run_steps(3);
+        harness
+    });
+}
+
+#[test]
+fn call_tree_in_a_small_window() {
+    both("calls_small", |theme| {
+        let mut harness = calls(theme, [1024.0, 700.0]);
+        harness.get_by_label("Search calls").focus();
+        harness.run_steps(2);
+        harness.get_by_label("Search calls").type_text("find");
+        harness.run_steps(3);
+        harness
+    });
+}

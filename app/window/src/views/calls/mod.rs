@@ -1,0 +1,132 @@
+//! The tree of traced calls, as rows and as a flame graph.
+
+mod columns;
+mod flame;
+mod state;
+mod tree;
+
+pub use state::{CallsState, CallsView};
+
+use crate::commands::UiCommand;
+use crate::ui::theme::{Palette, SMALL};
+use eframe::egui::{self, Align, Button, Id, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
+use redial_model::call_history::{CallHistory, OTHER, ROOT};
+use redial_model::connection::Connection;
+use redial_protocol::peer_text::clean;
+use redial_text::traced_calls::name;
+use redial_text::words;
+
+/// Returns the id of the rows or bars, which take keys while they have the focus.
+pub fn canvas_id() -> Id {
+    Id::unique("calls")
+}
+
+/// Returns the id of the search field.
+pub fn search_id() -> Id {
+    Id::unique("search calls")
+}
+
+/// Shows the line above the calls.
+pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, commands: &mut Vec<UiCommand>) {
+    let history = connection.events.history();
+    ui.horizontal(|ui| {
+        for (view, text) in [(CallsView::Tree, "Tree"), (CallsView::Flame, "Flame graph")] {
+            if ui.selectable_label(state.view == view, text).clicked() {
+                state.view = view;
+            }
+        }
+        ui.separator();
+        let go = |ui: &mut Ui, can: bool, sign: &str, name: &str, keys: &str| {
+            let response = ui.add_enabled(can, Button::new(sign).small());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, can, name));
+            response.on_hover_text(format!("{name} ({keys})")).clicked()
+        };
+        let keys = ui.input_mut(|input| {
+            let mut pressed = |key| state.has_focus && input.consume_key(Modifiers::ALT, key);
+            [pressed(Key::ArrowLeft), pressed(Key::ArrowRight)]
+        });
+        if go(ui, state.can_go_back(), "←", "Back", "Alt+Left") || keys[0] {
+            state.back();
+        }
+        if go(ui, state.can_go_forward(), "→", "Forward", "Alt+Right") || keys[1] {
+            state.forward();
+        }
+        if go(ui, state.top() != ROOT, "All", "Show all calls", "Home") {
+            state.zoom(ROOT);
+        }
+        let edit = TextEdit::singleline(&mut state.search)
+            .id(search_id())
+            .hint_text("Search methods")
+            .desired_width((ui.available_width() * 0.25).clamp(116.0, 220.0));
+        ui.add(edit).accessible_name("Search calls");
+        if state.has_search() {
+            let text = words::count(state.matches() as u64, "match", "matches");
+            ui.label(RichText::new(text).size(SMALL));
+        }
+        if let Some(row) = state.selected_row(history)
+            && let Some(method) = connection.table.live.row(row).and_then(|row| row.method)
+            && ui
+                .add(Button::new("Select method").small())
+                .on_hover_text("Selects the method in the list above")
+                .clicked()
+        {
+            commands.push(UiCommand::Pick(
+                redial_model::ids::Node::Method(method),
+                redial_model::selection::SelectionMode::Replace,
+            ));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let (text, hint) = numbers(connection, state);
+            let label = Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).truncate();
+            ui.add(label).on_hover_text(hint);
+        });
+    });
+}
+
+/// Returns the number of calls in the tree, and what to know about it.
+fn numbers(connection: &Connection, state: &CallsState) -> (String, String) {
+    let events = &connection.events;
+    let tree = events.history().tree();
+    let text = words::count(state.calls(), "call", "calls");
+    let mut hint = "Traced calls of all methods by their traced callers, since the panel was first shown or cleared. \
+                    An async call that waited counts its whole duration as total, and as self the time in which it ran."
+        .to_owned();
+    let released = events.history().nesting().released();
+    if released > 0 {
+        let calls = words::count(released, "call stands", "calls stand");
+        hint.push_str(&format!("\n{calls} at the top because their callers ran for too long."));
+    }
+    if tree.is_full() {
+        hint.push_str("\nThere are too many places: further ones count as “other methods”.");
+    }
+    let missing = events.not_captured() + events.unread();
+    match missing {
+        0 => (text, hint),
+        _ => {
+            hint.push_str("\nSome calls are missing, so times of callers may include them.");
+            (format!("{} missing · {text}", words::grouped(missing)), hint)
+        }
+    }
+}
+
+/// Shows the calls in the rest of `ui`.
+pub fn show(ui: &mut Ui, state: &mut CallsState, connection: &Connection) {
+    let history = connection.events.history();
+    match state.view {
+        CallsView::Tree => tree::show(ui, state, history),
+        CallsView::Flame => flame::show(ui, state, history),
+    }
+}
+
+/// Returns the name of a node.
+fn node_name(history: &CallHistory, node: u32) -> String {
+    let Some(place) = history.tree().node(node).map(|node| node.place) else { return String::new() };
+    if node == ROOT {
+        return "All calls".to_owned();
+    }
+    if place.method == OTHER {
+        return "Other methods".to_owned();
+    }
+    let name = history.method(place.method).map_or(String::new(), |method| clean(name(method)).into_owned());
+    if place.is_async { format!("{name} (async)") } else { name }
+}

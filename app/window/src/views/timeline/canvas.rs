@@ -1,0 +1,321 @@
+//! Paints the tracks.
+
+use super::ruler::{self, RULER};
+use super::state::TimelineState;
+use super::track_layout::{LANE, PlacedLane, lanes};
+use super::{bar_font, canvas_id, gestures, method_name};
+use crate::commands::UiCommand;
+use crate::ui::theme::Palette;
+use crate::ui::{method_colours, painted_part};
+use eframe::egui::{
+    self, Align2, FontId, Key, Mesh, Modifiers, Painter, Rect, Sense, Shape, Stroke, Ui, accesskit, pos2,
+    vec2,
+};
+use redial_model::call_history::{Bar, CallHistory, Span, TimeView, TrackKey};
+use redial_model::events::Events;
+use redial_protocol::peer_text::clean;
+use redial_text::traced_calls::{arguments, course, outcome, time_of_day};
+use redial_text::width::cut_end;
+use redial_text::words;
+use std::sync::Arc;
+
+/// Narrowest bar, points. Calls closer together are one bar.
+const NARROWEST: f32 = 1.5;
+/// Narrowest bar with a name, points.
+const NAMED: f32 = 36.0;
+/// Narrowest bar that screen readers find, points.
+const DESCRIBED: f32 = 8.0;
+/// Most names in a frame.
+const MAX_NAMES: usize = 800;
+
+/// Where the parts of the timeline are.
+#[derive(Clone, Copy, Debug)]
+pub struct Canvas {
+    /// Marks of time.
+    pub ruler: Rect,
+    /// The bars.
+    pub tracks: Rect,
+    /// Names of tracks.
+    pub names: Rect,
+}
+
+impl Canvas {
+    fn of(all: Rect) -> Canvas {
+        let names = (all.width() * 0.18).clamp(60.0, 190.0);
+        let top = (all.top() + RULER).min(all.bottom());
+        Canvas {
+            ruler: Rect::from_min_max(pos2(all.left() + names, all.top()), pos2(all.right(), top)),
+            tracks: Rect::from_min_max(pos2(all.left() + names, top), all.max),
+            names: Rect::from_min_max(pos2(all.left(), top), pos2(all.left() + names, all.bottom())),
+        }
+    }
+
+    /// Returns the horizontal position of a time; far outside the tracks it is not exact.
+    pub fn x(&self, view: &TimeView, time: i64) -> f32 {
+        let share = view.share(time).clamp(-1.0, 2.0);
+        self.tracks.left() + (share * f64::from(self.tracks.width())) as f32
+    }
+
+    /// Returns the share of the view at a horizontal position.
+    pub fn share(&self, x: f32) -> f64 {
+        f64::from(x - self.tracks.left()) / f64::from(self.tracks.width().max(1.0))
+    }
+}
+
+/// What is painted of the bars, and what the pointer is over.
+struct Bars {
+    mesh: Mesh,
+    names: Vec<(Rect, Span)>,
+    hovered: Option<(Bar, Rect)>,
+    selected: Option<Rect>,
+}
+
+/// Shows the timeline in the rest of `ui`.
+pub fn show(ui: &mut Ui, state: &mut TimelineState, events: &Events, commands: &mut Vec<UiCommand>) {
+    let history = events.history();
+    let all = ui.available_rect_before_wrap();
+    ui.advance_cursor_after_rect(all);
+    let canvas = Canvas::of(all);
+    let response = ui.interact(all, canvas_id(), Sense::click_and_drag());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Timeline of calls"));
+    let (lanes, height) = lanes(history.spans());
+    if state.follow(history.spans()).is_none() {
+        return;
+    }
+    gestures::apply(ui, state, &canvas, &response, history.spans(), height);
+    if std::mem::take(&mut state.reveal) {
+        reveal(state, &lanes, &canvas);
+    }
+    let Some(view) = state.view().copied() else { return };
+    let palette = Palette::of(ui);
+    let painter = ui.painter_at(all);
+    ruler::paint(
+        &painter.with_clip_rect(canvas.ruler.union(canvas.tracks)),
+        &canvas,
+        &view,
+        history.origin(),
+        palette,
+    );
+    let pointer = response.hover_pos().filter(|at| canvas.tracks.contains(*at) && state.gesture.is_none());
+    let bars = bars(ui, state, &canvas, &view, &lanes, pointer);
+    let tracks = painter.with_clip_rect(canvas.tracks);
+    tracks.add(Shape::mesh(bars.mesh));
+    let clicked = names(ui, &tracks, history, &bars.names, palette);
+    track_names(&painter.with_clip_rect(canvas.names), &canvas, history, &lanes, state.offset, palette);
+    if let Some(rect) = bars.selected {
+        tracks.rect_stroke(rect, 1.0, Stroke::new(2.0, palette.accent), egui::StrokeKind::Inside);
+    }
+    if let Some((bar, rect)) = &bars.hovered {
+        tracks.rect_stroke(*rect, 1.0, Stroke::new(1.0, palette.text), egui::StrokeKind::Inside);
+        response.clone().on_hover_ui_at_pointer(|ui| tooltip(ui, history, events, bar));
+    }
+    measured(&tracks, &canvas, state, &view, palette);
+    if response.has_focus() {
+        painter.rect_stroke(all.shrink(0.5), 0.0, Stroke::new(1.0, palette.accent), egui::StrokeKind::Inside);
+    }
+    let hit = bars.hovered.map(|(bar, _)| bar);
+    if response.clicked() || clicked.is_some() {
+        ui.memory_mut(|memory| memory.request_focus(canvas_id()));
+        state.measured = None;
+        match (clicked, hit) {
+            (Some(span), _) => select(state, events, Some(span), commands),
+            (None, Some(bar)) if bar.count == 1 => select(state, events, Some(bar.first), commands),
+            (None, Some(bar)) => state.change_view(|view| *view = TimeView::around(bar.start, bar.end)),
+            (None, None) => select(state, events, None, commands),
+        }
+    }
+    if response.double_clicked()
+        && let Some(bar) = hit.filter(|bar| bar.count == 1)
+    {
+        state.zoom_to(&bar.first);
+    }
+    let enter = response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
+    if enter && let Some(span) = state.selected() {
+        commands.push(UiCommand::ShowEvent(span.number));
+    }
+}
+
+fn select(state: &mut TimelineState, events: &Events, span: Option<Span>, commands: &mut Vec<UiCommand>) {
+    state.select(span);
+    let event = span.and_then(|span| events.by_number(span.number));
+    commands.push(UiCommand::SelectEvent(event.map(Arc::clone)));
+}
+
+/// Scrolls the selected call's lane into view.
+fn reveal(state: &mut TimelineState, lanes: &[PlacedLane<'_>], canvas: &Canvas) {
+    let Some(span) = state.selected() else { return };
+    let holds = |one: &&PlacedLane<'_>| one.lane.at(span.start).is_some_and(|at| at.number == span.number);
+    if let Some(lane) = lanes.iter().find(holds) {
+        let (top, height) = (lane.top, canvas.tracks.height());
+        if top < state.offset || top + LANE > state.offset + height {
+            state.offset = (top - height / 2.0).max(0.0);
+        }
+    }
+}
+
+fn bars(
+    ui: &Ui,
+    state: &TimelineState,
+    canvas: &Canvas,
+    view: &TimeView,
+    lanes: &[PlacedLane<'_>],
+    pointer: Option<egui::Pos2>,
+) -> Bars {
+    let palette = Palette::of(ui);
+    let mut bars = Bars { mesh: Mesh::default(), names: Vec::new(), hovered: None, selected: None };
+    let width = f64::from(canvas.tracks.width().max(1.0));
+    let grain = (view.length() / width * f64::from(NARROWEST)).ceil().max(1.0) as i64;
+    let selected = state.selected().map(|span| span.number);
+    for placed in lanes {
+        let range = placed.range(canvas.tracks.top(), state.offset);
+        if range.max < canvas.tracks.top() {
+            continue;
+        }
+        if range.min > canvas.tracks.bottom() {
+            break;
+        }
+        placed.lane.bars(view.start(), view.end(), grain, |bar| {
+            let left = canvas.x(view, bar.start).max(canvas.tracks.left() - 2.0);
+            let right = canvas.x(view, bar.end).max(left + NARROWEST).min(canvas.tracks.right() + 2.0);
+            // A thin line stays between neighbours that are wide enough.
+            let gap = if right - left > 4.0 { 0.75 } else { 0.0 };
+            let rect = Rect::from_min_max(pos2(left, range.min + 1.0), pos2(right - gap, range.max - 1.0));
+            bars.mesh.add_colored_rect(rect, method_colours::of(ui, bar.first.method));
+            if bar.count > 1 {
+                // Runs of short calls have a line on top, so they do not look like one call.
+                let line = Rect::from_min_max(rect.min, pos2(rect.right(), rect.top() + 2.0));
+                bars.mesh.add_colored_rect(line, palette.edge);
+            } else if bar.first.threw {
+                let line = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 2.0), rect.max);
+                bars.mesh.add_colored_rect(line, palette.bad);
+            }
+            if bar.count == 1 && selected == Some(bar.first.number) {
+                bars.selected = Some(rect);
+            }
+            if pointer.is_some_and(|at| rect.x_range().contains(at.x) && range.contains(at.y)) {
+                bars.hovered = Some((bar, rect));
+            }
+            if bar.count == 1 && right - left >= DESCRIBED && bars.names.len() < MAX_NAMES {
+                bars.names.push((rect.intersect(canvas.tracks), bar.first));
+            }
+        });
+    }
+    bars
+}
+
+/// Paints the names of wide bars and describes those to screen readers. Returns the one that a screen reader clicked.
+fn names(
+    ui: &Ui,
+    painter: &Painter,
+    history: &CallHistory,
+    bars: &[(Rect, Span)],
+    palette: &Palette,
+) -> Option<Span> {
+    let font = bar_font();
+    let letter = ui.fonts_mut(|fonts| fonts.glyph_width(&font, 'x')).max(1.0);
+    let mut clicked = None;
+    for (rect, span) in bars {
+        let name = method_name(history, span);
+        if rect.width() >= NAMED {
+            let room = ((rect.width() - 6.0) / letter) as usize;
+            // The method's name alone, if its type does not fit too.
+            let short = name.rsplit('.').next().unwrap_or(&name);
+            let text = if name.chars().count() <= room { name.as_str() } else { short };
+            let place = pos2(rect.left() + 3.0, rect.center().y);
+            painter.text(place, Align2::LEFT_CENTER, cut_end(text, room), font.clone(), palette.text);
+        }
+        let id = canvas_id().with(span.number).with(span.start);
+        let label = || format!("{name}, {}", words::duration(span.duration().unsigned_abs()));
+        if painted_part::describe(ui, id, *rect, accesskit::Role::ListItem, label) {
+            clicked = Some(*span);
+        }
+    }
+    clicked
+}
+
+fn track_names(
+    painter: &Painter,
+    canvas: &Canvas,
+    history: &CallHistory,
+    lanes: &[PlacedLane<'_>],
+    offset: f32,
+    palette: &Palette,
+) {
+    painter.rect_filled(canvas.names, 0.0, palette.panel);
+    let font = FontId::proportional(12.0);
+    for placed in lanes.iter().filter(|lane| lane.is_first) {
+        let range = placed.range(canvas.tracks.top(), offset);
+        if range.max < canvas.names.top() || range.min > canvas.names.bottom() {
+            continue;
+        }
+        let text = match placed.track {
+            TrackKey::Thread(0) => "Unknown thread".to_owned(),
+            TrackKey::Thread(id) => format!("Thread {id}"),
+            TrackKey::Async(method) => {
+                let name =
+                    history.method(method).map_or("", |method| redial_text::traced_calls::name(method));
+                format!("{} (async)", clean(name))
+            }
+        };
+        let text = cut_end(&text, (canvas.names.width() / 6.6) as usize);
+        let place = pos2(canvas.names.left() + 8.0, range.center());
+        painter.text(place, Align2::LEFT_CENTER, text, font.clone(), palette.text);
+        painter.hline(canvas.names.x_range(), range.min - 3.0, Stroke::new(1.0, palette.line));
+    }
+}
+
+/// Paints the measured part of time with its length.
+fn measured(painter: &Painter, canvas: &Canvas, state: &TimelineState, view: &TimeView, palette: &Palette) {
+    let Some((from, to)) = state.measured else { return };
+    let (left, right) = (canvas.x(view, from), canvas.x(view, to));
+    let rect = Rect::from_x_y_ranges(left..=right, canvas.tracks.y_range());
+    painter.rect_filled(rect, 0.0, palette.accent.gamma_multiply(0.16));
+    for x in [left, right] {
+        painter.vline(x, canvas.tracks.y_range(), Stroke::new(1.0, palette.accent));
+    }
+    let text = length(to.saturating_sub(from).unsigned_abs());
+    let font = FontId::proportional(13.0);
+    let galley = painter.layout_no_wrap(text, font, palette.text);
+    let centre = pos2(rect.center().x, canvas.tracks.bottom() - 16.0);
+    let place = Rect::from_center_size(centre, galley.size() + vec2(12.0, 6.0));
+    let shift =
+        (canvas.tracks.left() - place.left()).max(0.0) - (place.right() - canvas.tracks.right()).max(0.0);
+    let place = place.translate(vec2(shift, 0.0));
+    painter.rect_filled(place, 3.0, palette.raised);
+    painter.rect_stroke(place, 3.0, Stroke::new(1.0, palette.accent), egui::StrokeKind::Inside);
+    painter.galley(place.min + vec2(6.0, 3.0), galley, palette.text);
+}
+
+/// Formats a length of time, with all its nanoseconds if rounding hides some.
+pub fn length(ns: u64) -> String {
+    match ns {
+        ..1_000 => words::duration(ns),
+        _ => format!("{} ({} ns)", words::duration(ns), words::grouped(ns)),
+    }
+}
+
+fn tooltip(ui: &mut Ui, history: &CallHistory, events: &Events, bar: &Bar) {
+    ui.set_max_width(520.0);
+    if bar.count > 1 {
+        ui.strong(words::count(bar.count.into(), "short call", "short calls"));
+        ui.label(format!("within {}", length(bar.end.saturating_sub(bar.start).unsigned_abs())));
+        ui.weak("Click to zoom in on them.");
+        return;
+    }
+    let span = &bar.first;
+    ui.strong(method_name(history, span));
+    ui.label(length(span.duration().unsigned_abs()));
+    ui.weak(format!("began at {}", time_of_day(span.start.unsigned_abs())));
+    match events.by_number(span.number) {
+        Some(event) => {
+            let text = arguments(&event.method, &event.call);
+            let end = format!("{}{}", outcome(&event.call), course(&event.call));
+            for line in [text, end.trim_start().to_owned()].iter().filter(|line| !line.is_empty()) {
+                ui.label(cut_end(&clean(line), 300));
+            }
+        }
+        None => {
+            ui.weak("Its values are no longer kept.");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The timeline of traced calls: a track for each thread, with a lane for each depth, and tracks for async calls that had to
+//! wait.
+
+mod canvas;
+mod gestures;
+mod ruler;
+mod state;
+mod track_layout;
+
+pub use state::TimelineState;
+
+use crate::commands::UiCommand;
+use crate::ui::theme::{Palette, SMALL};
+use eframe::egui::{self, Align, Button, Id, Label, Layout, RichText, Ui};
+use redial_model::call_history::{CallHistory, Span};
+use redial_model::connection::Connection;
+use redial_protocol::peer_text::clean;
+use redial_text::traced_calls::{name, time_of_day};
+use redial_text::words;
+
+/// Returns the id of the canvas, which takes keys while it has the focus.
+pub fn canvas_id() -> Id {
+    Id::unique("timeline")
+}
+
+/// Shows the line above the timeline.
+pub fn header(
+    ui: &mut Ui,
+    state: &mut TimelineState,
+    connection: &Connection,
+    commands: &mut Vec<UiCommand>,
+) {
+    let history = connection.events.history();
+    ui.horizontal(|ui| {
+        let any = !history.spans().is_empty();
+        if ui
+            .add_enabled(any, Button::new("Show all").small())
+            .on_hover_text("Shows everything that is kept (Home)")
+            .clicked()
+        {
+            state.show_all(history.spans());
+        }
+        let mut follows = state.follows();
+        if ui
+            .checkbox(&mut follows, "Follow")
+            .on_hover_text("Moves along with new calls until you pan or zoom")
+            .changed()
+        {
+            state.set_follows(follows);
+        }
+        if let Some(span) = state.selected().copied() {
+            let text = format!(
+                "{}  {}",
+                method_name(history, &span),
+                words::duration(span.duration().unsigned_abs())
+            );
+            ui.add(Label::new(RichText::new(text).strong()).truncate());
+            if ui.add(Button::new("Zoom to call").small()).on_hover_text("F").clicked() {
+                state.zoom_to(&span);
+            }
+            if connection.events.by_number(span.number).is_some() {
+                if ui.add(Button::new("Show in events").small()).on_hover_text("Enter").clicked() {
+                    commands.push(UiCommand::ShowEvent(span.number));
+                }
+            } else {
+                ui.add(
+                    Label::new(RichText::new("Its values are no longer kept.").weak().size(SMALL)).truncate(),
+                );
+            }
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let (text, hint) = numbers(history, state);
+            let label = Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).truncate();
+            ui.add(label).on_hover_text(hint);
+        });
+    });
+}
+
+fn method_name(history: &CallHistory, span: &Span) -> String {
+    history.method(span.method).map_or(String::new(), |method| clean(name(method)).into_owned())
+}
+
+/// Returns the part of time that is shown with the number of calls, and an explanation.
+fn numbers(history: &CallHistory, state: &TimelineState) -> (String, String) {
+    let spans = history.spans();
+    let mut text = words::count(spans.len() as u64, "call", "calls");
+    let most = words::grouped(redial_model::call_history::MAX_SPANS as u64);
+    let mut hint =
+        format!("Calls of all methods, whatever the filter of the events. The latest {most} are kept.");
+    if let Some(view) = state.view() {
+        let length = words::duration(view.length() as u64);
+        text = format!("{length} from {} · {text}", time_of_day(view.start().unsigned_abs()));
+    }
+    if let Some((from, to)) = state.measured() {
+        let measured = canvas::length(to.saturating_sub(from).unsigned_abs());
+        text = format!("{measured} measured · {text}");
+    }
+    if spans.dropped() > 0 {
+        hint.push_str(&format!(
+            "\n{} dropped in favour of later ones.",
+            words::count(spans.dropped(), "call was", "calls were")
+        ));
+    }
+    hint.push_str(
+        "\n\nWheel zooms, Shift+wheel pans. Drag measures. Drag with the right button pans. Keys: W and S zoom, A and D pan.",
+    );
+    (text, hint)
+}
+
+/// Shows the timeline in the rest of `ui`.
+pub fn show(ui: &mut Ui, state: &mut TimelineState, connection: &Connection, commands: &mut Vec<UiCommand>) {
+    canvas::show(ui, state, &connection.events, commands);
+}
+
+/// Returns the font of names on bars: all of its letters have the same width.
+fn bar_font() -> egui::FontId {
+    egui::FontId::monospace(11.0)
+}
