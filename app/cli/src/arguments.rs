@@ -229,6 +229,9 @@ pub struct IlArguments {
     /// Use this copy of its module: an id listed by `modules`
     #[arg(long, value_name = "MODULE", value_parser = module_id)]
     pub copy: Option<u64>,
+    /// Also look for the module's PDB in this folder; may be repeated
+    #[arg(long, value_name = "FOLDER")]
+    pub symbols: Vec<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -3,7 +3,7 @@
 mod listing;
 
 use super::status::ask_rows;
-use super::{arguments, modules, multi_process};
+use super::{arguments, method_source, modules, multi_process};
 use crate::output::Out;
 use crate::output::json::{IlJson, hex};
 use redial_link::connect;
@@ -34,18 +34,19 @@ fn one(pid: u32, arguments: &arguments::IlArguments, out: &mut Out) -> Result<Ex
     let mut session = connect::open(pid, "redial il")?;
     let method = find(&mut session, arguments)?;
     let (body, lines) = ask(&mut session, method.copy, arguments.instrumented)?;
+    let source = method_source::find(pid, &method.path, method.copy.token.0, &arguments.symbols);
     if arguments.json {
         let signature = words::plain_parameters(&method.signature);
         let names = (method.module.as_str(), method.name.as_str(), signature.as_str());
-        out.json(&IlJson::new(pid, method.copy, names, &body, &lines))?;
+        out.json(&IlJson::new(pid, method.copy, names, (&body, &lines), &source))?;
     } else {
         let dialled = dialled(&mut session, &method)?;
         let own = if arguments.instrumented { Some(ask(&mut session, method.copy, false)?.0) } else { None };
         let named = (&*method.shown(), method.copy.token.0);
-        for line in listing::header(named, dialled, (&body, own.as_ref()), &lines) {
+        for line in listing::header(named, dialled, (&body, own.as_ref()), (&lines, &source)) {
             out.line(&line)?;
         }
-        for line in listing::instructions(&lines) {
+        for line in listing::instructions(&lines, source.lines(&body, &lines)) {
             out.line(&line)?;
         }
     }
@@ -67,6 +68,8 @@ struct MethodMatch {
     name: String,
     /// `(PARAMS)`, as in a pattern.
     signature: String,
+    /// Path of its module; empty if it has none.
+    path: String,
 }
 
 impl MethodMatch {
@@ -114,6 +117,7 @@ fn read(page: &MethodPage, index: usize, modules: &[ModuleRow]) -> Option<Method
         module: module.map_or_else(|| "(unloaded)".to_owned(), |module| module.name.clone()),
         name: format!("{type_name}.{}", page.name.get(index)?),
         signature: page.signature.get(index)?.to_owned(),
+        path: module.map(|module| module.path.clone()).unwrap_or_default(),
     })
 }
 

@@ -18,6 +18,7 @@ mod env;
 mod events;
 mod exceptions;
 mod il;
+mod method_source;
 mod method_totals;
 mod methods;
 mod modules;

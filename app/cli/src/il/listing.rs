@@ -1,10 +1,12 @@
 //! Formats a body: a header, then one line per instruction.
 
+use crate::method_source::SourceInfo;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use redial_protocol::level::Level;
 use redial_protocol::state::CopyState;
 use redial_text::words;
 use redial_text::words::printable;
+use std::collections::HashMap;
 
 /// The width to which opcodes are padded at most.
 const WIDEST_OPCODE: usize = 32;
@@ -29,7 +31,7 @@ pub fn header(
     (method, token): (&str, u32),
     dialled: Option<(Level, CopyState)>,
     (body, own): (&IlBody, Option<&IlBody>),
-    instructions: &[IlLine],
+    (instructions, source): (&[IlLine], &SourceInfo),
 ) -> Vec<String> {
     let level = level(instructions);
     let own = own.unwrap_or(body);
@@ -74,14 +76,21 @@ pub fn header(
         let more = words::count(body.more_clauses.into(), "clause", "clauses");
         lines.push(format!("  and {more} more{}", plus(added)));
     }
+    lines.extend(source.header());
     lines.push(String::new());
     lines
 }
 
-/// Returns the lines of the instructions, one after the other: a body may have a million.
-pub fn instructions(lines: &[IlLine]) -> impl Iterator<Item = String> {
+/// Returns the lines of the instructions, one after the other: a body may have a million. `source` has the source line of
+/// instructions by offset; each new one stands above its first instruction.
+pub fn instructions(lines: &[IlLine], source: HashMap<u32, u32>) -> impl Iterator<Item = String> {
     let (width, timed) = (opcode_width(lines), is_timed(lines));
-    lines.iter().map(move |line| instruction(line, width, timed))
+    let mut last = None;
+    lines.iter().flat_map(move |line| {
+        let new = source.get(&line.offset).copied().filter(|new| last.replace(*new) != Some(*new));
+        let above = new.map(|number| format!("{BLANK}// line {number}"));
+        above.into_iter().chain([instruction(line, width, timed)])
+    })
 }
 
 /// Returns the width of the opcode column. The longest opcode has 15 characters; a faulty agent may send others.
@@ -202,7 +211,10 @@ mod tests {
         bodies: (&IlBody, Option<&IlBody>),
         code: &[IlLine],
     ) -> Vec<String> {
-        header(named, dialled, bodies, code).into_iter().chain(instructions(code)).collect()
+        header(named, dialled, bodies, (code, &SourceInfo::NoFile))
+            .into_iter()
+            .chain(instructions(code, HashMap::new()))
+            .collect()
     }
 
     fn line(offset: u32, opcode: &str) -> IlLine {
@@ -276,6 +288,7 @@ mod tests {
                 "  try IL_0000 to IL_0005 catch System.Exception handler IL_0005 to IL_12345",
                 "+ try IL_0000 to IL_0005 filter IL_0007 handler IL_0009 to IL_000a",
                 "  and 1 clause more (+1)",
+                "  source: unknown, since its module has no file",
                 "",
                 "+ IL_0000  ldc.i4.s  7",
                 "+ IL_0001  stind.i8  // plus one",

@@ -1,9 +1,11 @@
 //! `il` as JSON.
 
 use super::fields::{module_id, token};
+use crate::method_source::SourceInfo;
 use redial_protocol::ids::CopyKey;
 use redial_protocol::il::{IlBody, IlClause, IlClauseKind, IlLine, IlSource};
 use serde::{Serialize, Serializer};
+use std::collections::HashMap;
 
 /// A method's IL.
 #[derive(Debug, Serialize)]
@@ -24,6 +26,10 @@ pub struct IlJson<'a> {
     clauses: Vec<ClauseJson<'a>>,
     clauses_left_out: u32,
     instructions: InstructionsJson<'a>,
+    /// Where the method begins, if its PDB was found.
+    file: Option<&'a str>,
+    line: Option<u32>,
+    pdb: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,11 +47,19 @@ struct ClauseJson<'a> {
 
 /// Instructions, made one by one as they are written.
 #[derive(Debug)]
-struct InstructionsJson<'a>(&'a [IlLine]);
+struct InstructionsJson<'a>(&'a [IlLine], HashMap<u32, u32>);
 
 impl Serialize for InstructionsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(InstructionJson::from))
+        serializer.collect_seq(self.0.iter().map(|line| InstructionJson {
+            offset: line.offset,
+            opcode: &line.opcode,
+            operand: line.operand.as_deref(),
+            token: line.token.map(token),
+            targets: &line.targets,
+            inserted: line.inserted,
+            line: self.1.get(&line.offset).copied(),
+        }))
     }
 }
 
@@ -57,6 +71,8 @@ struct InstructionJson<'a> {
     token: Option<String>,
     targets: &'a [u32],
     inserted: bool,
+    /// Line in the source; absent in an instrumented body and without a PDB.
+    line: Option<u32>,
 }
 
 /// Returns the JSON value for a body's source.
@@ -74,8 +90,8 @@ impl<'a> IlJson<'a> {
         pid: u32,
         copy: CopyKey,
         (module, method, signature): (&'a str, &'a str, &'a str),
-        body: &'a IlBody,
-        lines: &'a [IlLine],
+        (body, lines): (&'a IlBody, &'a [IlLine]),
+        source: &'a SourceInfo,
     ) -> Self {
         IlJson {
             pid,
@@ -92,7 +108,10 @@ impl<'a> IlJson<'a> {
             code_size: body.code_size,
             clauses: body.clauses.iter().map(ClauseJson::from).collect(),
             clauses_left_out: body.more_clauses,
-            instructions: InstructionsJson(lines),
+            instructions: InstructionsJson(lines, source.lines(body, lines)),
+            file: source.start().map(|(file, _)| file),
+            line: source.start().map(|(_, line)| line),
+            pdb: source.pdb(),
         }
     }
 }
@@ -116,19 +135,6 @@ impl<'a> From<&'a IlClause> for ClauseJson<'a> {
             try_end: clause.try_end,
             handler_start: clause.handler_start,
             handler_end: clause.handler_end,
-        }
-    }
-}
-
-impl<'a> From<&'a IlLine> for InstructionJson<'a> {
-    fn from(line: &'a IlLine) -> Self {
-        InstructionJson {
-            offset: line.offset,
-            opcode: &line.opcode,
-            operand: line.operand.as_deref(),
-            token: line.token.map(token),
-            targets: &line.targets,
-            inserted: line.inserted,
         }
     }
 }
@@ -173,7 +179,8 @@ mod tests {
         };
         let names = ("Shop", "Shop.Cart.Add", "(int)");
         assert_eq!(
-            serde_json::to_value(IlJson::new(7, copy, names, &body, &[line])).expect("JSON"),
+            serde_json::to_value(IlJson::new(7, copy, names, (&body, &[line]), &SourceInfo::NoFile))
+                .expect("JSON"),
             json!({
                 "pid": 7, "module": "Shop", "module_id": "0x7f10", "token": "0x06000012",
                 "method": "Shop.Cart.Add", "signature": "(int)", "source": "handed-over", "maxstack": 3,
@@ -185,7 +192,9 @@ mod tests {
                 "clauses_left_out": 0,
                 "instructions": [{
                     "offset": 4, "opcode": "br.s", "operand": null, "token": null, "targets": [9], "inserted": true,
+                    "line": null,
                 }],
+                "file": null, "line": null, "pdb": null,
             })
         );
     }
