@@ -91,6 +91,23 @@ pub fn run(formats: &[Format]) -> Result<PathBuf> {
     Ok(to)
 }
 
+/// Makes the packages for Linux of these formats, or all, from the debug builds of the tests.
+///
+/// # Errors
+/// When `cargo xtask test` has not built them, and as [`run`].
+pub fn run_with_debug_builds(formats: &[Format]) -> Result<PathBuf> {
+    step("tools for packages", || apt::ensure(TOOLS))?;
+    let release = Release::of_checkout()?;
+    let programs = compile::split(Target::LinuxX64, &target_folder().join("debug"), &target_folder())?;
+    let is_linux = |format: &&Format| format.targets() == [Target::LinuxX64];
+    let all = if formats.is_empty() { &Format::ALL } else { formats };
+    let formats: Vec<Format> = all.iter().filter(is_linux).copied().collect();
+    let to = target_folder().join("packages/debug");
+    pack_all(&formats, &[programs], &release, &to)?;
+    println!("    {}", to.display());
+    Ok(to)
+}
+
 /// Makes packages of programs. The first of them are those for this machine, which write manual and completions.
 fn pack_all(formats: &[Format], programs: &[Programs], release: &Release, to: &Path) -> Result<()> {
     let native = programs.first().context("nothing was built")?;

@@ -68,6 +68,9 @@ enum Task {
         /// Formats to make (default: all)
         #[arg(value_enum)]
         formats: Vec<dist::Format>,
+        /// Pack the debug builds of the tests instead, for this machine alone; to try changes of the packaging
+        #[arg(long)]
+        debug: bool,
     },
     /// Measure on real runtimes, as medians of alternating pairs, and the window against its targets
     Bench {
@@ -117,7 +120,8 @@ fn run(task: Task) -> Result<()> {
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
         Task::Soak { hours: Some(hours), on, seed, .. } => soak::run_continuously(hours, &on, seed),
         Task::Soak { suites, fuzz, again, .. } => soak::run(&suites, fuzz, again),
-        Task::Dist { formats } => dist::run(&formats).map(drop),
+        Task::Dist { formats, debug: false } => dist::run(&formats).map(drop),
+        Task::Dist { formats, debug: true } => dist::run_with_debug_builds(&formats).map(drop),
         Task::Bench { rows, pairs, on, quick } => bench::run(&rows, pairs, on.as_deref(), quick),
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),

@@ -1,4 +1,4 @@
-//! The root of a system that has nothing but Debian's base, older than this one: its glibc is 2.31.
+//! The root of a system that has nothing but Debian's base. It is older than the machines that build packages.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,10 @@ use redial_testbed::host::{self, Host, Outcome};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::{cache, programs};
 
-/// Debian 11.
-const SUITE: &str = "bullseye";
+/// Debian 11 with glibc 2.31, unless `REDIAL_DEBIAN` names another release, for packages of debug builds.
+fn suite() -> String {
+    std::env::var("REDIAL_DEBIAN").unwrap_or_else(|_| "bullseye".to_owned())
+}
 
 /// A copy of the base system, with .NET 8 in `/dotnet` and Shop in `/shop`. Dropping it removes the folder.
 pub struct FreshRoot(PathBuf);
@@ -18,9 +20,10 @@ pub struct FreshRoot(PathBuf);
 impl FreshRoot {
     /// Makes a root for a test. The base system comes from the cache, or from Debian's archive.
     pub fn new(test: &str) -> Result<FreshRoot> {
-        let base = cache::ensure("roots/debian", SUITE, |into| {
+        let suite = suite();
+        let base = cache::ensure("roots/debian", &suite, |into| {
             let mut debootstrap = Command::new("debootstrap");
-            debootstrap.args(["--variant=minbase", SUITE]).arg(into.join("root"));
+            debootstrap.args(["--variant=minbase", &suite]).arg(into.join("root"));
             host::run(debootstrap)?.ok().map(drop)
         })?;
         let root = FreshRoot(cache::folder().join("roots").join(format!("{test}-{}", std::process::id())));

@@ -48,17 +48,23 @@ pub fn compile_from(
 ) -> Result<Programs> {
     let what = format!("redial {} ({}) for {}", release.version, release.commit, target.rid());
     step(&what, || build(source, target_folder, target, release))?;
-    let built = target_folder.join(target.triple()).join("dist");
+    let programs = split(target, &target_folder.join(target.triple()).join("dist"), target_folder)?;
+    check(&programs)?;
+    Ok(programs)
+}
+
+/// Takes the symbols out of built programs.
+///
+/// # Errors
+/// When a program is missing, or `objcopy` fails.
+pub fn split(target: Target, built: &Path, target_folder: &Path) -> Result<Programs> {
     let into = target_folder.join("packages/programs").join(target.rid());
     std::fs::create_dir_all(&into).with_context(|| into.display().to_string())?;
     let mut symbols = Vec::new();
     for file in [target.program(), target.agent()] {
         symbols.push(strip(target, &built.join(file), &into)?);
     }
-    let programs =
-        Programs { target, program: into.join(target.program()), agent: into.join(target.agent()), symbols };
-    check(&programs)?;
-    Ok(programs)
+    Ok(Programs { target, program: into.join(target.program()), agent: into.join(target.agent()), symbols })
 }
 
 fn build(source: &Path, target_folder: &Path, target: Target, release: &Release) -> Result<()> {
@@ -83,7 +89,7 @@ fn build(source: &Path, target_folder: &Path, target: Target, release: &Release)
     build
         .current_dir(source)
         .env("CARGO_TARGET_DIR", target_folder)
-        .env("CARGO_ENCODED_RUSTFLAGS", flags(source, target)?.join("\u{1f}"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags(source, target_folder, target)?.join("\u{1f}"))
         .env("CARGO_INCREMENTAL", "0")
         .env("REDIAL_COMMIT", &release.commit)
         .env("SOURCE_DATE_EPOCH", release.time.to_string());
@@ -91,7 +97,7 @@ fn build(source: &Path, target_folder: &Path, target: Target, release: &Release)
 }
 
 /// Returns the compiler's flags: every path in the output is one that any machine shares.
-fn flags(source: &Path, target: Target) -> Result<Vec<String>> {
+fn flags(source: &Path, target_folder: &Path, target: Target) -> Result<Vec<String>> {
     let rustc = |arguments: &[&str]| run_quietly(&mut command("rustc", arguments));
     let sysroot = rustc(&["--print", "sysroot"])?;
     let version = rustc(&["--version", "--verbose"])?;
@@ -103,6 +109,8 @@ fn flags(source: &Path, target: Target) -> Result<Vec<String>> {
     let map = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
     let mut flags = vec![
         map(&source.to_string_lossy(), "/redial"),
+        // Of several that match, the last one counts. Build scripts write sources here.
+        map(&target_folder.to_string_lossy(), "/redial/target"),
         map(&home.context("neither CARGO_HOME nor HOME is set")?, "/cargo"),
         map(
             &format!("{}/lib/rustlib/src/rust", sysroot.trim()),

@@ -1,7 +1,7 @@
 //! Reads processor and C library from ELF files: header, interpreter and needed libraries.
 #![forbid(unsafe_code)]
 
-use super::SystemLibrary;
+use super::system_library::SystemLibrary;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{LittleEndian, ReadCache, ReadRef, elf};
 use std::fs::File;
@@ -55,24 +55,13 @@ fn linked<'d, R: ReadRef<'d>>(file: R) -> Option<SystemLibrary> {
         .iter()
         .find_map(|segment| segment.interpreter(endian, file).ok()?);
     let named = interpreter.and_then(|path| path.rsplit(|byte| *byte == b'/').next());
-    if let Some(found) = named.and_then(|name| system_library(&String::from_utf8_lossy(name))) {
+    if let Some(found) = named.and_then(|name| SystemLibrary::of_file_name(&String::from_utf8_lossy(name))) {
         return Some(found);
     }
     let sections = header.sections(endian, file).ok()?;
     let table = sections.dynamic_table(endian, file).ok()?;
     let mut needed = table.iter().filter(|entry| entry.tag == elf::DT_NEEDED);
-    needed.find_map(|entry| system_library(&String::from_utf8_lossy(table.string(entry).ok()?)))
-}
-
-/// Returns the C library to which a file name belongs.
-pub fn system_library(name: &str) -> Option<SystemLibrary> {
-    if name.starts_with("ld-musl-") || name.starts_with("libc.musl-") || name == "libc.so" {
-        Some(SystemLibrary::Musl)
-    } else if name.starts_with("ld-linux") || name == "libc.so.6" {
-        Some(SystemLibrary::Glibc)
-    } else {
-        None
-    }
+    needed.find_map(|entry| SystemLibrary::of_file_name(&String::from_utf8_lossy(table.string(entry).ok()?)))
 }
 
 #[cfg(test)]
@@ -86,21 +75,6 @@ mod tests {
         assert_eq!(processor(&head(183)).as_deref(), Some("arm64"));
         assert_eq!(processor(&head(21)).as_deref(), Some("processor21"));
         assert_eq!((processor(b"#!/bin/sh"), processor(&head(3)[..19])), (None, None));
-    }
-
-    #[test]
-    fn recognizes_c_libraries_by_file_name() {
-        for (name, library) in [
-            ("ld-musl-x86_64.so.1", Some(SystemLibrary::Musl)),
-            ("libc.musl-x86_64.so.1", Some(SystemLibrary::Musl)),
-            ("libc.so", Some(SystemLibrary::Musl)),
-            ("libc.so.6", Some(SystemLibrary::Glibc)),
-            ("ld-linux-aarch64.so.1", Some(SystemLibrary::Glibc)),
-            ("ld-linux-x86-64.so.2", Some(SystemLibrary::Glibc)),
-            ("libcoreclr.so", None),
-        ] {
-            assert_eq!(system_library(name), library, "{name}");
-        }
     }
 
     #[test]

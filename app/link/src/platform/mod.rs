@@ -3,20 +3,11 @@
 
 #[cfg(unix)]
 mod elf;
+mod system_library;
 
 use std::fmt;
 use std::path::Path;
-
-/// What code of a file links to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SystemLibrary {
-    /// GNU's C library on Linux.
-    Glibc,
-    /// The C library of Alpine and others.
-    Musl,
-    /// Windows itself.
-    Windows,
-}
+pub use system_library::SystemLibrary;
 
 /// A platform for which an agent library can exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +44,7 @@ impl Platform {
     #[cfg(unix)]
     pub fn of_file<'a>(path: &Path, mapped: impl Iterator<Item = &'a str>) -> Option<Platform> {
         let facts = elf::facts(path)?;
-        let loaded = mapped.filter_map(|file| elf::system_library(file.rsplit('/').next()?)).next();
+        let loaded = mapped.filter_map(|file| SystemLibrary::of_file_name(file.rsplit('/').next()?)).next();
         let system = loaded.or(facts.system).unwrap_or(SystemLibrary::Glibc);
         Some(Platform { system, processor: facts.processor })
     }
