@@ -127,6 +127,29 @@ fn kept(number: u64, exception: Option<&str>) -> ConnectionUpdate {
 }
 
 #[test]
+fn callers_of_a_slow_call_lead_to_the_list() {
+    let options =
+        TimeOptions { slower_than_ns: Some(1_000_000), stack: true, ..TimeOptions::default() };
+    let mut harness = looked_at(Theme::Dark, SIZE, options, 0);
+    let ConnectionUpdate::SlowestCalls(row, Some(mut slowest)) = kept(3, None) else { panic!("calls") };
+    let listed = caller("Shop.Cart.Total", 1).origin;
+    slowest.calls[0].stack = vec![listed, CallOrigin::Native, caller("Shop.Program.Main", 1).origin];
+    deliver(&mut harness, vec![ConnectionUpdate::SlowestCalls(row, Some(slowest))]);
+    assert!(!shows(&harness, "Shop!Shop.Cart.Total()"), "closed at first");
+    // Only calls with a stack have callers.
+    harness.get_by_label("Called by").click();
+    harness.run_steps(30);
+    assert!(shows(&harness, "Shop!Shop.Program.Main()") && shows(&harness, "the runtime or native code"));
+    if let Ok(path) = std::env::var("REDIAL_LOOK") {
+        harness.render().expect("drawn").save(path).expect("saved");
+    }
+    harness.get_by_label("Shop!Shop.Cart.Total()").click();
+    harness.run_steps(3);
+    let table = harness.state().model.current().map(|shop| shop.table().list.filter().text.clone());
+    assert_eq!(table.as_deref(), Some("Shop!Shop.Cart.Total()"));
+}
+
+#[test]
 fn slowest_calls_show_durations_beside_exceptions() {
     let options = TimeOptions { failed_only: true, ..TimeOptions::default() };
     let mut harness = looked_at(Theme::Dark, SIZE, options, 0);
