@@ -8,7 +8,7 @@ mod file_tree;
 mod release;
 mod reproduction;
 mod system_packages;
-pub mod target;
+mod target;
 mod third_party;
 
 use std::collections::BTreeSet;

@@ -63,6 +63,7 @@ impl FreshRoot {
         command.envs([
             ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"),
             ("HOME", "/tmp"),
+            ("DOTNET_ROLL_FORWARD", "Major"),
             ("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1"),
         ]);
         command

@@ -75,6 +75,14 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
         None if is_disabled(pid) => return Some(Obstacle::Inert(DISABLED.to_owned())),
         None => {}
     }
+    let library = agent_path::of(pid);
+    match &library {
+        Err(AgentPathError::Library(error @ LibraryError::NoneFor { .. })) => {
+            return Some(Obstacle::NoLibrary(error.to_string()));
+        }
+        Err(AgentPathError::Unfit(why)) => return Some(Obstacle::NoLibrary(why.clone())),
+        _ => {}
+    }
     if discover::diagnostics_port(pid).is_none() {
         let is_switch = |name: &str| is_port_switch(name);
         let off = discover::variable(pid, is_switch).filter(|(_, value)| value.trim() == "0");
@@ -89,15 +97,10 @@ pub fn obstacle(pid: u32, runtime: &Runtime) -> Option<Obstacle> {
             None => "its runtime has no diagnostics port that can be reached from here".to_owned(),
         }));
     }
-    match agent_path::of(pid) {
-        Ok(_) => None,
+    match library {
         Err(AgentPathError::Hidden(library)) => Some(Obstacle::Hidden(library)),
-        Err(AgentPathError::Library(error @ LibraryError::NoneFor { .. })) => {
-            Some(Obstacle::NoLibrary(error.to_string()))
-        }
-        Err(AgentPathError::Unfit(why)) => Some(Obstacle::NoLibrary(why)),
         // If there is no library here at all, attaching reports that.
-        Err(AgentPathError::Library(_)) => None,
+        _ => None,
     }
 }
 
