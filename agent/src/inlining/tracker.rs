@@ -199,8 +199,9 @@ impl Inlining {
         let now = Instant::now();
         self.change(|vetoed| {
             vetoed.asked.retain(|_, until| until.is_none_or(|until| until > now));
-            if vetoed.asked.is_empty() {
-                vetoed.asked = HashMap::new();
+            // A change of everything leaves room for all methods of the process.
+            if vetoed.asked.len() < vetoed.asked.capacity() / 4 {
+                vetoed.asked.shrink_to_fit();
             }
         });
     }
@@ -237,8 +238,8 @@ impl Inlining {
             for callee in callees {
                 vetoed.dialled.remove(&callee);
             }
-            if vetoed.dialled.is_empty() {
-                vetoed.dialled = HashSet::new();
+            if vetoed.dialled.len() < vetoed.dialled.capacity() / 4 {
+                vetoed.dialled.shrink_to_fit();
             }
         });
     }
@@ -350,6 +351,25 @@ mod tests {
         found.sort_unstable();
         assert_eq!(found, (0..5_000).map(|token| (2, token)).collect::<Vec<Method>>());
         assert_eq!(inlining.inliners_of(&[(1, 4_999)]), [(2, 4_999)]);
+    }
+
+    #[test]
+    fn returns_memory_of_large_changes() {
+        const MANY: u32 = 40_000;
+        let inlining = Inlining::default();
+        let methods: Vec<Method> = (0..MANY).map(|token| (1, token)).collect();
+        inlining.veto(methods.iter().copied());
+        assert_eq!(inlining.with_barrier(&methods, BarrierStrength::Methods, || false, || ()), Ok(()));
+        // One method is dialled anew, and stays on.
+        inlining.change(|vetoed| {
+            vetoed.asked.values_mut().for_each(|until| *until = Some(Instant::now()));
+            vetoed.asked.insert((2, 1), None);
+        });
+        inlining.lapse();
+        inlining.allow(methods.iter().copied().skip(1));
+        let vetoed = inlining.vetoed.read().unwrap();
+        assert_eq!((vetoed.asked.len(), vetoed.dialled.len()), (1, 1));
+        assert!(vetoed.asked.capacity() < 100 && vetoed.dialled.capacity() < 100);
     }
 
     #[test]

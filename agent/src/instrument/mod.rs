@@ -7,6 +7,7 @@ pub mod call_form;
 mod condition_code;
 pub mod instrumentation;
 pub mod instrumented_body;
+pub mod local_sigs;
 pub mod timed_body;
 pub mod tokens;
 pub mod traced_body;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::call_form::{CallForm, CallSites, SELDOM_SIGNATURE, SUPPRESS_NAME};
+use super::local_sigs::{LocalSigKey, LocalSigs, SigWithLocal};
 use crate::catalogue::{Module, Modules};
 use crate::clr::emit::Emitter;
 use crate::clr::hresult::E_FAIL;
@@ -142,57 +143,9 @@ impl ModuleTokens {
     }
 }
 
-/// Key of an extended signature: the StandAloneSig token of the original variables (0 if there are none), and the
-/// types of the probe's variables after the first one: in a timed body that of the result, if there is one, then those
-/// of a traced body.
-pub type LocalSigKey = (u32, Vec<Type>);
-
-/// Local-variable signatures of a module with variables of the probe at the end.
-#[derive(Debug, Default)]
-pub struct LocalSigs {
-    made: HashMap<LocalSigKey, Option<SigWithLocal>>,
-    /// For each original, one of these that also serves a counting body.
-    counting: HashMap<u32, SigWithLocal>,
-}
-
-/// A signature with the probe's variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SigWithLocal {
-    /// StandAloneSig token.
-    pub token: u32,
-    /// Number of the first variable of the probe, a native integer.
-    pub local: u16,
-}
-
 /// Returns whether a body with this many variables can have one more.
 pub fn takes_local(locals: usize) -> bool {
     locals < MAX_LOCALS as usize
-}
-
-impl LocalSigs {
-    /// Returns the signature that replaces an original; None if there is none.
-    pub fn get(&self, wanted: &LocalSigKey) -> Option<SigWithLocal> {
-        self.made.get(wanted).copied().flatten()
-    }
-
-    /// Returns the signature for a counting body; it may contain an unused variable for a result.
-    pub fn counting(&self, original: u32) -> Option<SigWithLocal> {
-        self.counting.get(&original).copied()
-    }
-
-    fn add(&mut self, wanted: LocalSigKey, made: Option<SigWithLocal>) {
-        let (original, further) = &wanted;
-        if let Some(made) = made.filter(|_| further.iter().all(means_the_same_everywhere)) {
-            self.counting.entry(*original).or_insert(made);
-        }
-        self.made.insert(wanted, made);
-    }
-}
-
-/// Returns whether a variable of the type can be added to any method: it needs no type parameters and loads no
-/// type that the method could do without.
-fn means_the_same_everywhere(ty: &Type) -> bool {
-    matches!(ty, Type::I4 | Type::I8 | Type::R4 | Type::R8 | Type::I | Type::Object)
 }
 
 /// Creates the missing signatures in `module`: all for timed bodies, at most [`MAX_NEW_SIGS`] for counting
@@ -206,8 +159,8 @@ pub fn add_local_sigs(
 ) {
     let missing: Vec<LocalSigKey> = {
         let known = lock(&tokens.local_sigs);
-        let unknown = |wanted: &LocalSigKey| !known.made.contains_key(wanted);
-        let counting = counting.into_iter().filter(|original| !known.counting.contains_key(original));
+        let unknown = |wanted: &LocalSigKey| !known.is_known(wanted);
+        let counting = counting.into_iter().filter(|original| known.counting(*original).is_none());
         let counting = counting.map(|original| (original, Vec::new())).filter(unknown);
         let mut missing: Vec<LocalSigKey> = counting.take(MAX_NEW_SIGS).collect();
         let counted: HashSet<LocalSigKey> = missing.iter().cloned().collect();

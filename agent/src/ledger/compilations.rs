@@ -80,6 +80,10 @@ impl LedgerState {
         let Some(compiled) = row.bodies.instance(id) else { return Verdict::Fine };
         let thread = this_thread();
         compiled.open.retain(|open| open.thread != thread);
+        if compiled.open.is_empty() {
+            // Most instances never compile again, and large programs have many.
+            compiled.open = Vec::new();
+        }
         if status.is_err() {
             compiled.state = CopyState::Failed;
             return Verdict::Bad(row_id);
@@ -125,7 +129,7 @@ impl LedgerState {
     /// Forgets the open compilations of an instance that turned out to have code.
     pub fn close(&mut self, row: RowId, id: InstanceId) {
         if let Some(compiled) = self.row_mut(row).and_then(|row| row.bodies.instance(id)) {
-            compiled.open.clear();
+            compiled.open = Vec::new();
         }
     }
 }

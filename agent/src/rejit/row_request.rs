@@ -4,8 +4,9 @@
 use crate::catalogue::Module;
 use crate::inlining::Method;
 use crate::instrument::instrumented_body::Probe;
+use crate::instrument::local_sigs::LocalSigKey;
 use crate::instrument::timed_body::Timing;
-use crate::instrument::tokens::{LocalSigKey, ModuleTokens};
+use crate::instrument::tokens::ModuleTokens;
 use crate::instrument::traced_method::TracedBody;
 use crate::ledger::async_role::AsyncRole;
 use crate::ledger::copy_identity::CopyIdentity;
