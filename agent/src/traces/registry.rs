@@ -34,7 +34,7 @@ impl Traces {
         }
     }
 
-    /// Returns the body of a row with these captured values and options: the same as before, if they are the same.
+    /// Returns the body of a row with these captured values and options: an earlier one, if they are the same.
     pub fn body(
         &self,
         row: RowId,
@@ -42,18 +42,26 @@ impl Traces {
         mut plan: CapturePlan,
         options: TracingOptions,
     ) -> &'static TracedBody {
-        let mut state = lock(&self.0);
-        let known = state.of_row.get(&row).and_then(|number| state.plans.get(number));
-        let is_same = |known: &&Arc<TracedRow>| known.body.plan == plan && known.body.has(&options);
-        if let Some(known) = known.filter(is_same) {
-            return known.body;
+        let mut guard = lock(&self.0);
+        let state = &mut *guard;
+        let latest = state.of_row.get(&row).copied();
+        let mut earlier = state.earlier.get(&row).into_iter().flatten().copied();
+        let is_same = |number: &u32| {
+            let known = state.plans.get(number);
+            known.is_some_and(|known| known.body.plan == plan && known.body.has(&options))
+        };
+        let known = latest.filter(is_same).or_else(|| earlier.find(is_same));
+        if let Some((number, known)) = known.and_then(|number| Some((number, state.plans.get(&number)?))) {
+            let body = known.body;
+            state.set_latest_plan(row, number);
+            return body;
         }
         plan.share(&mut state.values);
         state.latest_plan = state.latest_plan.wrapping_add(1);
         let number = state.latest_plan;
         let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, options)));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
-        state.of_row.insert(row, number);
+        state.set_latest_plan(row, number);
         body
     }
 

@@ -23,6 +23,8 @@ pub(super) struct State {
     pub(super) values: HashSet<Arc<PlannedValue>>,
     /// The latest plan of each row.
     pub(super) of_row: BTreeMap<RowId, u32>,
+    /// Earlier plans of rows with several.
+    pub(super) earlier: HashMap<RowId, Vec<u32>>,
     /// Traced rows of each of the latest unloaded modules.
     pub(super) unloaded: VecDeque<Vec<RowId>>,
     /// Plans of the rows that are traced now.
@@ -49,6 +51,7 @@ impl State {
             latest_plan: 0,
             values: HashSet::new(),
             of_row: BTreeMap::new(),
+            earlier: HashMap::new(),
             unloaded: VecDeque::new(),
             active: HashSet::new(),
             kept: KeptCalls::default(),
@@ -67,6 +70,16 @@ impl State {
         self.plans.get(&plan)
     }
 
+    /// Makes a plan the latest one of a row.
+    pub(super) fn set_latest_plan(&mut self, row: RowId, plan: u32) {
+        let before = self.of_row.insert(row, plan).filter(|before| *before != plan);
+        if let Some(before) = before {
+            let earlier = self.earlier.entry(row).or_default();
+            earlier.retain(|number| *number != plan);
+            earlier.push(before);
+        }
+    }
+
     /// Keeps the plans of an unloaded module's rows, and forgets those of the oldest unloaded modules. A plan's body is
     /// not freed: threads may still hold its address.
     pub(super) fn retire(&mut self, mut rows: Vec<RowId>) {
@@ -81,6 +94,7 @@ impl State {
             return;
         }
         self.of_row.retain(|row, _| !forgotten.contains(row));
+        self.earlier.retain(|row, _| !forgotten.contains(row));
         self.plans.retain(|_, traced| !forgotten.contains(&traced.row));
         self.active.retain(|plan| self.plans.contains_key(plan));
         self.starts.retain(|_, plan| self.plans.contains_key(plan));
