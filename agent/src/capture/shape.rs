@@ -225,6 +225,12 @@ impl StructShape {
     }
 }
 
+/// Returns the name of the property whose field this is, or the field's own name.
+pub fn shown_name(name: &str) -> &str {
+    let property = name.strip_prefix('<').and_then(|rest| rest.split_once(">k__BackingField"));
+    property.map_or(name, |(property, _)| property)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,5 +268,12 @@ mod tests {
         assert_eq!(steps, expected);
         assert_eq!(steps.iter().map(|step| step.minimum()).sum::<usize>(), 4 + 8 + 1 + 1 + 8 + 4);
         assert_eq!(Shape::Struct(shape).leaves(), 7);
+    }
+
+    #[test]
+    fn fields_of_properties_have_their_names() {
+        assert_eq!(shown_name("<Total>k__BackingField"), "Total");
+        assert_eq!(shown_name("_total"), "_total");
+        assert_eq!(shown_name("<>4__this"), "<>4__this");
     }
 }

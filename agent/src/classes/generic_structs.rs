@@ -4,7 +4,7 @@
 //! the fields' types are followed through signatures, and placed by the CLR's rules ([`crate::capture::struct_layout`]).
 //! Signatures and metadata may be ill-formed: depth, fields and visited types are bounded.
 
-use crate::capture::shape::{FieldShape, MAX_FIELDS, Shape, StructShape};
+use crate::capture::shape::{FieldShape, MAX_FIELDS, Shape, StructShape, shown_name};
 use crate::capture::struct_layout::{FieldLayout, Placement, StructLayout};
 use crate::capture::{EnumType, Primitive, TextForm};
 use crate::signature::{Type, parse_field};
@@ -223,7 +223,7 @@ fn shape_of(core_name: Option<&str>, mut fields: Vec<FieldShape>, type_name: &st
         missing = Some(OmittedReason::Fields);
     }
     for field in &mut fields {
-        let name = super::shapes::shown_name(&field.name);
+        let name = shown_name(&field.name);
         field.name = name.to_owned();
     }
     Some(Shape::Struct(StructShape { type_name: type_name.to_owned(), fields, missing }))
@@ -326,7 +326,7 @@ mod tests {
         // The inner `!0` is the outer pair's argument, not that of the inner one.
         let types = pair().with(
             3,
-            Placement::Sequential,
+            Placement::Auto,
             &[("swapped", generic(2, vec![Type::Var(1), Type::Var(0)])), ("password", Type::Var(0))],
         );
         let nested = types.measure(&generic(3, vec![Type::I8, Type::U1])).unwrap();

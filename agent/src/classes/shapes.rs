@@ -3,7 +3,7 @@
 use super::enums::enum_type;
 use super::generic_structs::{Arguments, GenericStructs, Measured, Scope};
 use super::known_classes::KnownClass;
-use crate::capture::shape::{ClassForm, ClassShape, FieldShape, MAX_FIELDS, Shape, StructShape};
+use crate::capture::shape::{ClassForm, ClassShape, FieldShape, MAX_FIELDS, Shape, StructShape, shown_name};
 use crate::capture::struct_layout::Room;
 use crate::capture::{CaptureLevel, CaptureRules, Primitive, TextForm};
 use crate::catalogue::names::ModuleNames;
@@ -449,23 +449,5 @@ fn inner_field(class: &str, field: &str) -> InnerField {
         ("System.Delegate", "_target") => InnerField::Shown,
         ("System.Delegate" | "System.MulticastDelegate", _) => InnerField::Hidden,
         _ => InnerField::Shown,
-    }
-}
-
-/// Returns the name of the property whose field this is, or the field's own name.
-pub(super) fn shown_name(name: &str) -> &str {
-    let property = name.strip_prefix('<').and_then(|rest| rest.split_once(">k__BackingField"));
-    property.map_or(name, |(property, _)| property)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_of_properties_have_their_names() {
-        assert_eq!(shown_name("<Total>k__BackingField"), "Total");
-        assert_eq!(shown_name("_total"), "_total");
-        assert_eq!(shown_name("<>4__this"), "<>4__this");
     }
 }

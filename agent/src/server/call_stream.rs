@@ -8,7 +8,7 @@ use super::traced_calls::{CALLS_PER_PAGE, CallPages};
 use crate::context::Context;
 use crate::ledger::row_filter::RowFilter;
 use crate::sync::lock;
-use crate::traces::{CallStream, StreamedCalls};
+use crate::traces::{CallStream, StreamedCalls, TracedRow};
 use redial_protocol::diagnostics::Unavailable;
 use redial_protocol::message::{Event, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How often the thread looks whether the session or the process ends.
 const TICK: Duration = Duration::from_millis(20);
+/// Methods that are looked at for dropped calls although none of their calls was captured.
+const MAX_UNDESCRIBED: usize = 1024;
 /// How often dropped calls are reported.
 const DROPPED_INTERVAL: Duration = Duration::from_millis(500);
 /// Longest wait of the thread at shutdown for its last frames.
@@ -91,12 +93,16 @@ impl Sender {
             }
             let StreamedCalls { calls, unread, is_over } = self.stream.take(CALLS_PER_PAGE, TICK);
             let due = is_over || reported.elapsed() >= DROPPED_INTERVAL;
-            let dropped = if due { pages.dropped() } else { Vec::new() };
-            if due {
+            let (mut methods, dropped) = if due {
                 reported = Instant::now();
-            }
+                let matching = |row: &TracedRow| self.stream.wants(row);
+                pages.dropped(&self.context.traces.active_where(matching, MAX_UNDESCRIBED))
+            } else {
+                Default::default()
+            };
             if !calls.is_empty() || !dropped.is_empty() || unread != unread_before {
-                let (methods, calls) = pages.page(&calls);
+                let (of_calls, calls) = pages.page(&calls);
+                methods.extend(of_calls);
                 unread_before = unread;
                 let page = Event::Calls { id: None, methods, calls, dropped, unread };
                 if !AgentPacket::Event(page).to_frame().is_ok_and(|frame| self.outbox.put(frame)) {

@@ -83,11 +83,21 @@ impl CallPages {
         (methods, calls.iter().map(|call| self.call(call)).collect())
     }
 
-    /// Returns the dropped calls of the methods described so far, where their number changed since the last time. Those that
-    /// do not fit a page come the next time.
-    pub(super) fn dropped(&mut self) -> Vec<DroppedCalls> {
-        let plans: Vec<u32> = self.described.iter().copied().collect();
-        self.dropped_of(plans).take(TRACED_CALLS_PER_PAGE).collect()
+    /// Returns the dropped calls of these methods and of those described so far, where their number changed since the last
+    /// time, and the methods among them that were not described before. Those that do not fit a page come the next time.
+    pub(super) fn dropped(&mut self, rows: &[Arc<TracedRow>]) -> (Vec<TracedMethod>, Vec<DroppedCalls>) {
+        let mut plans = self.described.clone();
+        plans.extend(rows.iter().map(|row| row.body.method.plan));
+        let dropped: Vec<_> =
+            self.dropped_of(plans.into_iter().collect()).take(TRACED_CALLS_PER_PAGE).collect();
+        let is_dropped = |row: &&Arc<TracedRow>| dropped.iter().any(|one| one.row == row.row);
+        let mut methods = Vec::new();
+        for row in rows.iter().filter(is_dropped) {
+            if self.described.insert(row.body.method.plan) {
+                methods.push(self.method(row));
+            }
+        }
+        (methods, dropped)
     }
 
     fn dropped_of(&mut self, plans: Vec<u32>) -> impl Iterator<Item = DroppedCalls> {

@@ -96,6 +96,11 @@ impl Traces {
         state.active().map(|row| (row.row, row.body.method.plan)).collect()
     }
 
+    /// Looks at this many methods that are traced now, and returns those that match.
+    pub fn active_where(&self, matches: impl Fn(&TracedRow) -> bool, most: usize) -> Vec<Arc<TracedRow>> {
+        lock(&self.0).active().take(most).filter(|row| matches(row)).cloned().collect()
+    }
+
     /// Removes plans of rows that are not traced any more, and their calls.
     pub fn remove_active(&self, plans: &[u32]) {
         let mut guard = lock(&self.0);

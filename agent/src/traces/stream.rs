@@ -54,7 +54,7 @@ impl CallStream {
     }
 
     /// Whether a method matches the stream's filter.
-    fn wants(&self, row: &TracedRow) -> bool {
+    pub fn wants(&self, row: &TracedRow) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.matches(&row.identity))
     }
 

@@ -21,6 +21,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[
     ("processes", "states of Linux processes: users, modes, namespaces, maps"),
     ("single_file", "the single-file program is for Linux"),
     ("symbol_versions", "symbols of ELF files"),
+    ("single_file_values", "the single-file program is for Linux"),
     ("thread_memory", "limits memory with setrlimit and overcommit"),
     ("trace_perfetto", "reads traces with a Python of Linux"),
     ("trace_redaction", "searches memory through /proc"),
