@@ -161,7 +161,7 @@ mod tests {
             "order.Customer.Name == 'Ada' && size(order.Lines) == 7 && order.Gift == null",
             "name.startsWith('gr') && size(name) == 5",
             "day == 'Friday' && day > 4 && day in [5] && int(day) == 5",
-            "wait < duration('-1s') && price > 19.5",
+            "wait < -duration('1s') && price > 19.5",
             "result == 2.5 && duration > duration(\"10ms\") && exception == null",
         ] {
             assert!(shows(text, &event), "{text}");

@@ -128,8 +128,7 @@ fn kept(number: u64, exception: Option<&str>) -> ConnectionUpdate {
 
 #[test]
 fn callers_of_a_slow_call_lead_to_the_list() {
-    let options =
-        TimeOptions { slower_than_ns: Some(1_000_000), stack: true, ..TimeOptions::default() };
+    let options = TimeOptions { slower_than_ns: Some(1_000_000), stack: true, ..TimeOptions::default() };
     let mut harness = looked_at(Theme::Dark, SIZE, options, 0);
     let ConnectionUpdate::SlowestCalls(row, Some(mut slowest)) = kept(3, None) else { panic!("calls") };
     let listed = caller("Shop.Cart.Total", 1).origin;
