@@ -52,8 +52,8 @@ pub fn at_exit(run: extern "C" fn()) {
 /// Returns the system's number of the calling thread; 0 if it has none.
 pub fn thread_id() -> u32 {
     #[cfg(target_os = "linux")]
-    // SAFETY: gettid has no preconditions and cannot fail.
-    return unsafe { libc::gettid() } as u32;
+    // SAFETY: this system call takes nothing and cannot fail. glibc has a function for it from 2.30 on only.
+    return unsafe { libc::syscall(libc::SYS_gettid) } as u32;
     #[cfg(not(target_os = "linux"))]
     0
 }
