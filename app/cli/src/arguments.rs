@@ -386,7 +386,7 @@ mod tests;
 /// `completions`
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {
-    /// The shell
+    /// bash, zsh, fish, powershell or elvish
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: Shell,
 }
