@@ -57,7 +57,9 @@ pub fn run(stage: &mut Stage, to: &SyncSender<Update>, tabs: bool, frames: usize
         stage.frame(vec![Event::PointerMoved(canvas)]);
         for _ in 0..wheels {
             stage.frame(vec![wheel(80.0)]);
-            (0..3).for_each(|_| drop(stage.frame(Vec::new())));
+            for _ in 0..3 {
+                stage.frame(Vec::new());
+            }
         }
         stage.click(canvas + vec2(0.0, 300.0));
         let mut times = Vec::new();

@@ -20,6 +20,7 @@ use super::cost::{self, CostEstimate};
 use super::events::Events;
 use super::histograms::Histograms;
 use super::ids::{ConnectionId, MethodIx, Ticket};
+use super::method_code::MethodCodes;
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable, Tickets};
 use super::update::{Now, RefusedRequest, Retry};
@@ -195,6 +196,8 @@ pub struct Connection {
     pub callers: Callers,
     /// Traced calls of its methods.
     pub events: Events,
+    /// Source and IL of the method on display.
+    pub codes: MethodCodes,
     /// Requests to the agent.
     pub requests: Requests,
     transitions: TransitionLog,
@@ -219,6 +222,7 @@ impl Connection {
             histograms: Histograms::default(),
             callers: Callers::default(),
             events: Events::default(),
+            codes: MethodCodes::default(),
             requests: Requests::new(id),
             transitions: TransitionLog::default(),
             in_fleet: false,

@@ -45,6 +45,7 @@ pub mod iis;
 pub mod list;
 pub mod live;
 pub mod log;
+pub mod method_code;
 pub mod method_set;
 pub mod method_table;
 pub mod missing_reason;

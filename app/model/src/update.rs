@@ -5,10 +5,11 @@ use super::catalogue::builder::{Batch, NameOrder};
 use super::events::EventsUpdate;
 use super::histograms::HistogramAnswer;
 use super::ids::{ConnectionId, Ticket};
+use super::method_code::MethodCode;
 use super::processes::ProcessChanges;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::frozen::AgentFacts;
-use redial_protocol::ids::{ModuleKey, ProcessKey, RowId};
+use redial_protocol::ids::{CopyKey, ModuleKey, ProcessKey, RowId};
 use redial_protocol::message::{AgentStatus, AuditEntry, Event, Holder};
 use redial_protocol::order::StandingOrder;
 use redial_protocol::report::{DialReport, PlanReport};
@@ -131,6 +132,8 @@ pub enum ConnectionUpdate {
     Plan(Ticket, Result<Box<PlanReport>, String>),
     /// The histogram of a row, or why there is none.
     Histogram(RowId, HistogramAnswer),
+    /// Source and IL of a method.
+    Code(CopyKey, Box<MethodCode>),
     /// The slowest calls of a row; absent without a condition for them.
     SlowestCalls(RowId, Option<Box<RowSlowestCalls>>),
     /// The callers of a row's method, or why they are unknown.

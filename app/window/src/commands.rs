@@ -196,6 +196,10 @@ pub enum UiCommand {
     ShowEvent(u64),
     /// Shows the selected call in the timeline.
     ShowInTimeline,
+    /// Opens a file at a line in the editor.
+    OpenInEditor(String, u32),
+    /// Sets the command that opens files in an editor.
+    SetEditor(String),
     /// Shows no later calls while they are still collected, or all again.
     PauseEvents,
     /// Forgets the calls collected so far.
@@ -330,6 +334,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Lower(LowerTab::Timeline),
             UiCommand::Lower(LowerTab::Calls),
             UiCommand::Lower(LowerTab::Charts),
+            UiCommand::Lower(LowerTab::Code),
             UiCommand::ShowInTimeline,
             UiCommand::EventsOfAll,
             UiCommand::PauseEvents,

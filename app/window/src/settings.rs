@@ -42,6 +42,8 @@ pub enum LowerTab {
     Calls,
     /// Numbers of selected methods over time.
     Charts,
+    /// Source and IL of the selected method.
+    Code,
 }
 
 /// All saved settings.
@@ -78,6 +80,8 @@ pub struct Settings {
     pub events_open: bool,
     /// Its tab.
     pub lower_tab: LowerTab,
+    /// The command that opens a file in an editor, with `{file}` and `{line}`.
+    pub editor: String,
     /// The height of that panel, in points.
     pub events_height: Option<f32>,
     /// The width of the selected call beside it, in points.
@@ -139,6 +143,7 @@ impl Default for Settings {
             log_open: true,
             events_open: false,
             lower_tab: LowerTab::Events,
+            editor: "code --goto {file}:{line}".to_owned(),
             events_height: None,
             call_width: None,
             hide_framework: true,

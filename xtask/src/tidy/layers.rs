@@ -14,10 +14,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("redial-agent", &["redial-protocol"]),
     ("redial-text", &["redial-protocol"]),
     ("redial-model", &["redial-protocol", "redial-text"]),
-    ("redial-link", &["redial-protocol", "redial-text", "redial-model"]),
+    ("redial-link", &["redial-protocol", "redial-text", "redial-model", "redial-symbols"]),
     ("redial-symbols", &[]),
     ("redial-cli", &["redial-protocol", "redial-text", "redial-model", "redial-link", "redial-symbols"]),
-    ("redial-window", &["redial-protocol", "redial-text", "redial-model", "redial-link", "redial-symbols"]),
+    ("redial-window", &["redial-protocol", "redial-text", "redial-model", "redial-link"]),
     ("redial", &["redial-cli", "redial-window"]),
     ("redial-window-bench", &["redial-protocol", "redial-model", "redial-link", "redial-window"]),
     (

@@ -20,6 +20,7 @@ mod catalogue_loader;
 mod connection_thread;
 mod error_text;
 mod launcher;
+mod method_code;
 mod output_reader;
 mod process_scanner;
 mod request_chunks;
@@ -31,6 +32,7 @@ mod update_sender;
 
 use connection_thread::ConnectionRequest;
 pub use launcher::{LaunchSpec, StopSignal};
+pub use method_code::CodeRequest;
 use redial_model::changes::DialChange;
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::Update;
@@ -85,6 +87,8 @@ pub enum WorkerCommand {
     CollectCalls(ConnectionId, bool),
     /// Request the calls in flight.
     CallsInFlight(ConnectionId),
+    /// Read source and IL of a method.
+    MethodCode(ConnectionId, CodeRequest),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Inspect all processes again now.
@@ -161,6 +165,9 @@ impl Worker {
             }
             WorkerCommand::CallsInFlight(connection) => {
                 self.request(connection, ConnectionRequest::CallsInFlight)
+            }
+            WorkerCommand::MethodCode(connection, request) => {
+                method_code::start(connection, request, self.sender.clone());
             }
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),

@@ -75,6 +75,7 @@ impl Connection {
             ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
             ConnectionUpdate::Events(update) => self.events.take(update),
+            ConnectionUpdate::Code(copy, code) => self.codes.take(copy, code),
             ConnectionUpdate::Orders(standing, undoable) => {
                 self.orders = Some(Orders { standing, undoable, at: now })
             }

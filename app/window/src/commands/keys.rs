@@ -45,6 +45,7 @@ impl UiCommand {
             UiCommand::Lower(LowerTab::Timeline) => shift(Key::T),
             UiCommand::Lower(LowerTab::Calls) => shift(Key::G),
             UiCommand::Lower(LowerTab::Charts) => shift(Key::H),
+            UiCommand::Lower(LowerTab::Code) => shift(Key::I),
             UiCommand::PauseEvents => ctrl(Key::P),
             UiCommand::CopyEvent(CallFormat::Json) => shift(Key::J),
             UiCommand::Log => ctrl(Key::L),

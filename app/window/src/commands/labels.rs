@@ -100,6 +100,9 @@ impl UiCommand {
             UiCommand::Lower(LowerTab::Timeline) => "Show timeline",
             UiCommand::Lower(LowerTab::Calls) => "Show call tree",
             UiCommand::Lower(LowerTab::Charts) => "Show charts",
+            UiCommand::Lower(LowerTab::Code) => "Show source and IL",
+            UiCommand::OpenInEditor(..) => "Open in editor",
+            UiCommand::SetEditor(_) => "Set the editor",
             UiCommand::ShowEvent(_) => "Show call in events",
             UiCommand::ShowInTimeline => "Show call in timeline",
             UiCommand::PauseEvents => "Pause events",
@@ -202,6 +205,9 @@ impl UiCommand {
             }
             UiCommand::Lower(LowerTab::Charts) => {
                 Some("Shows calls, durations and exceptions of the selected methods over time.")
+            }
+            UiCommand::Lower(LowerTab::Code) => {
+                Some("Shows the selected method's source file, and its IL without and with the probe.")
             }
             UiCommand::PauseEvents => {
                 Some("Keeps the calls shown. Later calls are still collected and appear when you continue.")

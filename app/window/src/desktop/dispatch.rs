@@ -215,7 +215,11 @@ impl App {
             | UiCommand::CopyEvent(_)
             | UiCommand::CopyValue(_)
             | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
-            UiCommand::Lower(_) | UiCommand::ShowEvent(_) | UiCommand::ShowInTimeline => {
+            UiCommand::Lower(_)
+            | UiCommand::ShowEvent(_)
+            | UiCommand::ShowInTimeline
+            | UiCommand::OpenInEditor(..)
+            | UiCommand::SetEditor(_) => {
                 self.execute_for_lower_panel(command);
             }
             UiCommand::Log => self.settings.log_open = !self.settings.log_open,

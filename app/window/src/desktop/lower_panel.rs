@@ -13,6 +13,7 @@ use std::sync::Arc;
 impl App {
     /// Brings the shown tab up to date.
     pub(super) fn refresh_lower_panel(&mut self, context: &egui::Context) {
+        self.refresh_code(context);
         let now = self.now().mono;
         let App { model, lower, settings, .. } = self;
         let Some(connection) = model.current_process_mut() else { return };
@@ -31,6 +32,12 @@ impl App {
         lower_panel::tabs(ui, shown, commands);
         if shown == LowerTab::Events {
             return true;
+        }
+        if shown == LowerTab::Code {
+            if let Some(text) = self.show_code(ui, commands) {
+                empty(ui, text);
+            }
+            return false;
         }
         let now = self.now().unix_ms;
         let App { model, lower, .. } = self;
@@ -60,7 +67,7 @@ impl App {
                 bar(ui, |ui| calls::header(ui, &mut lower.calls, connection, commands));
                 calls::show(ui, &mut lower.calls, connection);
             }
-            LowerTab::Events | LowerTab::Charts => {}
+            LowerTab::Events | LowerTab::Charts | LowerTab::Code => {}
         }
         false
     }
@@ -76,6 +83,8 @@ impl App {
     pub(super) fn execute_for_lower_panel(&mut self, command: UiCommand) {
         match command {
             UiCommand::Lower(tab) => self.toggle_lower_tab(tab),
+            UiCommand::OpenInEditor(file, line) => self.open_in_editor(&file, line),
+            UiCommand::SetEditor(command) => self.settings.editor = command,
             UiCommand::ShowEvent(number) => {
                 self.change(|connection| {
                     let event = connection.events.by_number(number).map(Arc::clone);
@@ -104,7 +113,7 @@ impl App {
 }
 
 /// Shows the line above a tab's content.
-fn bar(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
+pub(super) fn bar(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4)).show(ui, add);
 }
 

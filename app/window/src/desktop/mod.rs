@@ -6,6 +6,7 @@ mod change_requests;
 mod charts;
 mod clipboard;
 mod clock;
+mod code;
 mod columns;
 mod demo;
 mod detail_requests;

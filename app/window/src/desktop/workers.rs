@@ -2,7 +2,7 @@
 
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
-use redial_link::worker::{LaunchSpec, StopSignal, Wake, Worker, WorkerCommand};
+use redial_link::worker::{CodeRequest, LaunchSpec, StopSignal, Wake, Worker, WorkerCommand};
 use redial_model::changes::DialChange;
 use redial_model::events::TracedEvent;
 use redial_model::ids::{ConnectionId, Ticket};
@@ -164,6 +164,11 @@ impl Workers {
     /// Requests the callers of a row's method.
     pub fn callers(&mut self, connection: ConnectionId, row: RowId) {
         self.send(WorkerCommand::Callers(connection, row));
+    }
+
+    /// Reads source and IL of a method.
+    pub fn method_code(&mut self, connection: ConnectionId, request: CodeRequest) {
+        self.send(WorkerCommand::MethodCode(connection, request));
     }
 
     /// Starts or stops collecting traced calls.

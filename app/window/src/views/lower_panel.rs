@@ -2,6 +2,7 @@
 
 use super::calls::CallsState;
 use super::charts::{ChartedKey, ChartsState};
+use super::code::CodeState;
 use super::timeline::TimelineState;
 use crate::commands::UiCommand;
 use crate::settings::LowerTab;
@@ -17,6 +18,8 @@ pub struct LowerState {
     pub calls: CallsState,
     /// The charts.
     pub charts: ChartsState,
+    /// Source and IL.
+    pub code: CodeState,
     /// What decided the charted rows in the last frame.
     pub charted: Option<ChartedKey>,
 }
@@ -29,11 +32,12 @@ impl LowerState {
     }
 }
 
-const TABS: [(LowerTab, &str); 4] = [
+const TABS: [(LowerTab, &str); 5] = [
     (LowerTab::Events, "Events"),
     (LowerTab::Timeline, "Timeline"),
     (LowerTab::Calls, "Calls"),
     (LowerTab::Charts, "Charts"),
+    (LowerTab::Code, "Source"),
 ];
 
 /// Shows the names of the tabs.
@@ -69,7 +73,7 @@ pub fn tabs(ui: &mut Ui, shown: LowerTab, commands: &mut Vec<UiCommand>) {
                     if close.on_hover_text("Hide panel").clicked() {
                         commands.push(UiCommand::Lower(shown));
                     }
-                    if shown != LowerTab::Charts {
+                    if matches!(shown, LowerTab::Timeline | LowerTab::Calls) {
                         let clear = ui.add(Button::new("Clear").small());
                         if clear.on_hover_text("Forgets the calls collected so far").clicked() {
                             commands.push(UiCommand::ClearEvents);

@@ -8,6 +8,7 @@ pub mod calls;
 pub mod cells;
 pub mod change_progress;
 pub mod charts;
+pub mod code;
 pub mod column_headers;
 mod column_menu;
 pub mod columns;

@@ -8,6 +8,7 @@ mod callers;
 mod columns;
 mod calls;
 mod charts;
+mod code;
 mod completions;
 mod contrast;
 mod costs;

@@ -64,6 +64,7 @@ pub struct ChartsState {
 
 impl ChartsState {
     /// Returns the seconds that are shown, Unix time.
+    #[cfg(test)]
     pub fn visible(&self) -> Option<&RangeInclusive<f64>> {
         self.visible.as_ref()
     }
