@@ -114,7 +114,10 @@ impl App {
 
 /// Shows the line above a tab's content.
 pub(super) fn bar(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
-    Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4)).show(ui, add);
+    Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
+        ui.set_min_width(ui.available_width());
+        add(ui);
+    });
 }
 
 fn empty(ui: &mut Ui, text: &str) {

@@ -57,7 +57,10 @@ fn one(
     };
     let cut = if body.is_cut { ", first part" } else { "" };
     let size = words::count(body.code_size.into(), "byte", "bytes");
-    ui.label(RichText::new(format!("{title}: {size} of code{cut}")).size(SMALL).strong());
+    ui.horizontal(|ui| {
+        ui.add_space(8.0);
+        ui.label(RichText::new(format!("{title}: {size} of code{cut}")).size(SMALL).strong());
+    });
     let window = scroll.show(ui, title, body.lines.len(), LINE);
     let painter = ui.painter_at(window.rect);
     let font = FontId::monospace(12.0);

@@ -16,9 +16,7 @@ const TAB: &str = "    ";
 pub fn show(ui: &mut Ui, state: &mut CodeState, text: &[String], lines: (u32, u32)) {
     let (first, last) = ((lines.0 as usize).saturating_sub(1), (lines.1 as usize).saturating_sub(1));
     if std::mem::take(&mut state.reveal) {
-        // The end first, so that the beginning stays in view.
-        state.scroll.bring_into_view(first + state.scroll.page(LINE).max(ABOVE + 1));
-        state.scroll.bring_into_view(first.saturating_sub(ABOVE));
+        state.scroll.share(first.saturating_sub(ABOVE) as f64 * f64::from(LINE));
     }
     let window = state.scroll.show(ui, "source", text.len(), LINE);
     let palette = Palette::of(ui);
