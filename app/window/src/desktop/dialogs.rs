@@ -47,9 +47,8 @@ impl Dialogs {
     /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
     pub fn close(&mut self) -> bool {
         let question = self.confirm.take().is_some() || self.sharing.take().is_some();
-        let sheet = self.set_up.take().is_some()
-            || self.budget.take().is_some()
-            || self.dial_sets.take().is_some();
+        let sheet =
+            self.set_up.take().is_some() || self.budget.take().is_some() || self.dial_sets.take().is_some();
         if self.files.take().is_some() {
             return true;
         }

@@ -41,7 +41,9 @@ pub fn show(
 
 fn sets(ui: &mut Ui, saved: &[SavedDialSet], connection: &Connection, commands: &mut Vec<UiCommand>) {
     if saved.is_empty() {
-        ui.weak("None saved yet. Turn dials, then save them here; they are offered when the program returns.");
+        ui.weak(
+            "None saved yet. Turn dials, then save them here; they are offered when the program returns.",
+        );
     }
     let live = connection.session.status == Status::Live;
     for set in saved {

@@ -90,9 +90,11 @@ pub fn sums(ui: &mut Ui, timed: NumberAge, times: Option<&Times>, histogram: Opt
         both(ui, timed, times, &resolution(histogram.map(|histogram| histogram.tick_fs), None));
         if times.exits > 0 && times.percentiles.is_none() {
             ui.label(
-                RichText::new("Percentiles need the histograms of all copies. Select one copy to see its own.")
-                    .small()
-                    .color(Palette::of(ui).weak),
+                RichText::new(
+                    "Percentiles need the histograms of all copies. Select one copy to see its own.",
+                )
+                .small()
+                .color(Palette::of(ui).weak),
             );
         }
     }

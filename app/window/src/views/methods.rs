@@ -219,7 +219,7 @@ pub fn toolbar(
 
 /// Shows the menu of saved filters.
 fn saved_filters(ui: &mut Ui, text: &str, saved: &[String], commands: &mut Vec<UiCommand>) {
-    let menu = ui.menu_button("⏷", |ui| {
+    let menu = ui.menu_button("▼", |ui| {
         for filter in saved {
             if ui.button(filter).clicked() {
                 commands.push(UiCommand::Filter(filter.clone()));
