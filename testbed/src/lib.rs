@@ -40,6 +40,7 @@ pub mod rng;
 pub mod runtimes;
 #[cfg(windows)]
 pub mod security;
+pub mod selftimes;
 pub mod shop;
 pub mod signals;
 pub mod single_file;

@@ -12,12 +12,16 @@ use std::path::PathBuf;
 mod change;
 mod dial;
 mod exceptions;
+mod hot;
+mod snapshot;
 mod trace;
 mod values;
 
 pub use change::ChangeArguments;
 pub use dial::DialArguments;
 pub use exceptions::ExceptionsArguments;
+pub use hot::HotArguments;
+pub use snapshot::{DiffArguments, SnapshotArguments, TableForm};
 pub use trace::{EventsArguments, TraceArguments};
 pub use values::{BudgetLimit, check_condition, check_pattern, check_types};
 use values::{budget, module_id, number, pattern, pid};
@@ -120,12 +124,21 @@ pub enum CliCommand {
     /// Show live numbers until Ctrl-C (which changes no dial)
     #[command(after_help = columns())]
     Watch(WatchArguments),
+    /// Find the methods with the most self time and keep them timed; Ctrl-C turns them off
+    Hot(HotArguments),
     /// Print each call of matching methods with its arguments and result, until Ctrl-C (which turns these dials off)
     Trace(TraceArguments),
     /// List the latest calls of methods at level trace, or those in flight
     Events(EventsArguments),
     /// Count thrown exceptions by type and throwing method, and print them, until Ctrl-C; needs no dial
     Exceptions(ExceptionsArguments),
+    /// Save the numbers, histograms, traced calls and log of a process, or show saved ones
+    #[command(
+        override_usage = "redial snapshot <PID> [OPTIONS]\n       redial snapshot --show <FILE> [OPTIONS]"
+    )]
+    Snapshot(SnapshotArguments),
+    /// Compare saved numbers with others or with those of a running process, most changed self time first
+    Diff(DiffArguments),
     /// Turn every dial off and wait for confirmation
     Off(OffArguments),
     /// Print agent setup for a shell, service manager, container or IIS: what to set, restart and undo
@@ -318,6 +331,9 @@ pub struct StatusArguments {
     /// Show the agent's own state: control, standing orders, memory, budgets, recent changes
     #[arg(long)]
     pub agent: bool,
+    /// List at most N methods, most called first; without it, a terminal shows those that fit
+    #[arg(long, value_name = "N", conflicts_with_all = ["agent", "callers"], value_parser = number(1, u64::MAX))]
+    pub limit: Option<u64>,
     /// Print one JSON array (with --agent: one object)
     #[arg(long)]
     pub json: bool,
@@ -344,6 +360,9 @@ pub struct WatchArguments {
     /// Stop after N updates
     #[arg(long, value_name = "N", value_parser = number(1, u64::MAX))]
     pub count: Option<u64>,
+    /// List at most N methods, most called first; without it, a terminal shows those that fit
+    #[arg(long, value_name = "N", value_parser = number(1, u64::MAX))]
+    pub limit: Option<u64>,
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,

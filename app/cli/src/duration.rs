@@ -17,6 +17,16 @@ pub fn kept_for(word: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses how long to watch calls, in milliseconds: from one second to an hour.
+///
+/// # Errors
+/// A sentence, for anything else.
+pub fn watched_for(word: &str) -> Result<u64, String> {
+    let ms = duration::parse(word, "10s or 1m")?.as_millis();
+    let ms = u64::try_from(ms).ok().filter(|ms| (1_000..=3_600_000).contains(ms));
+    ms.ok_or_else(|| "calls are watched for at least 1 s and at most 1 h".to_owned())
+}
+
 /// Formats milliseconds as `1day 2h 30m`, without fractions of a second from ten seconds up.
 pub fn words(ms: u64) -> String {
     let shown = if ms >= 10_000 { ms / 1000 * 1000 } else { ms };

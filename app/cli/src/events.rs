@@ -194,7 +194,7 @@ mod tests {
                 agent.reply(request.id, Reply::Calls { calls: 2 });
             },
             |pid| {
-                let mut out = Out::memory();
+                let mut out = Out::memory(1);
                 let exit =
                     list(pid, &arguments::EventsArguments { json: true, ..arguments(false, None) }, &mut out);
                 assert_eq!(exit.expect("listed"), Exit::Done);

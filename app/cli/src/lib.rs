@@ -5,7 +5,6 @@
 mod apply;
 mod arguments;
 mod async_completions;
-mod atomic_write;
 mod attach;
 mod budget;
 mod change;
@@ -17,6 +16,7 @@ mod duration;
 mod env;
 mod events;
 mod exceptions;
+mod hot;
 mod il;
 mod method_source;
 mod method_totals;
@@ -32,6 +32,7 @@ mod reference_tests;
 mod row_order;
 mod run;
 mod save;
+mod snapshot;
 mod status;
 mod target;
 mod time_options;
@@ -75,9 +76,12 @@ pub fn main(version: &'static str, open_window: impl FnOnce(Option<u32>, bool) -
         CliCommand::Budget(arguments) => budget::run(&arguments),
         CliCommand::Status(arguments) => status::run(&arguments),
         CliCommand::Watch(arguments) => watch::run(&arguments),
+        CliCommand::Hot(arguments) => hot::run(&arguments),
         CliCommand::Trace(arguments) => trace::run(&arguments),
         CliCommand::Events(arguments) => events::run(&arguments),
         CliCommand::Exceptions(arguments) => exceptions::run(&arguments),
+        CliCommand::Snapshot(arguments) => snapshot::run(&arguments),
+        CliCommand::Diff(arguments) => snapshot::diff(&arguments),
         CliCommand::Off(arguments) => off::run(&arguments),
         CliCommand::Env(arguments) => env::run(&arguments),
         CliCommand::Doctor(arguments) => doctor::run(&arguments),

@@ -56,6 +56,8 @@ pub struct TotalsTable {
     pub lines: Vec<String>,
     /// The hidden columns.
     pub left_out: Vec<&'static str>,
+    /// The number of rows beyond those of the table.
+    pub more: usize,
 }
 
 impl MethodTotals {
@@ -138,10 +140,14 @@ impl MethodTotals {
         rows
     }
 
-    /// Returns every row for JSON.
-    pub fn json(&self) -> Vec<SumJson<'_>> {
-        let parts = self.methods.iter().map(|(name, sum)| (&name.1, sum));
-        let rows = parts.map(|([module, method, signature], sum)| SumJson {
+    /// Returns the rows for JSON: all by name, or the `limit` most called ones.
+    pub fn json(&self, limit: Option<usize>) -> Vec<SumJson<'_>> {
+        let mut parts: Vec<_> = self.methods.iter().map(|(name, sum)| (&name.1, sum)).collect();
+        if let Some(limit) = limit {
+            parts.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.calls));
+            parts.truncate(limit);
+        }
+        let rows = parts.into_iter().map(|([module, method, signature], sum)| SumJson {
             method,
             signature,
             module,
@@ -197,7 +203,7 @@ impl MethodTotals {
     pub fn table(&self, all: bool, rates: bool, most: usize, columns: Option<usize>) -> TotalsTable {
         let rows = self.rows(all);
         if rows.is_empty() {
-            return TotalsTable { lines: Vec::new(), left_out: Vec::new() };
+            return TotalsTable { lines: Vec::new(), left_out: Vec::new(), more: 0 };
         }
         let mut headings = vec![number("CALLS")];
         headings.extend(rates.then(|| number("PER SECOND").or("PER S")));
@@ -218,10 +224,8 @@ impl MethodTotals {
             cells.push(printable(method));
             table.row(cells);
         }
-        let mut lines = table.lines(columns);
-        let more = rows.len().saturating_sub(most) as u64;
-        lines.extend((more > 0).then(|| format!("… and {} called less often", words::grouped(more))));
-        TotalsTable { lines, left_out: table.left_out(columns) }
+        let more = rows.len().saturating_sub(most);
+        TotalsTable { lines: table.lines(columns), left_out: table.left_out(columns), more }
     }
 }
 
@@ -338,8 +342,8 @@ mod tests {
         assert_eq!(sums.line(0, true), "3 processes: 2 methods dialled, 3,234 calls");
         let all = sums.table(true, false, 10, None).lines;
         assert_eq!(all.last().map(String::as_str), Some("   50  off          Shop!Shop.Cart.Take()"));
-        assert_eq!(sums.table(false, true, 1, Some(40)).lines.last().unwrap(), "… and 1 called less often");
-        let json = serde_json::to_value(sums.json()).expect("JSON");
+        assert_eq!(sums.table(false, true, 1, Some(40)).more, 1);
+        let json = serde_json::to_value(sums.json(None)).expect("JSON");
         assert_eq!(
             json[0],
             serde_json::json!({
@@ -400,7 +404,7 @@ mod tests {
             ]
         );
         assert_eq!(sums.remarks(false), [times::TIMED, times::WITHOUT_PERCENTILES]);
-        let json = serde_json::to_value(sums.json()).expect("JSON");
+        let json = serde_json::to_value(sums.json(None)).expect("JSON");
         assert_eq!(
             (&json[0]["total_ns"], &json[0]["max_ns"]),
             (&2_200_000_000_000_u64.into(), &20_000_000_000_u64.into())

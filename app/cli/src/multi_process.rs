@@ -78,8 +78,9 @@ pub fn side_by_side(
     members: Vec<TargetProcess>,
     command: &(impl Fn(&TargetProcess, &mut Out) -> Result<Exit, Failure> + Sync),
 ) -> Vec<ProcessResult> {
+    let together = members.len();
     let mut reports = parallel::map(&members, AT_ONCE, |member| {
-        let mut out = Out::memory();
+        let mut out = Out::memory(together);
         let outcome = command(member, &mut out);
         ProcessResult::new(member.clone(), out, outcome)
     });

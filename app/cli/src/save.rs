@@ -1,9 +1,9 @@
 //! `redial save`: writes the standing orders as a dial set that `apply` reads.
 
-use super::atomic_write::AtomicFile;
 use super::target::{Target, TargetProcess};
 use super::{arguments, duration};
 use crate::output::{Out, sentence};
+use redial_link::atomic_write::AtomicFile;
 use redial_link::connect;
 use redial_link::discover::user_title;
 use redial_link::error::LinkError;

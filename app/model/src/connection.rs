@@ -6,6 +6,7 @@ mod changes;
 mod conditions;
 mod control;
 mod fleet_parts;
+mod hot_search;
 mod notifications;
 mod outcomes;
 pub(super) mod transition_log;
@@ -14,6 +15,7 @@ pub use changes::UndoStep;
 pub use conditions::RefusedCondition;
 pub use control::Control;
 pub use fleet_parts::PartOutcome;
+pub use hot_search::HotSearchState;
 
 use super::callers::Callers;
 use super::cost::{self, CostEstimate};
@@ -198,6 +200,8 @@ pub struct Connection {
     pub events: Events,
     /// Source and IL of the method on display.
     pub codes: MethodCodes,
+    /// The search for hot methods.
+    pub hot_search: HotSearchState,
     /// Requests to the agent.
     pub requests: Requests,
     transitions: TransitionLog,
@@ -223,6 +227,7 @@ impl Connection {
             callers: Callers::default(),
             events: Events::default(),
             codes: MethodCodes::default(),
+            hot_search: HotSearchState::default(),
             requests: Requests::new(id),
             transitions: TransitionLog::default(),
             in_fleet: false,

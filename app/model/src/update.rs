@@ -4,6 +4,7 @@ use super::callers;
 use super::catalogue::builder::{Batch, NameOrder};
 use super::events::EventsUpdate;
 use super::histograms::HistogramAnswer;
+use super::hot::HotUpdate;
 use super::ids::{ConnectionId, Ticket};
 use super::method_code::MethodCode;
 use super::processes::ProcessChanges;
@@ -140,6 +141,8 @@ pub enum ConnectionUpdate {
     Callers(RowId, callers::CallersAnswer),
     /// Traced calls.
     Events(EventsUpdate),
+    /// News of a search for hot methods.
+    Hot(HotUpdate),
     /// The standing orders, and the number of changes that can be undone.
     Orders(Vec<StandingOrder>, u32),
     /// The last change of any controller was undone, or not.

@@ -75,6 +75,18 @@ pub enum UiCommand {
     SaveFilter(String),
     /// Sets the overhead budget of a process; `None` removes it.
     SetBudget(ConnectionId, Option<Share>),
+    /// Finds the methods with the most self time and keeps them timed.
+    FindHot,
+    /// Stops that; its dials go off.
+    CancelHot,
+    /// Asks for the file in which to save the session.
+    SaveSession,
+    /// Asks for a saved session to open.
+    OpenSession,
+    /// Asks for a saved session to compare the process with.
+    CompareSession,
+    /// Saves, opens or compares a session as this file.
+    Session(SessionPurpose, String),
     /// Shows the copies of a method as one row, or each as its own.
     MergeCopies,
     /// Opens the dialog with control, standing orders and history.
@@ -253,6 +265,17 @@ pub enum FileChoice {
     Folder,
 }
 
+/// What a session's file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionPurpose {
+    /// To save the numbers of the process.
+    Save,
+    /// To show saved numbers.
+    Open,
+    /// To compare saved numbers with those of the process.
+    Compare,
+}
+
 /// The format of a copied table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyFormat {
@@ -296,6 +319,8 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::TurnTo(Level::Count),
             UiCommand::TurnTo(Level::Time),
             UiCommand::TurnTo(Level::Trace),
+            UiCommand::FindHot,
+            UiCommand::CancelHot,
             UiCommand::Undo,
             UiCommand::Redo,
             UiCommand::UndoOfAnyone,
@@ -361,6 +386,9 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::FollowAttach,
             UiCommand::LastNumbers,
             UiCommand::DropEnded,
+            UiCommand::SaveSession,
+            UiCommand::OpenSession,
+            UiCommand::CompareSession,
             UiCommand::Quit,
         ],
     ),

@@ -107,8 +107,14 @@ fn json_fields_stay() -> Result<()> {
     shop.host.ask("loop wait 300", "looped")?;
     record(&shop, &mut found, "events", "events", &["--last", "--json"])?;
     record(&shop, &mut found, "exceptions", "exceptions", &["-n", "1", "--json"])?;
+    record(&shop, &mut found, "snapshot", "snapshot", &["--json"])?;
+    let pid = shop.pid.to_string();
+    record(&shop, &mut found, "diff", "diff", &[&pid, "--json"])?;
     record(&shop, &mut found, "undo", "undo", &["--json"])?;
     record(&shop, &mut found, "off", "off", &["--json"])?;
+    let hot = ["Shop!*", "--for", "1s", "--budget", "0.01", "--json"];
+    record(&shop, &mut found, "hot", "hot", &hot)?;
+    record(&shop, &mut found, "hot", "hot", &["Shop!*", "--for", "1s", "--budget", "1000", "--json"])?;
     for (name, arguments) in [("ps", ["ps", "--json"]), ("doctor", ["doctor", "--json"])] {
         for value in values(&host::run(host::redial(&arguments)?)?.stdout)? {
             fields(name, &value, &mut found);

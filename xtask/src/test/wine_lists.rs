@@ -14,6 +14,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[
     ("env", "shells and systemd"),
     ("fleet", "links an agent later, among twenty processes"),
     ("host", "tests of the harness use a shell and /proc"),
+    ("hot_server", "the single-file program is for Linux"),
     ("interrupted_calls", "loads a C library that interrupts system calls"),
     ("lying_agent", "an agent's stand-in listens on a socket file"),
     ("memory", "measures memory in /proc"),

@@ -73,7 +73,7 @@ impl FleetChange<'_> {
         let mut backoff = Backoff::default();
         let mut again = false;
         loop {
-            let mut out = Out::memory();
+            let mut out = Out::memory(1);
             let done = self.wanted.carry_out(member.key.pid, self.interrupts, later, &mut out);
             match done {
                 Ok(done) => {
@@ -93,7 +93,8 @@ impl FleetChange<'_> {
                         MemberEnd::Stopped => return,
                         MemberEnd::Ended => return self.send(MemberMessage::Ended(member.clone())),
                         MemberEnd::Lost(error) if !self.wanted.options.follow => {
-                            let report = ProcessResult::new(member.clone(), Out::memory(), Err(error.into()));
+                            let report =
+                                ProcessResult::new(member.clone(), Out::memory(1), Err(error.into()));
                             return self.send(MemberMessage::Turned(report, true));
                         }
                         MemberEnd::Lost(error) => {

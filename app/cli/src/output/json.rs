@@ -17,8 +17,10 @@ mod budget;
 mod callers;
 mod changes;
 mod fields;
+mod hot;
 mod il;
 mod modules;
+mod snapshots;
 
 pub use agent::AgentJson;
 pub use budget::{BudgetJson, CostBudgetJson};
@@ -26,8 +28,10 @@ pub use callers::CallersJson;
 pub use changes::{DialledJson, FollowJson, PlanJson, ReleasedJson, UndoneJson};
 pub use fields::{ControlJson, hex, module_id, token};
 use fields::{OptionsJson, lossy_float};
+pub use hot::HotJson;
 pub use il::IlJson;
 pub use modules::ModulesJson;
+pub use snapshots::{DifferenceJson, SnapshotJson};
 use std::borrow::Cow;
 
 /// The runtime of a process.
@@ -82,7 +86,7 @@ pub struct DialJson<'a> {
     state: CopyState,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
-    reason: Option<Cow<'static, str>>,
+    reason: Option<Cow<'a, str>>,
     times_reason: Option<String>,
     calls: u64,
     #[serde(serialize_with = "lossy_float")]
@@ -207,15 +211,25 @@ impl<'a> DialJson<'a> {
 /// The rows of a process, made one by one as they are written.
 #[derive(Debug)]
 pub struct DialsJson<'a> {
-    /// Process id.
-    pub pid: u32,
-    /// The rows.
-    pub dials: &'a DialledCopies,
+    pid: u32,
+    rows: Vec<&'a DialledCopy>,
+}
+
+impl<'a> DialsJson<'a> {
+    /// Lists all rows of process `pid`.
+    pub fn new(pid: u32, dials: &'a DialledCopies) -> Self {
+        DialsJson { pid, rows: dials.iter().collect() }
+    }
+
+    /// Lists these rows of process `pid`.
+    pub fn of(pid: u32, rows: Vec<&'a DialledCopy>) -> Self {
+        DialsJson { pid, rows }
+    }
 }
 
 impl Serialize for DialsJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.dials.iter().map(|dial| DialJson::new(self.pid, dial)))
+        serializer.collect_seq(self.rows.iter().map(|dial| DialJson::new(self.pid, dial)))
     }
 }
 

@@ -3,19 +3,25 @@
 
 pub mod changes;
 pub mod json;
+pub mod page;
 pub mod table;
+mod terminal_space;
 
+use page::Page;
 use redial_link::exit::{Exit, Failure};
 pub use redial_link::stderr::sentence;
 use redial_text::json::safe_json;
 use serde::Serialize;
-use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
+pub use terminal_space::{terminal, terminal_columns};
 
 /// The output of a command: standard output, buffered until `flush`, or memory, until the outputs of several
 /// processes are printed together. A closed pipe is `Failure::ClosedPipe`.
 pub struct Out {
     to: Sink,
     remarks: Vec<String>,
+    /// The number of outputs that are printed together.
+    together: usize,
 }
 
 enum Sink {
@@ -26,12 +32,17 @@ enum Sink {
 impl Out {
     /// Writes to stdout, which stays locked.
     pub fn new() -> Self {
-        Out { to: Sink::Standard(BufWriter::new(io::stdout().lock())), remarks: Vec::new() }
+        Out { to: Sink::Standard(BufWriter::new(io::stdout().lock())), remarks: Vec::new(), together: 1 }
     }
 
-    /// Keeps everything in memory.
-    pub fn memory() -> Self {
-        Out { to: Sink::Memory(Vec::new()), remarks: Vec::new() }
+    /// Keeps everything in memory, as one of several outputs that are printed together.
+    pub fn memory(together: usize) -> Self {
+        Out { to: Sink::Memory(Vec::new()), remarks: Vec::new(), together }
+    }
+
+    /// Returns the space for a listing; `limit` is the number of rows that the user asked for.
+    pub fn page(&self, limit: Option<u64>) -> Page {
+        Page::of_stdout(limit).shared(self.together)
     }
 
     /// Returns the text for stdout and the sentences for stderr.
@@ -107,24 +118,4 @@ fn write_failure(error: io::Error) -> Failure {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::new(Exit::Failed, format!("cannot write the output: {error}")),
     }
-}
-
-/// Returns the width of the terminal, or `None` if stdout is not a terminal, so that scripts get whole names.
-pub fn terminal_columns() -> Option<usize> {
-    terminal().map(|(columns, _)| columns)
-}
-
-/// Returns the columns and lines of the terminal, or `None` if stdout is not a terminal.
-pub fn terminal() -> Option<(usize, usize)> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    #[cfg(windows)]
-    if !redial_link::console::understands_sequences() {
-        return None;
-    }
-    let size = terminal_size::terminal_size();
-    Some(
-        size.map_or((80, 24), |(width, height)| (usize::from(width.0).max(20), usize::from(height.0).max(5))),
-    )
 }

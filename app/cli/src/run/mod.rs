@@ -4,9 +4,9 @@ mod collector;
 mod report;
 
 use super::arguments;
-use super::atomic_write::AtomicFile;
 use crate::output::sentence;
 use collector::{Collected, Collector};
+use redial_link::atomic_write::AtomicFile;
 use redial_link::checkout;
 use redial_link::exit::{RUN_FAILED, RUN_NOT_EXECUTABLE, RUN_NOT_FOUND};
 use redial_link::launch::{self, LaunchFiles, LaunchOptions, MarkEntry};

@@ -4,28 +4,28 @@ mod agent;
 mod callers;
 pub(super) mod queries;
 mod slowest_calls;
+mod table;
 pub(super) mod wording;
 
-use super::copy_locations::LocationColumns;
-use super::method_totals::MethodTotals;
-use super::times::{self, StoppedCopies, TimeColumns};
+use super::method_totals::{MethodTotals, TotalsTable};
 use super::{arguments, multi_process, row_order};
+use crate::output::Out;
 use crate::output::json::DialsJson;
-use crate::output::table::{self, Table, number, text, wide};
-use crate::output::{Out, terminal_columns};
+use crate::output::page::{self, LEAST_ROWS, Page};
 use redial_link::connect;
 use redial_link::exit::{Exit, Failure};
 use redial_link::session::Session;
-use redial_model::dials::{DialledCopies, DialledCopy};
+use redial_model::dials::DialledCopies;
 use redial_protocol::message::AgentStatus;
 use redial_text::budget;
-use redial_text::diagnostics::{Reader, agent_notes, row_notes};
-use redial_text::words;
+use redial_text::diagnostics::{Reader, agent_notes};
 use std::sync::{Mutex, PoisonError};
 
 pub use queries::{ask_agent, ask_costs, ask_rows};
+pub use table::fitted as table;
+use table::{beneath, wrapped};
 use wording::{control_line, kept_line};
-pub use wording::{name, state, unmatched};
+pub use wording::{name, unmatched};
 
 /// Shows the status.
 pub fn run(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
@@ -57,12 +57,12 @@ fn copies(
         _ => None,
     };
     if arguments.json {
-        out.json(&DialsJson { pid: session.pid(), dials: &dials })?;
+        out.json(&rows_json(session.pid(), &dials, arguments.limit))?;
     } else if unmatched.is_none() {
         let status = ask_agent(session)?;
         let pattern = arguments.pattern.as_deref();
         let shown = (pattern, arguments.all, arguments.calls);
-        for line in copies_lines(&dials, &status, shown, terminal_columns()) {
+        for line in copies_lines(&dials, &status, shown, &out.page(arguments.limit)) {
             out.line(&line)?;
         }
     }
@@ -82,15 +82,11 @@ fn summed(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let asked = reports.iter().filter(|report| report.outcome.is_ok()).count();
     let mut out = Out::new();
+    let page = out.page(arguments.limit);
     if arguments.json {
-        out.json(&sums.json())?;
+        out.json(&sums.json(page.limit))?;
     } else if asked > 0 {
-        let columns = terminal_columns();
-        let table = sums.table(arguments.all, false, usize::MAX, columns);
-        table.lines.iter().try_for_each(|line| out.line(line))?;
-        let remarks = sums.remarks(arguments.all);
-        beneath(&table.left_out, &remarks, columns).iter().try_for_each(|line| out.line(line))?;
-        out.line(&sums.line(0, arguments.all))?;
+        sums_lines(&sums, arguments.all, &page).iter().try_for_each(|line| out.line(line))?;
     }
     out.flush()?;
     drop(out);
@@ -102,23 +98,36 @@ fn summed(arguments: &arguments::StatusArguments) -> Result<Exit, Failure> {
     Ok(multi_process::combined(reports.iter().map(multi_process::ProcessResult::exit)))
 }
 
+/// Returns the rows for JSON: all in the order of the ledger, or the `limit` most called ones.
+fn rows_json(pid: u32, dials: &DialledCopies, limit: Option<u64>) -> DialsJson<'_> {
+    let Some(limit) = limit else { return DialsJson::new(pid, dials) };
+    let mut rows = row_order::by_calls(dials);
+    rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    DialsJson::of(pid, rows)
+}
+
+fn sums_lines(sums: &MethodTotals, all: bool, page: &Page) -> Vec<String> {
+    let remarks = sums.remarks(all);
+    let below = |table: &TotalsTable| beneath(&table.left_out, &remarks, page.columns);
+    let whole = page.limit.unwrap_or(usize::MAX);
+    // Headings, the summary, the number of rows left out, and the prompt.
+    let fitting = |notes: usize| page.lines.map(|lines| lines.saturating_sub(4 + notes).max(LEAST_ROWS));
+    let notes = beneath(&[], &remarks, page.columns).len() + usize::from(page.columns.is_some());
+    let table = sums.table(all, false, fitting(notes).unwrap_or(whole), page.columns);
+    let mut lines = table.lines.clone();
+    lines.extend(page::left_out(table.more));
+    lines.extend(below(&table));
+    lines.push(sums.line(0, all));
+    lines
+}
+
 fn copies_lines(
     dials: &DialledCopies,
     status: &AgentStatus,
     (pattern, all, calls): (Option<&str>, bool, bool),
-    columns: Option<usize>,
+    page: &Page,
 ) -> Vec<String> {
-    let mut lines = Vec::new();
     let (rows, over) = row_order::on_first(row_order::by_calls(dials), all);
-    if !rows.is_empty() {
-        lines.extend(rows_lines(&rows, dials, calls, columns));
-        lines.push(String::new());
-    } else if over.methods > 0 {
-        let matching = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
-        lines.push(format!("no method{matching} is dialled"));
-    } else {
-        lines.push("no method has been dialled".to_owned());
-    }
     let mut below: Vec<String> = over.line().into_iter().collect();
     below.extend(agent_notes::switched_off(status.guard_trips));
     below.extend([control_line(status), kept_line(status)]);
@@ -127,92 +136,28 @@ fn copies_lines(
         below.extend(budget::effects(&status.cost_budget, Reader::CommandLine));
     }
     below.extend(agent_notes::remainders(&status.remains));
-    lines.extend(below.into_iter().flat_map(|line| wrapped(line, columns)));
+    let below: Vec<String> = below.into_iter().flat_map(|line| wrapped(line, page.columns)).collect();
+    let mut lines = Vec::new();
+    if !rows.is_empty() {
+        // An empty line, and the prompt.
+        let room = page.lines.map(|lines| lines.saturating_sub(below.len() + 2));
+        lines.extend(table::fitted(&rows, dials, calls, &Page { lines: room, ..*page }));
+        lines.push(String::new());
+    } else if over.methods > 0 {
+        let matching = pattern.map(|pattern| format!(" that matches '{pattern}'")).unwrap_or_default();
+        lines.push(format!("no method{matching} is dialled"));
+    } else {
+        lines.push("no method has been dialled".to_owned());
+    }
+    lines.extend(below.into_iter().map(|line| page.paint.dim(line)));
     lines
-}
-
-/// Formats dials as a table. If reasons do not fit beside the other columns, each follows below its row.
-fn rows_lines(
-    rows: &[&DialledCopy],
-    dials: &DialledCopies,
-    calls: bool,
-    columns: Option<usize>,
-) -> Vec<String> {
-    let stopped = StoppedCopies::of(dials);
-    let beside = rows_table(rows, (dials, &stopped), true);
-    let (fitting, below) = match columns.filter(|columns| !beside.fits(*columns)) {
-        Some(columns) => (rows_table(rows, (dials, &stopped), false), Some(columns)),
-        None => (beside, None),
-    };
-    let mut drawn = fitting.lines(columns).into_iter();
-    let mut lines: Vec<String> = drawn.next().into_iter().collect();
-    for (dial, line) in rows.iter().zip(drawn) {
-        lines.push(line);
-        if let Some((columns, reason)) = below.zip(reason(dial)) {
-            let reason = table::wrapped(&words::printable(&reason), columns.saturating_sub(INDENT.len()));
-            lines.extend(reason.into_iter().map(|part| format!("{INDENT}{part}")));
-        }
-        lines.extend(slowest_calls::lines(dial, calls).into_iter().map(|line| format!("{INDENT}{line}")));
-    }
-    let remarks = times::remarks(rows.iter().copied(), &stopped);
-    lines.extend(beneath(&fitting.left_out(columns), &remarks, columns));
-    lines.extend(slowest_calls::none_yet(rows).into_iter().flat_map(|line| wrapped(line, columns)));
-    lines
-}
-
-/// Returns the lines below a table: hidden columns and remarks.
-fn beneath(left_out: &[&str], remarks: &[&str], columns: Option<usize>) -> Vec<String> {
-    let remarks = remarks.iter().map(|remark| (*remark).to_owned());
-    let notes = times::no_room(left_out).into_iter().chain(remarks);
-    notes.flat_map(|note| wrapped(note, columns)).collect()
-}
-
-/// Wraps a line to the terminal's width, if there is a terminal.
-fn wrapped(line: String, columns: Option<usize>) -> Vec<String> {
-    match columns {
-        Some(columns) => table::wrapped(&line, columns),
-        None => vec![line],
-    }
-}
-
-/// The indentation of a reason below its row.
-const INDENT: &str = "    ";
-
-fn rows_table(
-    rows: &[&DialledCopy],
-    (dials, stopped): (&DialledCopies, &StoppedCopies),
-    reasons: bool,
-) -> Table {
-    let reasons = reasons && rows.iter().any(|dial| reason(dial).is_some());
-    let places = LocationColumns::of(dials);
-    let mut headings = vec![number("CALLS"), text("WANTED"), text("STATE")];
-    let times = TimeColumns::of(rows.iter().copied(), stopped);
-    headings.extend(times.headings());
-    headings.extend(places.headings());
-    headings.push(table::name("METHOD"));
-    headings.extend(reasons.then(|| wide("REASON")));
-    let mut table = Table::new(&headings);
-    for dial in rows {
-        let row = &dial.row;
-        let mut cells = vec![words::grouped(row.calls), row.wanted.to_string(), state(dial)];
-        cells.extend(times.cells(dial));
-        cells.extend(places.cells(dial));
-        let body = words::body_of(&row.method).map(|of| format!(" ({of})")).unwrap_or_default();
-        cells.extend([name(dial) + &body, reason(dial).unwrap_or_default()]);
-        table.row(cells);
-    }
-    table
-}
-
-/// Returns why a dial was refused or failed, or which calls its numbers miss.
-fn reason(dial: &DialledCopy) -> Option<String> {
-    row_notes::notes(dial.row.note, dial.row.times_note.as_ref(), Reader::CommandLine)
 }
 
 #[cfg(test)]
 mod tests {
     use super::agent::tests::agent_status;
     use super::*;
+    use crate::times;
     use redial_model::fixtures::row;
     use redial_protocol::diagnostics::RowNote;
     use redial_protocol::ids::InstanceId;
@@ -220,6 +165,7 @@ mod tests {
     use redial_protocol::message::{Instance, StatusRow};
     use redial_protocol::reason::Reason;
     use redial_protocol::state::CopyState;
+    use redial_text::diagnostics::row_notes;
     use redial_text::fixtures::times as timed;
     use serde_json::json;
 
@@ -240,7 +186,7 @@ mod tests {
     #[test]
     fn rows_have_every_documented_field() {
         let dials = dials();
-        let rows = DialsJson { pid: 9, dials: &dials };
+        let rows = DialsJson::new(9, &dials);
         let rows = serde_json::to_value(rows).expect("JSON");
         assert_eq!(
             rows[0],
@@ -260,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_table_shows_wanted_and_actual_state() {
-        let lines = copies_lines(&dials(), &agent_status(), (None, false, false), None);
+        let lines = copies_lines(&dials(), &agent_status(), (None, false, false), &Page::wide(None));
         assert_eq!(
             lines,
             [
@@ -274,7 +220,7 @@ mod tests {
                  the dials are off",
             ]
         );
-        let narrow = copies_lines(&dials(), &agent_status(), (None, false, false), Some(50));
+        let narrow = copies_lines(&dials(), &agent_status(), (None, false, false), &Page::wide(Some(50)));
         assert_eq!(
             narrow[..4],
             [
@@ -299,14 +245,14 @@ mod tests {
         was.state = CopyState::Live;
         dials.rows(vec![slow, was]);
         dials.times(vec![timed(0), timed(1)]);
-        let whole = copies_lines(&dials, &status, (None, false, false), None);
+        let whole = copies_lines(&dials, &status, (None, false, false), &Page::wide(None));
         assert!(
             whole[1].contains("8.59 s") && whole[1].contains(long) && whole[1].ends_with(&*reason),
             "{whole:#?}"
         );
         assert!(whole[2].contains("(8.59 s)") && whole[3..5] == [times::TIMED, times::LAST], "{whole:#?}");
         for columns in [60, 80, 100, 120, 160] {
-            let lines = copies_lines(&dials, &status, (None, false, false), Some(columns));
+            let lines = copies_lines(&dials, &status, (None, false, false), &Page::wide(Some(columns)));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             let before = lines[0].find("METHOD").expect("a heading");
             let room = lines[1].chars().count() - before;
@@ -327,7 +273,7 @@ mod tests {
         let mut other = row(2, "Shop.Cart.Add", 7);
         other.domain = "Shop-2".into();
         dials.rows(vec![other]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), &Page::wide(None));
         assert_eq!(lines[0], "CALLS  WANTED  STATE    DOMAIN   METHOD                   REASON");
         assert_eq!(lines[2], "    7  count   pending  Shop-2   Shop!Shop.Cart.Add()");
     }
@@ -350,6 +296,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_terminal_shows_the_most_called_rows_that_fit() {
+        let mut dials = DialledCopies::default();
+        dials.rows((0..500).map(|index| row(index, "Shop.Cart.Add", 10_000 - u64::from(index))).collect());
+        let draw = |page: &Page| copies_lines(&dials, &agent_status(), (None, false, false), page);
+        let shown = |lines: &[String]| lines.iter().filter(|line| line.contains("Cart.Add")).count();
+        let page = |lines| Page { columns: Some(80), lines: Some(lines), ..Page::default() };
+        for height in [24, 50] {
+            let lines = draw(&page(height));
+            assert_eq!(lines.len(), height - 1, "the prompt follows: {lines:#?}");
+            assert!(lines[1].starts_with("10,000  count"), "{lines:#?}");
+            let more = format!("… and {} called less often", 500 - shown(&lines));
+            assert!(lines.iter().any(|line| line.starts_with(&more)), "{more}: {lines:#?}");
+        }
+        assert_eq!(shown(&draw(&page(4))), LEAST_ROWS, "however low the terminal is");
+        assert_eq!(shown(&draw(&Page { limit: Some(30), ..Page::default() })), 30);
+        assert_eq!(shown(&draw(&Page::default())), 500, "a file gets everything");
+        let json = serde_json::to_value(rows_json(9, &dials, Some(2))).expect("JSON");
+        assert_eq!(json.as_array().map(Vec::len), Some(2));
+    }
+
     fn off(mut row: StatusRow) -> StatusRow {
         (row.wanted, row.state) = (Level::Off, CopyState::Off);
         row
@@ -366,7 +333,7 @@ mod tests {
         ]);
         dials.times(vec![timed(1)]);
         for columns in [60, 80, 120] {
-            let lines = copies_lines(&dials, &status, (None, false, false), Some(columns));
+            let lines = copies_lines(&dials, &status, (None, false, false), &Page::wide(Some(columns)));
             assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}: {lines:#?}");
             assert!(lines[2].contains('…') && lines[2].ends_with(".Add()"), "{columns}: {lines:#?}");
             assert!(lines.iter().any(|line| line.contains(times::TIMED)), "{columns}: {lines:#?}");
@@ -375,7 +342,7 @@ mod tests {
                 "{columns}: {lines:#?}"
             );
         }
-        let whole = copies_lines(&dials, &status, (None, false, false), None);
+        let whole = copies_lines(&dials, &status, (None, false, false), &Page::wide(None));
         assert!(whole[2].ends_with(&format!("Shop!{long}()")), "a file gets the whole name: {whole:#?}");
     }
 
@@ -383,17 +350,17 @@ mod tests {
     fn counts_methods_off_again_without_all() {
         let mut dials = DialledCopies::default();
         dials.rows(vec![off(row(0, "Shop.Cart.Add", 900)), off(row(1, "Shop.Cart.Take", 34))]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), &Page::wide(None));
         assert_eq!(
             lines[..2],
             ["no method is dialled", "2 methods are off again (934 calls); --all lists them"]
         );
-        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (Some("Shop.*"), false, false), &Page::wide(None));
         assert_eq!(lines[0], "no method that matches 'Shop.*' is dialled", "others may be");
         dials.rows(vec![row(2, "Shop.Cart.Clear", 1)]);
-        let lines = copies_lines(&dials, &agent_status(), (None, false, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, false, false), &Page::wide(None));
         assert!(lines[1].ends_with("Clear()") && lines[3].starts_with("2 methods are off"), "{lines:#?}");
-        let lines = copies_lines(&dials, &agent_status(), (None, true, false), None);
+        let lines = copies_lines(&dials, &agent_status(), (None, true, false), &Page::wide(None));
         assert!(lines[1].ends_with("Clear()") && lines[2].ends_with("Add()"), "{lines:#?}");
     }
 }

@@ -8,6 +8,7 @@ use super::super::status::wording;
 use super::super::times::{self, StoppedCopies, TimeColumns};
 use super::notes::Notes;
 use crate::output::json::{CostBudgetJson, DialsJson, WatchJson};
+use crate::output::page::{self, Paint};
 use crate::output::table::{Table, name, number, text};
 use crate::output::{Out, json_line, terminal};
 use redial_link::exit::Failure;
@@ -75,6 +76,9 @@ pub struct View {
     json: bool,
     began: Instant,
     order: ByRate,
+    /// The number of rows that the user asked for.
+    limit: Option<usize>,
+    paint: Paint,
     plain: PlainLines,
     /// The change number of the budget's last reported step.
     stepped: Option<u64>,
@@ -85,8 +89,17 @@ impl View {
     pub fn new(pid: u32, title: String, arguments: &arguments::WatchArguments) -> View {
         let limited = arguments.pattern.is_some();
         let plain = PlainLines { limited, all: arguments.all, headed: true, ..PlainLines::default() };
-        let order = ByRate::default();
-        View { pid, title, json: arguments.json, began: Instant::now(), order, plain, stepped: None }
+        View {
+            pid,
+            title,
+            json: arguments.json,
+            began: Instant::now(),
+            order: ByRate::default(),
+            limit: arguments.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            paint: Paint::of_stdout(),
+            plain,
+            stepped: None,
+        }
     }
 
     /// Returns the lines for a counter snapshot: a table for a terminal of `size` (columns, lines), otherwise the
@@ -98,7 +111,14 @@ impl View {
     ) -> Result<Vec<String>, Failure> {
         let t_ms = self.began.elapsed().as_millis() as u64;
         if self.json {
-            let rows = DialsJson { pid: self.pid, dials };
+            let rows = match self.limit {
+                Some(limit) => {
+                    let mut rows = self.order.order(dials);
+                    rows.truncate(limit);
+                    DialsJson::of(self.pid, rows)
+                }
+                None => DialsJson::new(self.pid, dials),
+            };
             let (dropped, cost_percent) = (dials.dropped(), dials.cost_percent());
             let cost_budget = dials.budget().map(CostBudgetJson::from);
             let line = WatchJson { pid: self.pid, t_ms, dials: rows, dropped, cost_percent, cost_budget };
@@ -111,9 +131,15 @@ impl View {
                 let mut head = vec![self.head(dials, &shown, over, columns)];
                 // Only if the table does not need the line.
                 head.extend(stepped(dials).filter(|_| rows > 2 * LEAST));
-                table(head, &shown, dials, (columns, rows))
+                let mut lines = table(&head, &shown, dials, (columns, rows), self.limit);
+                if let Some(headings) = lines.get_mut(head.len()) {
+                    *headings = self.paint.heading(std::mem::take(headings));
+                }
+                lines
             }
             None => {
+                let mut ordered = ordered;
+                ordered.truncate(self.limit.unwrap_or(usize::MAX));
                 let mut lines = self.plain.lines(t_ms, &ordered, dials);
                 let last = step(dials).map(|last| last.change);
                 if last.is_some() && std::mem::replace(&mut self.stepped, last) != last {
@@ -177,17 +203,18 @@ impl View {
 
 /// Returns the head and the table, never larger than the terminal.
 fn table(
-    head: Vec<String>,
+    head: &[String],
     ordered: &[&DialledCopy],
     dials: &DialledCopies,
     (columns, rows): (usize, usize),
+    limit: Option<usize>,
 ) -> Vec<String> {
     let (places, stopped) = (LocationColumns::of(dials), &StoppedCopies::of(dials));
     let times = TimeColumns::of(ordered.iter().copied(), stopped);
     let mut remarks = times::remarks(ordered.iter().copied(), stopped);
     remarks.extend(marked(ordered));
     let notes = Notes::new(&remarks, times.are_there(), (columns, rows));
-    let most = rows.saturating_sub(3 + head.len() + notes.lines()).max(1);
+    let most = rows.saturating_sub(3 + head.len() + notes.lines()).max(1).min(limit.unwrap_or(usize::MAX));
     let mut headings = vec![number("CALLS"), number("PER SECOND").or("PER S"), text("STATE")];
     headings.extend(times.headings());
     headings.extend(places.headings());
@@ -200,11 +227,9 @@ fn table(
         cells.push(wording::name(dial));
         table.row(cells);
     }
-    let mut lines = head;
+    let mut lines = head.to_vec();
     lines.extend(table.lines(Some(columns)));
-    if ordered.len() > most {
-        lines.push(format!("… and {} called less often", words::grouped((ordered.len() - most) as u64)));
-    }
+    lines.extend(page::left_out(ordered.len().saturating_sub(most)));
     lines.extend(notes.beneath(&table.left_out(Some(columns))));
     lines.iter().map(|line| cut_middle(line, columns)).collect()
 }

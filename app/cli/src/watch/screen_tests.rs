@@ -46,6 +46,8 @@ fn view() -> View {
         json: false,
         began: Instant::now(),
         order: ByRate::default(),
+        limit: None,
+        paint: Paint::default(),
         plain: PlainLines::default(),
         stepped: None,
     }
@@ -54,7 +56,7 @@ fn view() -> View {
 fn drawn(dials: &DialledCopies, columns: usize, rows: usize) -> Vec<String> {
     let view = view();
     let (shown, over) = on_first(ByRate::default().order(dials), false);
-    table(vec![view.head(dials, &shown, over, columns)], &shown, dials, (columns, rows))
+    table(&[view.head(dials, &shown, over, columns)], &shown, dials, (columns, rows), None)
 }
 
 #[test]
@@ -221,7 +223,7 @@ fn counts_methods_off_again_and_reports_new_ones() {
 #[test]
 fn a_json_line_has_the_documented_fields() {
     let dials = dials(1);
-    let rows = DialsJson { pid: 42, dials: &dials };
+    let rows = DialsJson::new(42, &dials);
     let line = {
         let (cost_percent, cost_budget) = (None, None);
         serde_json::to_value(WatchJson {

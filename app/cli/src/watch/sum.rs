@@ -8,6 +8,7 @@ use crate::method_totals::{MethodTotal, MethodTotals};
 use crate::multi_process::combined;
 use crate::number_cells::rate;
 use crate::output::json::WatchSumJson;
+use crate::output::page;
 use crate::output::{Out, terminal};
 use crate::target::TargetProcess;
 use crate::times;
@@ -195,7 +196,7 @@ impl<'a> TotalsWriter<'a> {
             None if self.arguments.json => {
                 let dropped = total(self.last.iter().map(|one| one.dropped));
                 let (processes, ended) = (sums.processes() as u64, self.ended() as u64);
-                out.json(&WatchSumJson { t_ms, processes, ended, dials: sums.json(), dropped })?;
+                out.json(&WatchSumJson { t_ms, processes, ended, dials: sums.json(self.limit()), dropped })?;
             }
             None => self.changes(&sums, t_ms).iter().try_for_each(|line| out.line(line))?,
         }
@@ -207,11 +208,18 @@ impl<'a> TotalsWriter<'a> {
         let remarks = sums.remarks(all);
         let notes = Notes::new(&remarks, sums.is_timed(all), (columns, rows));
         let most = rows.saturating_sub(4 + notes.lines()).max(1);
+        let most = most.min(self.limit().unwrap_or(usize::MAX));
         let mut lines = vec![sums.line(self.ended(), all)];
         let table = sums.table(all, true, most, Some(columns));
         lines.extend(table.lines);
+        lines.extend(page::left_out(table.more));
         lines.extend(notes.beneath(&table.left_out));
         lines.iter().map(|line| cut_middle(line, columns)).collect()
+    }
+
+    /// Returns the number of rows that the user asked for.
+    fn limit(&self) -> Option<usize> {
+        self.arguments.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
     /// Returns lines for a file or another program: headings, every method once, then the changes. The end of a
@@ -232,7 +240,7 @@ impl<'a> TotalsWriter<'a> {
                 lines.push(remark.to_owned());
             }
         }
-        for (name, sum) in sums.rows(true) {
+        for (name, sum) in sums.rows(true).into_iter().take(self.limit().unwrap_or(usize::MAX)) {
             let now = PrintedMethod::of(sum);
             let before = self.printed.get(name);
             let listed = before.is_some() || self.arguments.all || !now.is_over;
@@ -267,7 +275,16 @@ mod tests {
     fn arguments(pattern: Option<&str>, count: Option<u64>) -> arguments::WatchArguments {
         let target = Target::parse("1,2").expect("a list");
         let pattern = pattern.map(str::to_owned);
-        arguments::WatchArguments { target, pattern, all: false, sum: true, interval: 1, count, json: false }
+        arguments::WatchArguments {
+            target,
+            pattern,
+            all: false,
+            sum: true,
+            interval: 1,
+            count,
+            limit: None,
+            json: false,
+        }
     }
 
     fn numbers(calls: u64) -> WatchEvent<ProcessTotals> {

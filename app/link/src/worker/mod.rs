@@ -19,6 +19,7 @@ mod call_collector;
 mod catalogue_loader;
 mod connection_thread;
 mod error_text;
+mod hot_search;
 mod launcher;
 mod method_code;
 mod output_reader;
@@ -26,6 +27,7 @@ mod process_scanner;
 mod request_chunks;
 mod session_state;
 mod silence_monitor;
+mod snapshot_job;
 mod status_filter;
 mod update_batches;
 mod update_sender;
@@ -34,12 +36,14 @@ use connection_thread::ConnectionRequest;
 pub use launcher::{LaunchSpec, StopSignal};
 pub use method_code::CodeRequest;
 use redial_model::changes::DialChange;
+use redial_model::hot::HotOptions;
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::Update;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
 pub use request_chunks::fit_one as fit_one_request;
+pub use snapshot_job::{SnapshotAnswer, SnapshotJob, start as start_snapshot_job};
 use std::collections::BTreeMap;
 use std::sync::mpsc::Receiver;
 pub use update_batches::of as in_parts;
@@ -89,6 +93,10 @@ pub enum WorkerCommand {
     CallsInFlight(ConnectionId),
     /// Read source and IL of a method.
     MethodCode(ConnectionId, CodeRequest),
+    /// Search for hot methods. Needs control, or nobody else may have it.
+    FindHot(ConnectionId, ProcessKey, HotOptions),
+    /// Stop that; its dials go off.
+    CancelHot(ConnectionId),
     /// Look for new modules now.
     Reload(ConnectionId),
     /// Inspect all processes again now.
@@ -106,6 +114,7 @@ pub struct Worker {
     scanner: process_scanner::Scanner,
     agents: BTreeMap<ConnectionId, connection_thread::ConnectionThread>,
     launched: BTreeMap<Ticket, launcher::RunningProgram>,
+    hot_searches: BTreeMap<ConnectionId, hot_search::HotSearchThread>,
 }
 
 impl Worker {
@@ -116,7 +125,14 @@ impl Worker {
     pub fn start(wake: Wake) -> std::io::Result<Worker> {
         let (sender, updates) = UpdateSender::new(wake);
         let scanner = process_scanner::Scanner::start(sender.clone())?;
-        Ok(Worker { updates, sender, scanner, agents: BTreeMap::new(), launched: BTreeMap::new() })
+        Ok(Worker {
+            updates,
+            sender,
+            scanner,
+            agents: BTreeMap::new(),
+            launched: BTreeMap::new(),
+            hot_searches: BTreeMap::new(),
+        })
     }
 
     /// Carries out a command asynchronously; its results arrive as updates.
@@ -168,6 +184,18 @@ impl Worker {
             }
             WorkerCommand::MethodCode(connection, request) => {
                 method_code::start(connection, request, self.sender.clone());
+            }
+            WorkerCommand::FindHot(connection, process, options) => {
+                self.hot_searches.retain(|_, search| !search.has_ended());
+                let sender = self.sender.clone();
+                self.hot_searches.entry(connection).or_insert_with(|| {
+                    hot_search::HotSearchThread::start(connection, process, options, sender)
+                });
+            }
+            WorkerCommand::CancelHot(connection) => {
+                if let Some(search) = self.hot_searches.get(&connection) {
+                    search.cancel();
+                }
             }
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),

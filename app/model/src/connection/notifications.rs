@@ -76,6 +76,7 @@ impl Connection {
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
             ConnectionUpdate::Events(update) => self.events.take(update),
             ConnectionUpdate::Code(copy, code) => self.codes.take(copy, code),
+            ConnectionUpdate::Hot(update) => self.take_hot(update, log, now),
             ConnectionUpdate::Orders(standing, undoable) => {
                 self.orders = Some(Orders { standing, undoable, at: now })
             }

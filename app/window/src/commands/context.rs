@@ -62,6 +62,8 @@ pub struct ProcessFacts {
     pub undo_of_anyone: bool,
     /// A step of the budget can be undone.
     pub undo_of_budget: bool,
+    /// A search for hot methods goes on.
+    pub finding_hot: bool,
 }
 
 /// Whether agents answer.

@@ -37,6 +37,12 @@ impl UiCommand {
             UiCommand::ApplyDialSet(_) => "Apply a dial set",
             UiCommand::DeleteDialSet(_) => "Delete a dial set",
             UiCommand::SaveFilter(_) => "Save or remove a filter",
+            UiCommand::FindHot => "Find hot methods",
+            UiCommand::CancelHot => "Stop finding hot methods",
+            UiCommand::SaveSession => "Save session…",
+            UiCommand::OpenSession => "Open session…",
+            UiCommand::CompareSession => "Compare with session…",
+            UiCommand::Session(..) => "Save, open or compare a session",
             UiCommand::MergeCopies => "Merge copies",
             UiCommand::Agent => "Control, orders and history…",
             UiCommand::Undo => "Undo last change",
@@ -148,6 +154,19 @@ impl UiCommand {
                 "Takes back only the budget's latest step. Until you set a new budget, it then leaves \
                 those methods alone.",
             ),
+            UiCommand::FindHot => Some(
+                "Counts the program's own methods for a few seconds, times those that are called, and keeps the 50 with \
+                the most self time at level time, also after this window closes. Everything else goes off again; dials \
+                that are on already stay as they are.",
+            ),
+            UiCommand::SaveSession => Some(
+                "Saves the numbers, histograms, traced calls and log of this process to a file that only you can read.",
+            ),
+            UiCommand::OpenSession => Some("Shows saved numbers. They are offline: they do not change."),
+            UiCommand::CompareSession => {
+                Some("Shows which methods are slower, called more, new or gone since the session was saved.")
+            }
+            UiCommand::CancelHot => Some("Turns off the dials that the search has set."),
             UiCommand::TakeControlOf(_) => Some(
                 "Takes control from its holder so that this window can turn dials. Dials that are on \
                 stay on.",

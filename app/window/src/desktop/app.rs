@@ -237,6 +237,7 @@ impl App {
                     controlled_elsewhere: connection.is_controlled_elsewhere(),
                     undo_of_anyone: connection.orders.as_ref().is_some_and(|orders| orders.undoable > 0),
                     undo_of_budget: connection.has_budget_step(),
+                    finding_hot: connection.hot_search.is_on(),
                 }),
             },
             reach: match (subject.is_live(), some_are_lost) {
@@ -341,6 +342,8 @@ impl eframe::App for App {
         self.offer_dial_sets();
         self.await_processes();
         self.await_newcomers();
+        self.show_hot_found(context);
+        self.take_session_answers();
         more |= self.unfold();
         if !merged {
             more |= self.sort_rows(context, busy);

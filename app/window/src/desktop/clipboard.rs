@@ -5,6 +5,7 @@ use redial_model::ids::{MethodIx, Node};
 use redial_model::method_table::MethodTable;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::diagnostics::{Reader, row_notes};
+use redial_text::table_formats;
 use redial_text::times::TimeColumn;
 use redial_text::width::width as text_columns;
 
@@ -82,18 +83,13 @@ fn row(table: &MethodTable, method: MethodIx, timed: bool, form: CopyFormat) -> 
 
 fn write(heads: &[String], rows: &[Vec<String>], form: CopyFormat) -> String {
     let all = std::iter::once(heads).chain(rows.iter().map(Vec::as_slice));
-    let each = |row: &[String], cell: &dyn Fn(&str) -> String, between: &str| {
-        row.iter().map(|one| cell(one)).collect::<Vec<_>>().join(between)
-    };
     match form {
-        CopyFormat::Csv => all.map(|row| each(row, &quoted, ",") + "\r\n").collect(),
+        CopyFormat::Csv => table_formats::csv(all),
         CopyFormat::Markdown => {
-            let escaped = |cell: &str| cell.replace('|', "\\|");
-            let line = |row: &[String]| format!("| {} |\n", each(row, &escaped, " | "));
             let columns = heads.len();
-            let side = |column| if is_number(column, columns) { "---:|" } else { "---|" };
-            let rule = format!("|{}\n", (0..columns).map(side).collect::<String>());
-            std::iter::once(line(heads) + &rule).chain(rows.iter().map(|row| line(row))).collect()
+            table_formats::markdown(heads, rows.iter().map(Vec::as_slice), |column| {
+                is_number(column, columns)
+            })
         }
         CopyFormat::Text => {
             let cells = |column: usize| all.clone().filter_map(move |row| row.get(column));
@@ -113,15 +109,6 @@ fn write(heads: &[String], rows: &[Vec<String>], form: CopyFormat) -> String {
             })
             .collect()
         }
-    }
-}
-
-/// Returns a field as RFC 4180 requires.
-fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The dialogs and overlays that can be open over the window.
 
 use crate::views;
+use std::path::PathBuf;
 
 /// The open dialogs, each with its own state.
 #[derive(Default)]
@@ -27,6 +28,12 @@ pub(super) struct Dialogs {
     pub columns: bool,
     /// The list that chooses a program or a folder, over the launch dialog.
     pub files: Option<views::file_list::FileListState>,
+    /// The question for the file of a session.
+    pub session: Option<views::saved_session::SessionQuestion>,
+    /// A saved session or a comparison with one.
+    pub saved_table: Option<views::saved_session::SavedTable>,
+    /// The file of a session that was used last.
+    pub last_session: Option<PathBuf>,
     /// The setup dialog.
     pub set_up: Option<views::setup_dialog::SetupState>,
 }
@@ -52,10 +59,15 @@ impl Dialogs {
         if self.files.take().is_some() {
             return true;
         }
-        if question || self.palette.take().is_some() || sheet {
+        if question || self.palette.take().is_some() || sheet || self.session.take().is_some() {
             return true;
         }
-        let any = self.keys || self.launch || self.agent || self.columns || self.last_numbers.is_some();
+        let any = self.keys
+            || self.launch
+            || self.agent
+            || self.columns
+            || self.last_numbers.is_some()
+            || self.saved_table.take().is_some();
         self.columns = false;
         (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
         any

@@ -3,7 +3,7 @@
 use super::change_requests::TurnDirection;
 use super::fleet_commands::UNNAMED;
 use super::{App, clipboard};
-use crate::commands::UiCommand;
+use crate::commands::{SessionPurpose, UiCommand};
 use crate::settings::columns::ColumnLayout;
 use crate::views;
 use crate::views::file_list::FileListState;
@@ -67,6 +67,12 @@ impl App {
             | UiCommand::ApplyDialSet(_)
             | UiCommand::DeleteDialSet(_) => self.execute_for_dial_sets(command),
             UiCommand::SaveFilter(text) => self.settings.toggle_filter(&text),
+            UiCommand::FindHot => self.find_hot(),
+            UiCommand::CancelHot => self.cancel_hot(),
+            UiCommand::SaveSession => self.ask_for_session(SessionPurpose::Save),
+            UiCommand::OpenSession => self.ask_for_session(SessionPurpose::Open),
+            UiCommand::CompareSession => self.ask_for_session(SessionPurpose::Compare),
+            UiCommand::Session(purpose, file) => self.start_session_job(purpose, &file),
             UiCommand::MergeCopies => self.split_or_merge(),
             UiCommand::Choose(..)
             | UiCommand::ChooseNamed(_)
@@ -442,7 +448,7 @@ impl App {
         self.change_filter(|filter| filter.text.clear());
     }
 
-    fn change_filter(&mut self, change: impl FnOnce(&mut Filter)) {
+    pub(super) fn change_filter(&mut self, change: impl FnOnce(&mut Filter)) {
         self.model.change_list(|table| {
             let mut filter = table.list.filter().clone();
             change(&mut filter);

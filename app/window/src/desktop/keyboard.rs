@@ -16,6 +16,7 @@ impl App {
         let is_asking = self.dialogs.confirm.is_some() || self.dialogs.sharing.is_some();
         let overlay = is_asking
             || self.dialogs.set_up.is_some()
+            || self.dialogs.session.is_some()
             || self.dialogs.budget.is_some()
             || self.dialogs.agent
             || self.dialogs.columns

@@ -238,6 +238,16 @@ impl App {
                 self.dialogs.budget = None;
             }
         }
+        if let Some(question) = &mut self.dialogs.session
+            && views::saved_session::ask(&context, question, commands)
+        {
+            self.dialogs.session = None;
+        }
+        if let Some(table) = &self.dialogs.saved_table
+            && views::saved_session::show(&context, table)
+        {
+            self.dialogs.saved_table = None;
+        }
         if let Some(state) = &mut self.dialogs.set_up
             && views::setup_dialog::show(&context, state, commands)
         {

@@ -20,6 +20,7 @@ mod fleet_commands;
 mod folder_reader;
 mod frame_budget;
 mod geometry;
+mod hot_search;
 mod keyboard;
 mod layout;
 mod list_options;
@@ -31,6 +32,7 @@ mod panels;
 mod pending_focus;
 mod pending_start;
 mod pins;
+mod sessions;
 mod side_by_side;
 mod startup;
 #[cfg(test)]

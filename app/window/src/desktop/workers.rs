@@ -2,9 +2,12 @@
 
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
-use redial_link::worker::{CodeRequest, LaunchSpec, StopSignal, Wake, Worker, WorkerCommand};
+use redial_link::worker::{
+    CodeRequest, LaunchSpec, SnapshotAnswer, SnapshotJob, StopSignal, Wake, Worker, WorkerCommand, start_snapshot_job,
+};
 use redial_model::changes::DialChange;
 use redial_model::events::TracedEvent;
+use redial_model::hot::HotOptions;
 use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::Update;
 use redial_protocol::cost::Share;
@@ -34,6 +37,8 @@ pub struct Workers {
     focused: Arc<AtomicBool>,
     /// Calls to free, on a thread of their own.
     freed: Option<Sender<Vec<Arc<TracedEvent>>>>,
+    /// The answers of jobs about snapshots, and what wakes the window.
+    snapshots: Option<(Sender<SnapshotAnswer>, Receiver<SnapshotAnswer>, Wake)>,
 }
 
 impl Workers {
@@ -41,26 +46,42 @@ impl Workers {
     pub fn start(context: &egui::Context, scan: bool) -> (Workers, Option<String>) {
         let focused = Arc::new(AtomicBool::new(true));
         if !scan {
-            return (Workers { worker: None, given: None, first: None, focused, freed: None }, None);
+            return (
+                Workers { worker: None, given: None, first: None, focused, freed: None, snapshots: None },
+                None,
+            );
         }
         let (context, looked_at) = (context.clone(), Arc::clone(&focused));
         let wake: Wake = Arc::new(move || {
             context.request_repaint_after(pace(&looked_at));
         });
+        let (to, from) = channel();
+        let snapshots = Some((to, from, Arc::clone(&wake)));
         match Worker::start(wake) {
-            Ok(worker) => {
-                (Workers { worker: Some(worker), given: None, first: None, focused, freed: None }, None)
-            }
+            Ok(worker) => (
+                Workers { worker: Some(worker), given: None, first: None, focused, freed: None, snapshots },
+                None,
+            ),
             Err(error) => {
                 let why = format!("Processes cannot be watched: {error}");
-                (Workers { worker: None, given: None, first: None, focused, freed: None }, Some(why))
+                (
+                    Workers { worker: None, given: None, first: None, focused, freed: None, snapshots: None },
+                    Some(why),
+                )
             }
         }
     }
 
     /// Returns workers without threads: updates come from elsewhere, and commands go nowhere.
     pub fn without_processes(updates: Receiver<Update>) -> Workers {
-        Workers { worker: None, given: Some(updates), first: None, focused: Arc::default(), freed: None }
+        Workers {
+            worker: None,
+            given: Some(updates),
+            first: None,
+            focused: Arc::default(),
+            freed: None,
+            snapshots: None,
+        }
     }
 
     /// Records whether the window has the focus.
@@ -174,6 +195,28 @@ impl Workers {
     /// Starts or stops collecting traced calls.
     pub fn collect_calls(&mut self, connection: ConnectionId, wanted: bool) {
         self.send(WorkerCommand::CollectCalls(connection, wanted));
+    }
+
+    /// Searches for hot methods.
+    pub fn find_hot(&mut self, connection: ConnectionId, process: ProcessKey, options: HotOptions) {
+        self.send(WorkerCommand::FindHot(connection, process, options));
+    }
+
+    /// Stops that.
+    pub fn cancel_hot(&mut self, connection: ConnectionId) {
+        self.send(WorkerCommand::CancelHot(connection));
+    }
+
+    /// Saves, opens or compares a snapshot.
+    pub fn snapshot_job(&self, job: SnapshotJob) {
+        if let Some((answers, _, wake)) = &self.snapshots {
+            start_snapshot_job(job, answers.clone(), Arc::clone(wake));
+        }
+    }
+
+    /// Returns the next result of such a job without waiting.
+    pub fn next_snapshot_answer(&self) -> Option<SnapshotAnswer> {
+        self.snapshots.as_ref()?.1.try_recv().ok()
     }
 
     /// Frees calls without waiting.

@@ -42,6 +42,7 @@ mod palette_search;
 pub mod processes;
 mod row_notes;
 pub mod rows;
+pub mod saved_session;
 pub mod setup_dialog;
 pub mod sharing_dialog;
 pub mod slowest_calls;

@@ -71,6 +71,13 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             Status::Connecting | Status::Attaching => {}
             Status::Live => {
                 paused.iter().for_each(|why| drop(ui.colored_label(palette.asked, capitalized(why))));
+                if let Some(text) = connection.hot_search.text() {
+                    ui.colored_label(palette.asked, text);
+                    let hint = UiCommand::CancelHot.explained().unwrap_or_default();
+                    if ui.small_button("Stop").on_hover_text(hint).clicked() {
+                        commands.push(UiCommand::CancelHot);
+                    }
+                }
                 show_items(ui, items(connection));
             }
         }

@@ -27,6 +27,7 @@ mod notifications;
 mod pins;
 mod process_switching;
 mod row_order;
+mod saved_sessions;
 mod saved;
 mod settings;
 mod side_by_side;

@@ -16,6 +16,18 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Creates the temporary file, so that a wrong path fails before anything else happens.
     pub fn create(path: &Path) -> io::Result<AtomicFile> {
+        AtomicFile::create_with(path, OpenOptions::new().write(true).create_new(true))
+    }
+
+    /// As `create`, but only the user may read the file (mode 0600 on Unix).
+    pub fn create_private(path: &Path) -> io::Result<AtomicFile> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        AtomicFile::create_with(path, options.write(true).create_new(true))
+    }
+
+    fn create_with(path: &Path, options: &OpenOptions) -> io::Result<AtomicFile> {
         let named = |error: io::Error| named(path, &error);
         match std::fs::metadata(path) {
             Ok(facts) if facts.is_dir() => return Err(named(io::Error::other("is a folder"))),
@@ -34,7 +46,7 @@ impl AtomicFile {
         let temporary = target.with_file_name(hidden);
         // Such a file is left over from a killed program with the same pid.
         let _ = std::fs::remove_file(&temporary);
-        let file = OpenOptions::new().write(true).create_new(true).open(&temporary).map_err(named)?;
+        let file = options.open(&temporary).map_err(named)?;
         Ok(AtomicFile { path: target, temporary: Some(temporary), file })
     }
 
@@ -154,6 +166,18 @@ mod tests {
         assert_eq!((read(&path).as_str(), folder.files()), ("first", 1), "nothing else is left");
         late().write(b"forced").expect("over it");
         assert_eq!(read(&path), "forced");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn private_files_are_for_the_user_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TempFolder::new("private");
+        let path = folder.0.join("shop.snapshot");
+        std::fs::write(&path, "before").expect("an old file, readable by all");
+        AtomicFile::create_private(&path).expect("created").write(b"after").expect("written");
+        let mode = std::fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!((mode & 0o777, read(&path).as_str()), (0o600, "after"));
     }
 
     #[test]

@@ -1,0 +1,147 @@
+//! Saving, opening and comparing sessions.
+
+use super::App;
+use crate::commands::SessionPurpose;
+use crate::views::saved_session::{SavedTable, SessionQuestion};
+use redial_link::worker::{SnapshotAnswer, SnapshotJob};
+use redial_model::log::LogKind;
+use redial_model::process_snapshot::{
+    MethodDifference, MethodName, MethodSum, ProcessSnapshot, SnapshotDifference, SnapshotHeader,
+};
+use redial_text::words;
+use std::path::{Path, PathBuf};
+
+impl App {
+    /// Asks for the file of a session.
+    pub(super) fn ask_for_session(&mut self, purpose: SessionPurpose) {
+        let name = self.model.current_process().map_or("session", |one| one.name.as_str());
+        let name = name.trim_end_matches(".dll").trim_end_matches(".exe");
+        let time = words::utc(self.now().unix_ms).replace([' ', ':'], "-");
+        let file = match (purpose, &self.dialogs.last_session) {
+            (SessionPurpose::Save, _) => {
+                PathBuf::from(format!("{name}-{}.snapshot", time.trim_end_matches('Z')))
+            }
+            (_, Some(last)) => last.clone(),
+            (_, None) => PathBuf::new(),
+        };
+        let whole = match (file.is_relative() && !file.as_os_str().is_empty(), std::env::current_dir()) {
+            (true, Ok(folder)) => folder.join(file),
+            _ => file,
+        };
+        self.dialogs.session = Some(SessionQuestion::new(purpose, whole.display().to_string()));
+    }
+
+    /// Starts to save, open or compare.
+    pub(super) fn start_session_job(&mut self, purpose: SessionPurpose, file: &str) {
+        let pid = self.model.current_process().map(|one| one.process.pid);
+        let file = PathBuf::from(file);
+        let job = match (purpose, pid) {
+            (SessionPurpose::Open, _) => SnapshotJob::Open { file },
+            (SessionPurpose::Save, Some(pid)) => SnapshotJob::Save { pid, file },
+            (SessionPurpose::Compare, Some(pid)) => SnapshotJob::Compare { file, pid },
+            (_, None) => return,
+        };
+        self.workers.snapshot_job(job);
+    }
+
+    /// Takes the results of such jobs.
+    pub(super) fn take_session_answers(&mut self) {
+        while let Some(answer) = self.workers.next_snapshot_answer() {
+            let (kind, text) = match answer {
+                SnapshotAnswer::Saved { file, methods } => {
+                    let text = format!("{} saved as {}", words::methods(methods as u64), file.display());
+                    self.dialogs.last_session = Some(file);
+                    (LogKind::Answer, text)
+                }
+                SnapshotAnswer::Opened { file, snapshot } => {
+                    let text = format!("opened {}", file.display());
+                    self.dialogs.saved_table = Some(numbers(&file, &snapshot));
+                    self.dialogs.last_session = Some(file);
+                    (LogKind::Notice, text)
+                }
+                SnapshotAnswer::Compared { file, sides, difference } => {
+                    let text = format!("compared with {}", file.display());
+                    self.dialogs.saved_table = Some(compared(&sides, &difference));
+                    self.dialogs.last_session = Some(file);
+                    (LogKind::Notice, text)
+                }
+                SnapshotAnswer::Failed(why) => (LogKind::Failure, why),
+            };
+            self.model.log.add(self.now(), None, kind, words::sentence_case(&text).into_owned());
+        }
+    }
+}
+
+fn title(header: &SnapshotHeader) -> String {
+    let name = header.name.as_deref().unwrap_or("process");
+    let host = header.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
+    format!("{name} ({}){host}, {}", header.pid, words::utc(header.taken_unix_ms))
+}
+
+/// Returns the numbers of a saved session, most self time first.
+fn numbers(file: &Path, snapshot: &ProcessSnapshot) -> SavedTable {
+    let mut sums: Vec<_> = snapshot.sums().into_iter().collect();
+    sums.sort_by(|(a_name, a), (b_name, b)| {
+        (b.self_ns, b.calls).cmp(&(a.self_ns, a.calls)).then_with(|| a_name.cmp(b_name))
+    });
+    let methods = words::methods(sums.len() as u64);
+    let row = |(name, sum): (MethodName, MethodSum)| {
+        let time = |ns: u64| if sum.exits > 0 { words::duration(ns) } else { String::new() };
+        let percentile = |at: usize| {
+            sum.percentiles_ns.and_then(|all| all.get(at).copied()).map(words::duration).unwrap_or_default()
+        };
+        vec![
+            words::grouped(sum.calls),
+            time(sum.self_ns),
+            time(sum.total_ns),
+            percentile(0),
+            percentile(2),
+            time(sum.max_ns),
+            name.to_string(),
+        ]
+    };
+    let traced = words::count(snapshot.calls.len() as u64, "traced call", "traced calls");
+    SavedTable {
+        title: "Saved session, offline".to_owned(),
+        lines: vec![title(&snapshot.header), format!("{} · {} · {traced}", file.display(), methods)],
+        headers: vec!["Calls", "Self", "Total", "p50", "p99", "Max", "Method"],
+        rows: sums.into_iter().map(row).collect(),
+    }
+}
+
+/// Returns a difference, largest change of self time first.
+fn compared(sides: &[SnapshotHeader; 2], difference: &SnapshotDifference) -> SavedTable {
+    let both = |before: Option<String>, after: Option<String>| match (before, after) {
+        (before, after) if before == after => after.unwrap_or_default(),
+        (before, after) => format!("{} → {}", before.unwrap_or("–".into()), after.unwrap_or("–".into())),
+    };
+    let row = |one: &MethodDifference| {
+        let calls = |side: Option<MethodSum>| side.map(|sum| words::grouped(sum.calls));
+        let mean = |side: Option<MethodSum>| side.and_then(|sum| sum.mean_ns()).map(words::duration);
+        let cost = one.cost_ns().map(|ns| {
+            let sign = if ns < 0 { "−" } else { "+" };
+            format!("{sign}{}", words::duration(ns.unsigned_abs()))
+        });
+        let changes: Vec<&str> = one.changes.iter().map(|change| change.word()).collect();
+        vec![
+            cost.unwrap_or_default(),
+            both(calls(one.before), calls(one.after)),
+            both(mean(one.before), mean(one.after)),
+            changes.join(", "),
+            one.method.to_string(),
+        ]
+    };
+    let [before, after] = sides;
+    let changed = difference.changed().count();
+    let same = difference.methods.len() - changed;
+    SavedTable {
+        title: "Comparison with a saved session".to_owned(),
+        lines: vec![
+            format!("Before: {}", title(before)),
+            format!("After: {}", title(after)),
+            format!("{} changed, {} unchanged", words::methods(changed as u64), words::grouped(same as u64)),
+        ],
+        headers: vec!["Self time", "Calls", "Mean", "Change", "Method"],
+        rows: difference.changed().map(row).collect(),
+    }
+}

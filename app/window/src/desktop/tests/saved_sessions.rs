@@ -1,0 +1,65 @@
+//! Saved sessions and the search for hot methods in the window, without processes.
+
+use super::fixture::{deliver, execute, rows, with_shop};
+use crate::commands::{SessionPurpose, UiCommand};
+use crate::views::saved_session::SavedTable;
+use eframe::egui::{Key, Theme};
+use egui_kittest::kittest::Queryable;
+use redial_model::hot::{HotStep, HotUpdate};
+use redial_model::update::ConnectionUpdate;
+
+#[test]
+fn a_saved_session_says_that_it_is_offline() {
+    for theme in [Theme::Dark, Theme::Light] {
+        let mut harness = with_shop(theme);
+        let row = |calls: &str, name: &str| vec![calls.to_owned(), "1.20 s".to_owned(), name.to_owned()];
+        harness.state_mut().dialogs.saved_table = Some(SavedTable {
+            title: "Saved session, offline".to_owned(),
+            lines: vec!["Shop.dll (4242) on shop-1, 2026-11-27 23:50:01Z".to_owned()],
+            headers: vec!["Calls", "Self", "Method"],
+            rows: (0..500).map(|_| row("1,234", "Shop!Shop.Cart.Add(int)")).collect(),
+        });
+        harness.run_steps(3);
+        assert!(harness.query_by_label("Saved session, offline").is_some());
+        super::contrast::check(harness.output(), theme, "saved session");
+        harness.key_press(Key::Escape);
+        harness.run_steps(3);
+        assert!(harness.query_by_label("Saved session, offline").is_none());
+    }
+}
+
+#[test]
+fn asks_for_the_file_of_a_session() {
+    let mut harness = with_shop(Theme::Dark);
+    for (command, button) in [
+        (UiCommand::SaveSession, "Save"),
+        (UiCommand::OpenSession, "Open"),
+        (UiCommand::CompareSession, "Compare"),
+    ] {
+        execute(&mut harness, command);
+        harness.run_steps(3);
+        assert!(harness.query_by_label(button).is_some(), "{button}");
+        super::contrast::check(harness.output(), Theme::Dark, button);
+        harness.key_press(Key::Escape);
+        harness.run_steps(3);
+        assert!(harness.query_by_label(button).is_none(), "{button}");
+    }
+    let asked = harness.state().dialogs.session.as_ref().map(|question| question.purpose);
+    assert_eq!(asked, None::<SessionPurpose>);
+}
+
+#[test]
+fn the_status_bar_shows_a_search_and_stops_it() {
+    let mut harness = with_shop(Theme::Dark);
+    deliver(&mut harness, vec![rows()]);
+    let step = HotStep::Counting { methods: 12, ms: 2_500 };
+    deliver(&mut harness, vec![ConnectionUpdate::Hot(HotUpdate::Step(step))]);
+    assert!(harness.query_by_label("Counting the calls of 12 methods for 2.5 s…").is_some());
+    assert_eq!(
+        UiCommand::FindHot.enabled(&harness.state().command_context()),
+        Err("the search goes on already")
+    );
+    deliver(&mut harness, vec![ConnectionUpdate::Hot(HotUpdate::Cancelled)]);
+    assert!(harness.query_by_label_contains("Counting the calls").is_none());
+    assert_eq!(UiCommand::FindHot.enabled(&harness.state().command_context()), Ok(()));
+}

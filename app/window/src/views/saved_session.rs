@@ -1,0 +1,136 @@
+//! Saved sessions: the question for a file, and what an opened or compared file holds. Its numbers are offline, and it
+//! says so.
+
+use crate::commands::{SessionPurpose, UiCommand};
+use crate::ui::theme::Palette;
+use eframe::egui::{self, Align, Align2, Key, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
+
+/// Height of a row, points.
+const ROW: f32 = 20.0;
+
+/// The question for a file.
+#[derive(Debug)]
+pub struct SessionQuestion {
+    /// What the file is for.
+    pub purpose: SessionPurpose,
+    /// The path as typed.
+    pub file: String,
+    /// Whether the field has had the focus.
+    focused: bool,
+}
+
+impl SessionQuestion {
+    /// Asks for a file, with a suggestion.
+    pub fn new(purpose: SessionPurpose, file: String) -> SessionQuestion {
+        SessionQuestion { purpose, file, focused: false }
+    }
+}
+
+/// The content of a file, as a table.
+#[derive(Debug, Default)]
+pub struct SavedTable {
+    /// The title of the window.
+    pub title: String,
+    /// Lines above the table: where the numbers come from.
+    pub lines: Vec<String>,
+    /// The column headers; the last column is the method's name.
+    pub headers: Vec<&'static str>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Shows the question; returns true when it should close.
+pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &mut Vec<UiCommand>) -> bool {
+    let (title, button) = match question.purpose {
+        SessionPurpose::Save => ("Save session", "Save"),
+        SessionPurpose::Open => ("Open session", "Open"),
+        SessionPurpose::Compare => ("Compare with a session", "Compare"),
+    };
+    let (mut open, mut done) = (true, false);
+    egui::Window::new(title)
+        .open(&mut open)
+        .collapsible(false)
+        .resizable(false)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .show(context, |ui| {
+            ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
+            let label = ui.label("Session file");
+            let edit = TextEdit::singleline(&mut question.file).desired_width(f32::INFINITY);
+            let field = ui.add(edit).labelled_by(label.id);
+            if !std::mem::replace(&mut question.focused, true) {
+                field.request_focus();
+            }
+            let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+            ui.weak(match question.purpose {
+                SessionPurpose::Save => {
+                    "Saves numbers, histograms, traced calls and the log. Only you can read the file; an existing one stays."
+                }
+                SessionPurpose::Open => "Shows the numbers saved there. They do not change.",
+                SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
+            });
+            let filled = !question.file.trim().is_empty();
+            let clicked = ui.add_enabled(filled, egui::Button::new(button)).clicked();
+            if filled && (clicked || entered) {
+                commands.push(UiCommand::Session(question.purpose, question.file.trim().to_owned()));
+                done = true;
+            }
+        });
+    !open || done
+}
+
+/// Shows a table; returns true when it should close.
+pub fn show(context: &egui::Context, table: &SavedTable) -> bool {
+    let mut open = true;
+    let room = context.content_rect().size();
+    let size = vec2((room.x - 80.0).clamp(240.0, 1_000.0), (room.y - 160.0).clamp(120.0, 620.0));
+    egui::Window::new(&table.title)
+        .open(&mut open)
+        .collapsible(false)
+        .resizable(false)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
+        .show(context, |ui| {
+            ui.set_width(size.x);
+            table.lines.iter().for_each(|line| drop(ui.label(line)));
+            ui.separator();
+            rows(ui, table, size.y);
+        });
+    !open
+}
+
+fn rows(ui: &mut Ui, table: &SavedTable, height: f32) {
+    let palette = Palette::of(ui);
+    let widths = widths(ui, table);
+    let line = |ui: &mut Ui, cells: &mut dyn Iterator<Item = (&str, bool)>| {
+        ui.horizontal(|ui| {
+            ui.set_height(ROW);
+            for (at, (cell, strong)) in cells.enumerate() {
+                let text = if strong { RichText::new(cell).color(palette.weak) } else { RichText::new(cell) };
+                match widths.get(at) {
+                    Some(width) => {
+                        let right = Layout::right_to_left(Align::Center);
+                        ui.allocate_ui_with_layout(vec2(*width, ROW), right, |ui| ui.label(text));
+                    }
+                    None => drop(ui.add(egui::Label::new(text).truncate())),
+                }
+            }
+        });
+    };
+    line(ui, &mut table.headers.iter().map(|header| (*header, true)));
+    let area = ScrollArea::vertical().auto_shrink(false).max_height(height);
+    area.show_rows(ui, ROW, table.rows.len(), |ui, shown| {
+        for row in table.rows.get(shown).unwrap_or_default() {
+            line(ui, &mut row.iter().map(|cell| (cell.as_str(), false)));
+        }
+    });
+}
+
+/// Returns the widths of all columns but the last, which takes the rest.
+fn widths(ui: &Ui, table: &SavedTable) -> Vec<f32> {
+    let letter = ui.fonts_mut(|fonts| fonts.glyph_width(&egui::TextStyle::Body.resolve(ui.style()), '0'));
+    let numbers = table.headers.len().saturating_sub(1);
+    let longest = |at: usize| {
+        let cells = table.rows.iter().take(2_000).filter_map(|row| Some(row.get(at)?.chars().count()));
+        cells.chain(table.headers.get(at).map(|header| header.chars().count())).max().unwrap_or(0)
+    };
+    (0..numbers).map(|at| longest(at) as f32 * letter + 12.0).collect()
+}
