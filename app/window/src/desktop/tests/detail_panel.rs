@@ -127,7 +127,7 @@ fn kept(number: u64, exception: Option<&str>) -> ConnectionUpdate {
 }
 
 #[test]
-fn callers_of_a_slow_call_lead_to_the_list() {
+fn callers_of_a_slow_call_open_below_it() {
     let options = TimeOptions { slower_than_ns: Some(1_000_000), stack: true, ..TimeOptions::default() };
     let mut harness = looked_at(Theme::Dark, SIZE, options, 0);
     let ConnectionUpdate::SlowestCalls(row, Some(mut slowest)) = kept(3, None) else { panic!("calls") };
@@ -139,13 +139,6 @@ fn callers_of_a_slow_call_lead_to_the_list() {
     harness.get_by_label("Called by").click();
     harness.run_steps(30);
     assert!(shows(&harness, "Shop!Shop.Program.Main()") && shows(&harness, "the runtime or native code"));
-    if let Ok(path) = std::env::var("REDIAL_LOOK") {
-        harness.render().expect("drawn").save(path).expect("saved");
-    }
-    harness.get_by_label("Shop!Shop.Cart.Total()").click();
-    harness.run_steps(3);
-    let table = harness.state().model.current().map(|shop| shop.table().list.filter().text.clone());
-    assert_eq!(table.as_deref(), Some("Shop!Shop.Cart.Total()"));
 }
 
 #[test]
