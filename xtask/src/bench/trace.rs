@@ -33,8 +33,6 @@ const CONDITIONS: [(&str, &str, &str, Limit); 4] = [
     ("Texts", "a == 'nothing'", "a string", Limit::None),
     ("Objects", "of.Id == -1", "a field", Limit::None),
 ];
-/// Chunks of a million calls per measurement.
-const CHUNKS: u32 = 3;
 
 /// Alternates original IL and trace in one process, with one thread, then with two. Every call is captured.
 pub fn measure(bench: &Bench, runtime: Runtime) -> Result<Vec<Row>> {
@@ -72,11 +70,11 @@ fn conditions(bench: &Bench, runtime: Runtime, threads: u32) -> Result<Vec<Row>>
         let pairs = bench.pairs(
             || {
                 meter.borrow().dial(kind, "time")?;
-                meter.borrow_mut().nanoseconds(kind, threads, CHUNKS)
+                meter.borrow_mut().burst(kind, threads, BURSTS)
             },
             || {
                 meter.borrow().trace_when(kind, condition)?;
-                meter.borrow_mut().nanoseconds(kind, threads, CHUNKS)
+                meter.borrow_mut().burst(kind, threads, BURSTS)
             },
         )?;
         let plural = if threads == 1 { "" } else { "s" };
