@@ -33,7 +33,8 @@ pub enum AttachError {
     BadLibrary(String),
     /// The process runs in a container that does not have the file.
     #[error(
-        "process {pid} ({name}) has its own file system, without {}; copy the agent library there",
+        "process {pid} ({name}) has its own file system, without {}; copy the agent library there, to the same \
+         path or one that REDIAL_AGENT names",
         library.display()
     )]
     HiddenLibrary {

@@ -4,7 +4,7 @@
 use super::agent_path::{self, AgentPathError};
 use crate::discover;
 use crate::discover::runtime::{Runtime, RuntimeKind};
-use crate::library::LibraryError;
+use crate::library::{self, LibraryError};
 use redial_protocol::{AGENT_CLSID, unreachable_note};
 use redial_text::words;
 use std::path::{Path, PathBuf};
@@ -41,8 +41,10 @@ impl Obstacle {
             }
             Obstacle::Inert(why) => why.clone(),
             Obstacle::Hidden(library) => format!(
-                "it has its own file system, without {}; copy the agent library there",
-                library.display()
+                "it has its own file system, without {}; copy the agent library there, to the same path or one that {} \
+                 names",
+                library.display(),
+                library::VARIABLE
             ),
             Obstacle::NoLibrary(why) => why.clone(),
         }

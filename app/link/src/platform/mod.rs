@@ -42,9 +42,9 @@ impl Platform {
     /// Returns the platform of an ELF file. `mapped` are the files that its process has loaded; they tell the C library of
     /// a program that names none itself.
     #[cfg(unix)]
-    pub fn of_file<'a>(path: &Path, mapped: impl Iterator<Item = &'a str>) -> Option<Platform> {
+    pub fn of_file<'a>(path: &Path, mut mapped: impl Iterator<Item = &'a str>) -> Option<Platform> {
         let facts = elf::facts(path)?;
-        let loaded = mapped.filter_map(|file| SystemLibrary::of_file_name(file.rsplit('/').next()?)).next();
+        let loaded = mapped.find_map(|file| SystemLibrary::of_file_name(file.rsplit('/').next()?));
         let system = loaded.or(facts.system).unwrap_or(SystemLibrary::Glibc);
         Some(Platform { system, processor: facts.processor })
     }
