@@ -39,7 +39,7 @@ pub fn zip(folder: &Path, files: &[String], to: &Path) -> Result<()> {
         std::fs::remove_file(to).with_context(|| to.display().to_string())?;
     }
     // Times in a zip file are local times.
-    let mut zip = command("zip", &["--quiet", "-X", "--no-dir-entries"]);
+    let mut zip = command("zip", &["--quiet", "-X", "--no-dir-entries", "--no-wild"]);
     zip.arg(to).args(files).current_dir(folder).env("TZ", "UTC");
     run_quietly(&mut zip).map(drop)
 }
