@@ -154,6 +154,11 @@ fn menu(
                 ui.close();
             }
         }
+        let command = UiCommand::ShowInTimeline;
+        if ui.button(command.name()).clicked() {
+            commands.push(command);
+            ui.close();
+        }
     });
 }
 
