@@ -1,6 +1,6 @@
 //! What to draw of a lane: each bar is one span, or a run of spans too short to tell apart.
 
-use super::spans::{Chunk, Span};
+use super::chunk::{Chunk, Span};
 use std::collections::VecDeque;
 use std::ops::Range;
 

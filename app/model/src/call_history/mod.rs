@@ -3,6 +3,7 @@
 
 mod bars;
 mod call_tree;
+mod chunk;
 mod flame;
 mod nesting;
 mod spans;
@@ -10,9 +11,10 @@ mod time_view;
 
 pub use bars::Bar;
 pub use call_tree::{CallNode, CallSums, CallTree, OTHER, Place, ROOT};
+pub use chunk::Span;
 pub use flame::{FlameBar, FlameRows, flame_rows, weights};
 pub use nesting::{EndedCall, Nesting};
-pub use spans::{Lane, MAX_SPANS, Span, Spans, TrackKey};
+pub use spans::{Lane, MAX_SPANS, Spans, TrackKey};
 pub use time_view::{TimeView, ruler_step};
 
 use redial_protocol::ids::RowId;

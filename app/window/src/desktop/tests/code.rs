@@ -55,8 +55,8 @@ fn source() -> SourceFile {
         _ => format!("    // {number}"),
     });
     SourceFile::Known {
-        file: "/home/build/shop/src/Shop/Cart.cs".into(),
-        local: Some("/home/build/shop/src/Shop/Cart.cs".into()),
+        file: "/build/shop/src/Shop/Cart.cs".into(),
+        local: Some("/build/shop/src/Shop/Cart.cs".into()),
         text: text.collect(),
         lines: (40, 43),
         by_offset: [(0, 42), (10, 43)].into(),

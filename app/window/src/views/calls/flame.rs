@@ -1,7 +1,7 @@
 //! The tree as a flame graph: callers above, callees below, each bar as wide as the time in it.
 
+use super::nodes::{canvas_id, node_name};
 use super::state::CallsState;
-use super::{canvas_id, node_name};
 use crate::ui::theme::Palette;
 use crate::ui::{method_colours, painted_part};
 use eframe::egui::{

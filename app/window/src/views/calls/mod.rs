@@ -2,29 +2,19 @@
 
 mod columns;
 mod flame;
+mod nodes;
 mod state;
 mod tree;
 
+pub use nodes::{canvas_id, search_id};
 pub use state::{CallsState, CallsView};
 
 use crate::commands::UiCommand;
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align, Button, Id, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
-use redial_model::call_history::{CallHistory, OTHER, ROOT};
+use eframe::egui::{self, Align, Button, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
+use redial_model::call_history::ROOT;
 use redial_model::connection::Connection;
-use redial_protocol::peer_text::clean;
-use redial_text::traced_calls::name;
 use redial_text::words;
-
-/// Returns the id of the rows or bars, which take keys while they have the focus.
-pub fn canvas_id() -> Id {
-    Id::unique("calls")
-}
-
-/// Returns the id of the search field.
-pub fn search_id() -> Id {
-    Id::unique("search calls")
-}
 
 /// Shows the line above the calls.
 pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, commands: &mut Vec<UiCommand>) {
@@ -116,17 +106,4 @@ pub fn show(ui: &mut Ui, state: &mut CallsState, connection: &Connection) {
         CallsView::Tree => tree::show(ui, state, history),
         CallsView::Flame => flame::show(ui, state, history),
     }
-}
-
-/// Returns the name of a node.
-fn node_name(history: &CallHistory, node: u32) -> String {
-    let Some(place) = history.tree().node(node).map(|node| node.place) else { return String::new() };
-    if node == ROOT {
-        return "All calls".to_owned();
-    }
-    if place.method == OTHER {
-        return "Other methods".to_owned();
-    }
-    let name = history.method(place.method).map_or(String::new(), |method| clean(name(method)).into_owned());
-    if place.is_async { format!("{name} (async)") } else { name }
 }

@@ -1,5 +1,6 @@
 //! The panel's own state: what is zoomed, expanded, searched and sorted, and the rows that follow from it.
 
+use super::nodes::node_name;
 use crate::ui::list::Scroll;
 use redial_model::call_history::{CallHistory, CallSums, CallTree, ROOT, weights};
 use redial_model::ids::ConnectionId;
@@ -170,7 +171,7 @@ impl CallsState {
         let mut above = HashSet::new();
         if !words.is_empty() {
             for node in 1..tree.len() as u32 {
-                let name = super::node_name(history, node).to_lowercase();
+                let name = node_name(history, node).to_lowercase();
                 let has_calls = tree.node(node).is_some_and(|node| node.sums.calls > 0);
                 if has_calls && words.iter().all(|word| name.contains(word.as_str())) {
                     self.matching.insert(node);

@@ -1,8 +1,8 @@
 //! The tree as rows.
 
 use super::columns::{Columns, text, title};
+use super::nodes::{canvas_id, node_name};
 use super::state::{CallColumn, CallRow, CallsState};
-use super::{canvas_id, node_name};
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::theme::{Palette, SMALL};
 use crate::ui::{capitalized, method_colours, painted_part};

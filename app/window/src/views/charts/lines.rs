@@ -1,6 +1,6 @@
 //! Points of the lines, and their colours.
 
-use super::Chart;
+use super::chart::Chart;
 use eframe::egui::{Color32, Ui};
 use redial_model::charts::ChartSeries;
 use std::ops::RangeInclusive;

@@ -1,10 +1,12 @@
 //! Charts over time of the selected methods: calls, durations and exceptions, on one axis of time.
 
+mod chart;
 mod lines;
 mod state;
 
 pub use state::{ChartedKey, ChartsState};
 
+use self::chart::Chart;
 use self::lines::{colour, segments};
 use self::state::Span;
 use crate::ui::theme::{Palette, SMALL};
@@ -15,34 +17,6 @@ use redial_text::words;
 
 /// Room that a chart needs, points.
 const LEAST: f32 = 60.0;
-
-/// What a chart shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chart {
-    Rate,
-    Duration,
-    Exceptions,
-}
-
-impl Chart {
-    const ALL: [Chart; 3] = [Chart::Rate, Chart::Duration, Chart::Exceptions];
-
-    fn title(self) -> &'static str {
-        match self {
-            Chart::Rate => "Calls per second",
-            Chart::Duration => "Duration p50 (dashed), p99",
-            Chart::Exceptions => "Exceptions per second",
-        }
-    }
-
-    fn format(self, value: f64) -> String {
-        match self {
-            Chart::Duration => words::duration(value.max(0.0) as u64),
-            Chart::Rate | Chart::Exceptions if value == 0.0 => "0".to_owned(),
-            Chart::Rate | Chart::Exceptions => words::rate(value),
-        }
-    }
-}
 
 /// Shows the line above the charts, and what belongs to which line.
 pub fn header(ui: &mut Ui, state: &mut ChartsState, charts: &Charts) {

@@ -1,9 +1,10 @@
 //! Paints the tracks.
 
-use super::ruler::{self, RULER};
+use super::areas::Canvas;
 use super::state::TimelineState;
 use super::track_layout::{LANE, PlacedLane, lanes};
-use super::{bar_font, canvas_id, gestures, method_name};
+use super::wording::{bar_font, canvas_id, length, method_name};
+use super::{gestures, ruler};
 use crate::commands::UiCommand;
 use crate::ui::theme::Palette;
 use crate::ui::{method_colours, painted_part};
@@ -27,40 +28,6 @@ const NAMED: f32 = 36.0;
 const DESCRIBED: f32 = 8.0;
 /// Most names in a frame.
 const MAX_NAMES: usize = 800;
-
-/// Where the parts of the timeline are.
-#[derive(Clone, Copy, Debug)]
-pub struct Canvas {
-    /// Marks of time.
-    pub ruler: Rect,
-    /// The bars.
-    pub tracks: Rect,
-    /// Names of tracks.
-    pub names: Rect,
-}
-
-impl Canvas {
-    fn of(all: Rect) -> Canvas {
-        let names = (all.width() * 0.18).clamp(60.0, 190.0);
-        let top = (all.top() + RULER).min(all.bottom());
-        Canvas {
-            ruler: Rect::from_min_max(pos2(all.left() + names, all.top()), pos2(all.right(), top)),
-            tracks: Rect::from_min_max(pos2(all.left() + names, top), all.max),
-            names: Rect::from_min_max(pos2(all.left(), top), pos2(all.left() + names, all.bottom())),
-        }
-    }
-
-    /// Returns the horizontal position of a time; far outside the tracks it is not exact.
-    pub fn x(&self, view: &TimeView, time: i64) -> f32 {
-        let share = view.share(time).clamp(-1.0, 2.0);
-        self.tracks.left() + (share * f64::from(self.tracks.width())) as f32
-    }
-
-    /// Returns the share of the view at a horizontal position.
-    pub fn share(&self, x: f32) -> f64 {
-        f64::from(x - self.tracks.left()) / f64::from(self.tracks.width().max(1.0))
-    }
-}
 
 /// What is painted of the bars, and what the pointer is over.
 struct Bars {
@@ -284,14 +251,6 @@ fn measured(painter: &Painter, canvas: &Canvas, state: &TimelineState, view: &Ti
     painter.rect_filled(place, 3.0, palette.raised);
     painter.rect_stroke(place, 3.0, Stroke::new(1.0, palette.accent), egui::StrokeKind::Inside);
     painter.galley(place.min + vec2(6.0, 3.0), galley, palette.text);
-}
-
-/// Formats a length of time, with all its nanoseconds if rounding hides some.
-pub fn length(ns: u64) -> String {
-    match ns {
-        ..1_000 => words::duration(ns),
-        _ => format!("{} ({} ns)", words::duration(ns), words::grouped(ns)),
-    }
 }
 
 fn tooltip(ui: &mut Ui, history: &CallHistory, events: &Events, bar: &Bar) {

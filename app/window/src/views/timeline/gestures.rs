@@ -1,6 +1,6 @@
 //! Mouse and keys on the timeline.
 
-use super::canvas::Canvas;
+use super::areas::Canvas;
 use super::state::{Gesture, TimelineState};
 use eframe::egui::{EventFilter, Key, Modifiers, PointerButton, Response, Ui};
 use redial_model::call_history::{Spans, TimeView};

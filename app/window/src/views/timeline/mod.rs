@@ -1,27 +1,26 @@
 //! The timeline of traced calls: a track for each thread, with a lane for each depth, and tracks for async calls that had to
 //! wait.
 
+mod areas;
 mod canvas;
 mod gestures;
 mod ruler;
 mod state;
 mod track_layout;
+mod wording;
 
 pub use state::TimelineState;
+pub use wording::canvas_id;
+
+use self::wording::{length as exact_length, method_name};
 
 use crate::commands::UiCommand;
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{self, Align, Button, Id, Label, Layout, RichText, Ui};
-use redial_model::call_history::{CallHistory, Span};
+use eframe::egui::{Align, Button, Label, Layout, RichText, Ui};
+use redial_model::call_history::CallHistory;
 use redial_model::connection::Connection;
-use redial_protocol::peer_text::clean;
-use redial_text::traced_calls::{name, time_of_day};
+use redial_text::traced_calls::time_of_day;
 use redial_text::words;
-
-/// Returns the id of the canvas, which takes keys while it has the focus.
-pub fn canvas_id() -> Id {
-    Id::unique("timeline")
-}
 
 /// Shows the line above the timeline.
 pub fn header(
@@ -76,10 +75,6 @@ pub fn header(
     });
 }
 
-fn method_name(history: &CallHistory, span: &Span) -> String {
-    history.method(span.method).map_or(String::new(), |method| clean(name(method)).into_owned())
-}
-
 /// Returns the part of time that is shown with the number of calls, and an explanation.
 fn numbers(history: &CallHistory, state: &TimelineState) -> (String, String) {
     let spans = history.spans();
@@ -92,7 +87,7 @@ fn numbers(history: &CallHistory, state: &TimelineState) -> (String, String) {
         text = format!("{length} from {} · {text}", time_of_day(view.start().unsigned_abs()));
     }
     if let Some((from, to)) = state.measured() {
-        let measured = canvas::length(to.saturating_sub(from).unsigned_abs());
+        let measured = exact_length(to.saturating_sub(from).unsigned_abs());
         text = format!("{measured} measured · {text}");
     }
     if spans.dropped() > 0 {
@@ -110,9 +105,4 @@ fn numbers(history: &CallHistory, state: &TimelineState) -> (String, String) {
 /// Shows the timeline in the rest of `ui`.
 pub fn show(ui: &mut Ui, state: &mut TimelineState, connection: &Connection, commands: &mut Vec<UiCommand>) {
     canvas::show(ui, state, &connection.events, commands);
-}
-
-/// Returns the font of names on bars: all of its letters have the same width.
-fn bar_font() -> egui::FontId {
-    egui::FontId::monospace(11.0)
 }

@@ -1,12 +1,10 @@
 //! The ruler: marks at round times since the first call.
 
-use super::canvas::Canvas;
+use super::areas::Canvas;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align2, FontId, Painter, Stroke, pos2};
 use redial_model::call_history::{TimeView, ruler_step};
 
-/// Height of the ruler, points.
-pub const RULER: f32 = 20.0;
 /// Least distance of marks, points.
 const MARKS: f64 = 110.0;
 
