@@ -60,6 +60,9 @@ fn the_status_bar_shows_a_search_and_stops_it() {
         Err("the search goes on already")
     );
     deliver(&mut harness, vec![ConnectionUpdate::Hot(HotUpdate::Cancelled)]);
-    assert!(harness.query_by_label_contains("Counting the calls").is_none());
+    assert!(
+        harness.query_by_label("Counting the calls of 12 methods for 2.5 s…").is_none(),
+        "only the log has it"
+    );
     assert_eq!(UiCommand::FindHot.enabled(&harness.state().command_context()), Ok(()));
 }
