@@ -6,8 +6,9 @@ mod nodes;
 mod state;
 mod tree;
 
-pub use nodes::{canvas_id, search_id};
 pub use state::{CallsState, CallsView};
+
+use self::nodes::search_id;
 
 use crate::commands::UiCommand;
 use crate::ui::theme::{Palette, SMALL};
