@@ -2,6 +2,7 @@
 //! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
 mod membership;
+mod pinning;
 mod pins;
 pub mod renumbering;
 mod view_options;

@@ -128,6 +128,10 @@ impl Connection {
             // The agent knows which orders stood before, with their lifetimes, deadlines and owners.
             (false, _) => Ok(UndoStep::UndoChange { ticket, of: made }),
             (true, true) => Ok(UndoStep::AllOff(ticket)),
+            // The methods of a dial set are not known here.
+            (true, false) if wishes.iter().all(|(_, methods)| methods.is_empty()) => {
+                Err("apply the dial set again instead".to_owned())
+            }
             (true, false) => {
                 let bodyless = self.table.off_and_bodyless();
                 let orders = orders::orders(&self.table.catalogue, &wishes, scope, bodyless);

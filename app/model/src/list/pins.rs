@@ -1,6 +1,5 @@
 //! Pinned methods: they stand above all others in every order.
 
-use super::List;
 use crate::catalogue::Catalogue;
 use crate::catalogue::bit_set::BitSet;
 use crate::ids::MethodIx;
@@ -15,6 +14,16 @@ pub(super) struct Pins {
 }
 
 impl Pins {
+    /// Returns these pins, not yet in order.
+    pub(super) fn of(all: BitSet) -> Pins {
+        Pins { all, top: Vec::new() }
+    }
+
+    /// Returns all of them.
+    pub(super) fn all(&self) -> &BitSet {
+        &self.all
+    }
+
     pub(super) fn contains(&self, method: u32) -> bool {
         self.all.get(method)
     }
@@ -45,36 +54,5 @@ impl Pins {
     /// Returns those shown, in order.
     pub(super) fn top(&self) -> &[u32] {
         &self.top
-    }
-}
-
-impl List {
-    /// Pins these methods and no others.
-    pub fn set_pins(&mut self, methods: impl Iterator<Item = MethodIx>, catalogue: &Catalogue) {
-        let mut pins = BitSet::none(catalogue.len());
-        methods.for_each(|method| pins.set(method.0, true));
-        if pins.iter_in(0..u32::MAX).eq(self.pins.all.iter_in(0..u32::MAX)) {
-            return;
-        }
-        self.pins.all = pins;
-        self.rearrange();
-    }
-
-    /// Returns whether a method is pinned.
-    pub fn is_pinned(&self, method: MethodIx) -> bool {
-        self.pins.contains(method.0)
-    }
-
-    /// Forgets pins and order, which are made anew.
-    pub(super) fn forget_pins(&mut self) {
-        if self.pins.all.any() {
-            self.pins = Pins::default();
-            self.rearrange();
-        }
-    }
-
-    fn rearrange(&mut self) {
-        self.edition += 1;
-        self.arranged_at = None;
     }
 }

@@ -3,16 +3,15 @@
 use super::clock::Clock;
 use super::columns::ProcessColumns;
 use super::demo;
-use super::dial_sets::OfferedDialSets;
 use super::dialogs::Dialogs;
 use super::folder_reader::FolderReader;
 use super::frame_budget::{FrameBudget, OtherWork};
+use super::history::History;
 use super::list_options::ListOptions;
-use super::navigation::History;
 use super::options::Options;
 use super::pending_focus::PendingFocus;
 use super::pending_start::PendingStart;
-use super::pins::PinLookup;
+use super::pin_lookup::PinLookup;
 use super::toast::Toast;
 use super::workers::Workers;
 use crate::commands::{
@@ -26,7 +25,7 @@ use eframe::egui;
 use redial_model::Model;
 use redial_model::connection::{Connection, Status};
 use redial_model::fleet::AutoJoin;
-use redial_model::ids::{Node, Ticket};
+use redial_model::ids::{ConnectionId, Node, Ticket};
 use redial_model::log::LogKind;
 use redial_model::method_table::{MethodTable, Shape, Targets};
 use redial_model::process_choice::Arrangement;
@@ -34,6 +33,7 @@ use redial_model::subject::Subject;
 use redial_model::suggestions::Suggestions;
 use redial_model::update::{Now, Retry, Update};
 use redial_protocol::level::Level;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -65,7 +65,7 @@ pub struct App {
     /// Folders for the file list.
     pub(super) folders: FolderReader,
     /// Processes whose dial sets were offered.
-    pub(super) offered_sets: OfferedDialSets,
+    pub(super) offered_sets: BTreeSet<ConnectionId>,
     /// The pinned methods, as last looked up.
     pub(super) pins: PinLookup,
     /// The methods looked at.
@@ -129,7 +129,7 @@ impl App {
             log: views::log::LogState::default(),
             events: views::events::EventsState::default(),
             folders: FolderReader::default(),
-            offered_sets: OfferedDialSets::default(),
+            offered_sets: BTreeSet::new(),
             pins: PinLookup::default(),
             history: History::default(),
             lower: views::lower_panel::LowerState::default(),

@@ -5,19 +5,13 @@ use crate::commands::UiCommand;
 use crate::settings::programs::SavedDialSet;
 use crate::views::dial_sets::DialSetsState;
 use redial_model::connection::{Connection, Status};
-use redial_model::ids::ConnectionId;
 use redial_model::log::LogKind;
 use redial_protocol::dialset;
 use redial_protocol::order::Order;
 use redial_text::words;
-use std::collections::BTreeSet;
 
 /// Most orders of a set: the settings file holds its text.
 const ORDERS: usize = 1_000;
-
-/// The processes whose dial sets were offered.
-#[derive(Debug, Default)]
-pub(super) struct OfferedDialSets(BTreeSet<ConnectionId>);
 
 impl App {
     /// Executes a command about dial sets of the current process.
@@ -73,7 +67,7 @@ impl App {
         let is_ready = connection.session.status == Status::Live
             && connection.orders.as_ref().is_some_and(|orders| orders.standing.is_empty());
         let sets = self.settings.programs.get(&connection.name).map_or(0, |program| program.dial_sets.len());
-        if !is_ready || sets == 0 || !self.offered_sets.0.insert(id) {
+        if !is_ready || sets == 0 || !self.offered_sets.insert(id) {
             return;
         }
         let sets = words::count(sets as u64, "saved dial set", "saved dial sets");

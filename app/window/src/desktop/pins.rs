@@ -1,18 +1,10 @@
 //! Pinned methods: kept by program, and found again when the program returns.
 
 use super::App;
+use super::pin_lookup::PinLookup;
 use redial_model::catalogue::Catalogue;
-use redial_model::ids::{MethodIx, Node, SubjectId, TypeIx};
+use redial_model::ids::{MethodIx, Node, TypeIx};
 use redial_model::method_table::MethodTable;
-
-/// The state that pins were last looked up in.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct PinLookup {
-    subject: Option<SubjectId>,
-    /// Editions of the catalogue and of the numbers of its methods.
-    editions: (u64, u64),
-    names: Vec<String>,
-}
 
 impl App {
     /// Pins the selected methods, or unpins them if all are pinned.

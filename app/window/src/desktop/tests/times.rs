@@ -370,7 +370,7 @@ fn merged_times_add_up_without_percentiles() {
     assert!(shown_text.ends_with("exceptions 21, in flight 6"), "{shown_text}");
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    assert!(shows(&harness, "Select one copy to see them") && !shows(&harness, "Latency histogram"));
+    assert!(shows(&harness, "Select one copy to see its own") && !shows(&harness, "Latency histogram"));
 }
 
 /// A table with timed methods, wide enough for all columns.
