@@ -10,6 +10,7 @@ fn found(module_id: u64, token: u32, signature: &str) -> MethodMatch {
         module: "Shop".into(),
         name: "Shop.Cart.Add".into(),
         signature: signature.into(),
+        path: String::new(),
     }
 }
 
@@ -19,6 +20,7 @@ fn chosen(found: Vec<MethodMatch>, matched: u64, copy: Option<u64>) -> Result<u3
         pattern: "Shop.Cart.Add".into(),
         instrumented: false,
         copy,
+        symbols: Vec::new(),
         json: false,
     };
     match choose(found, matched, &arguments) {
