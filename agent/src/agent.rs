@@ -419,7 +419,7 @@ impl Agent {
         self.end_callbacks();
     }
 
-    /// Lets no thread call the agent once `Shutdown` returns, where the runtime frees the callback object then. A thread
+    /// Lets no thread call the agent once `Shutdown` returns, where the runtime may free the callback object then. A thread
     /// that looked at the event mask before it changed calls within microseconds; the agent cannot see it until then.
     fn end_callbacks(&self) {
         let Context { info, runtime, settings, .. } = self.context;

@@ -47,7 +47,7 @@ struct Range {
     warning: Option<RuntimeDefect>,
 }
 
-const TABLE: [Range; 13] = [
+const TABLE: [Range; 14] = [
     Range {
         known: RuntimeIssue::HelpersByAddress,
         majors: (5, 8),
@@ -140,6 +140,13 @@ const TABLE: [Range; 13] = [
         issue: "dotnet/coreclr 22176, fixed in 3.0 by 22712; exits.rs, ends_while_threads_compile",
         warning: None,
     },
+    Range {
+        known: RuntimeIssue::FreedCallbacks,
+        majors: (4, 4),
+        mended: None,
+        issue: "as above: a self-contained program may run on 2.1 or 3.1, which both report 4.0",
+        warning: None,
+    },
 ];
 
 impl RuntimeIssue {
@@ -185,7 +192,8 @@ mod tests {
         let meanwhile = |major| RuntimeIssue::InlinedMeanwhile.is_of(major);
         assert!(!meanwhile(2) && meanwhile(3) && !meanwhile(4) && meanwhile(8) && !meanwhile(9));
         assert!(RuntimeIssue::InlinersNotLoaded.is_of(6) && !RuntimeIssue::InlinersNotLoaded.is_of(7));
-        assert!(RuntimeIssue::FreedCallbacks.is_of(2) && !RuntimeIssue::FreedCallbacks.is_of(3));
+        let frees = |major| RuntimeIssue::FreedCallbacks.is_of(major);
+        assert!(frees(2) && !frees(3) && frees(4) && !frees(5));
         assert_eq!((warnings(3, 1).count(), warnings(8, 31).count()), (1, 0));
         let count = |major, patch| warnings(major, patch).count();
         assert_eq!([count(5, 17), count(6, 12), count(6, 13), count(7, 1), count(7, 2)], [1, 1, 0, 1, 0]);

@@ -13,7 +13,8 @@ pub const CORE_LIBRARIES: [&str; 2] = ["System.Private.CoreLib.dll", "mscorlib.d
 pub struct Runtime {
     /// .NET Framework (clr.dll).
     pub framework: bool,
-    /// Major version in common terms: 2 (Core 2.1), 3, 5, 8, … or 4 for .NET Framework.
+    /// Major version in common terms: 2 (Core 2.1), 3, 5, 8, … or 4 for .NET Framework, and for a self-contained program
+    /// on Core 2.1 or 3.1, which does not show which of the two it has.
     pub major: u16,
     /// The last number of the version, if known: 31 for 8.0.31.
     pub patch: u16,

@@ -5,10 +5,12 @@ use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, TracedCall, Value};
 use redial_testbed::controller::Controller;
+use redial_testbed::host::DEADLINE;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::traced::{Calls, end, say, text, trace};
 use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{on_each_runtime, programs};
+use std::time::Instant;
 
 /// Types whose pairs are compared.
 const TYPES: i64 = 17;
@@ -112,7 +114,8 @@ fn calls(
     command: &str,
     count: usize,
 ) -> Result<Vec<TracedCall>> {
-    for _ in 0..200 {
+    let end = Instant::now() + DEADLINE;
+    while Instant::now() < end {
         say(&mut live.host, command)?;
         let mut calls = Calls::default();
         let mut dropped = 0;
@@ -129,7 +132,6 @@ fn calls(
         if dropped == 0 && !calls.calls.iter().any(is_pending) {
             return Ok(calls.calls);
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
     }
     bail!("classes stay unknown")
 }

@@ -57,7 +57,6 @@ fn one_click_finds_and_keeps_hot_methods() -> Result<()> {
     ensure!(agent["held"] == 0 && agent["kept"].as_u64() == Some(on.len() as u64), "{agent}");
     // The window's own dials still work.
     window.0.key_press(eframe::egui::Key::F9);
-    window.until("all off", |window| window.shows("off"))?;
     window.until("no dial", |window| !window.dial("selftimes!Selftimes.Price(int)").starts_with("time"))?;
     Ok(())
 }

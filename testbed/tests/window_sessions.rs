@@ -64,7 +64,7 @@ fn saves_opens_and_compares_a_session() -> Result<()> {
     window.0.run_steps(3);
     ensure!(!window.shows("Saved session, offline"), "Escape closes it");
 
-    selftimes::known(&mut live.host, "rounds 50 900 0 0")?;
+    selftimes::known(&mut live.host, "rounds 50 9000 0 0")?;
     selftimes::known(&mut live.host, "extra 3")?;
     choose(&mut window, "Compare with session…", &file, "Compare");
     window.until("the difference", |window| {

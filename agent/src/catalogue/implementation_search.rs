@@ -1,4 +1,4 @@
-//! What one search for patterns by interface reads of types, across modules. Lives as long as the search.
+//! Supertypes and inherited implementations that one search has read, across modules.
 #![forbid(unsafe_code)]
 
 use super::Modules;
@@ -7,6 +7,7 @@ use super::inherited::read_inheritance;
 use super::supertypes::Supertypes;
 use crate::clr::ProfilerInfo;
 use redial_protocol::ids::ModuleKey;
+use redial_protocol::pattern::Pattern;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 /// The implementations in one module, by type.
 type ByType = HashMap<u32, Vec<InheritedImplementation>>;
 
-/// The supertypes of types, and the methods that derived classes inherit for their interfaces.
+/// The supertypes of types, and the methods that derived classes inherit for their interfaces. Lives as long as one search.
 pub struct ImplementationSearch<'a> {
     info: &'a ProfilerInfo,
     modules: &'a Modules,
@@ -37,6 +38,14 @@ impl<'a> ImplementationSearch<'a> {
         }
     }
 
+    /// Reads the inherited implementations of all modules, if a pattern names an interface or base class. Call it before
+    /// reading a module's metadata: that module's unload would wait for the reading of all others.
+    pub fn prepare(&self, patterns: &[&Pattern]) {
+        if patterns.iter().any(|pattern| pattern.names_supertype()) {
+            self.inheritance();
+        }
+    }
+
     /// Returns the methods of types of a module that implement members of interfaces for derived classes, in any loaded
     /// module, by type.
     pub fn inherited_from(&self, module: usize) -> Rc<ByType> {
@@ -55,11 +64,18 @@ impl<'a> ImplementationSearch<'a> {
         by_type
     }
 
-    /// Returns the other modules with methods that classes of a module inherit for their interfaces.
-    pub fn inherits_from(&self, module: ModuleKey) -> BTreeSet<ModuleKey> {
-        let of_module = self.inheritance().get(&module);
-        let bases = of_module.into_iter().flat_map(|one| one.by_module.keys().copied());
-        bases.filter(|base| *base != module).collect()
+    /// Returns the other modules with methods that classes of a module inherit for interfaces with names that `is_meant`
+    /// accepts.
+    pub fn inherits_from(&self, module: ModuleKey, is_meant: &dyn Fn(&str) -> bool) -> BTreeSet<ModuleKey> {
+        let mut bases = BTreeSet::new();
+        if let Some(of_module) = self.inheritance().get(&module) {
+            for (base, inherited) in &of_module.by_module {
+                if *base != module && inherited.iter().any(|one| is_meant(&one.interface)) {
+                    bases.insert(*base);
+                }
+            }
+        }
+        bases
     }
 
     /// Returns the assemblies, by module, that define interfaces or base classes of its classes and are not loaded.

@@ -1,5 +1,5 @@
-//! What the classes of modules inherit for interfaces that they list, kept until the modules unload
-//! ([`super::inherited`] reads it).
+//! Methods that classes inherit to implement interfaces, by module; kept until the module unloads or no order stands.
+//! [`super::inherited`] reads them.
 #![forbid(unsafe_code)]
 
 use crate::sync::lock;
@@ -24,7 +24,7 @@ pub struct InheritedImplementation {
     pub parameters: String,
 }
 
-/// What the classes of one module inherit.
+/// Methods that the classes of one module inherit to implement interfaces.
 #[derive(Debug, Default)]
 pub struct ModuleInheritance {
     /// The implementations, by the module that they are in.
@@ -33,23 +33,28 @@ pub struct ModuleInheritance {
     pub missing: BTreeSet<Arc<str>>,
 }
 
-/// What was read, by the module of the classes that inherit.
+/// Inherited implementations, by the module of the classes that inherit them.
 pub type InheritanceByModule = HashMap<ModuleKey, Arc<ModuleInheritance>>;
 
-/// What the classes of loaded modules inherit, as far as it was read.
+/// Inherited implementations of those loaded modules that were read.
 #[derive(Default)]
 pub struct InheritanceCache(Mutex<InheritanceByModule>);
 
 impl InheritanceCache {
-    /// Returns what was read of modules that lacked none of the loaded assemblies.
+    /// Returns the entries of modules that lacked none of the loaded assemblies.
     pub fn current(&self, loaded: &HashSet<&str>) -> InheritanceByModule {
         let mut known = lock(&self.0).clone();
         known.retain(|_, one| !one.missing.iter().any(|assembly| loaded.contains(&**assembly)));
         known
     }
 
-    /// Replaces what was read, so that nothing of unloaded modules stays.
+    /// Replaces all entries, so that none of an unloaded module stays.
     pub fn set(&self, all: InheritanceByModule) {
         *lock(&self.0) = all;
+    }
+
+    /// Forgets all entries.
+    pub fn clear(&self) {
+        self.set(InheritanceByModule::new());
     }
 }

@@ -1,6 +1,6 @@
 //! Methods that implement members of an interface for a class that inherits them, while their own class does not have the
-//! interface: with `class B : A, IHandler`, a call of `IHandler.Handle` may run `A.Handle` (ECMA-335 II.12.2). The module
-//! of B says so, so what each module says is read once, and kept until it unloads.
+//! interface: with `class B : A, IHandler`, a call of `IHandler.Handle` may run `A.Handle` (ECMA-335 II.12.2). The metadata
+//! of B's module shows this. Each module is read once, and [`super::inheritance`] keeps the result.
 #![forbid(unsafe_code)]
 
 use super::explicit::explicit_implementations;
@@ -21,8 +21,8 @@ const MAX_INHERITED: usize = 16 << 10;
 const ROOTS: [&str; 5] =
     ["System.Object", "System.ValueType", "System.Enum", "System.MulticastDelegate", "System.Attribute"];
 
-/// Returns what the classes of each loaded module inherit. Reads modules that were not read before, and those that lacked
-/// an assembly that is loaded now.
+/// Returns the inherited implementations of each loaded module. Reads modules that were not read before, and those that
+/// lacked an assembly that is loaded now.
 pub fn read_inheritance(info: &ProfilerInfo, modules: &Modules) -> InheritanceByModule {
     let loaded = modules.all();
     let names: HashSet<&str> = loaded.iter().map(|module| module.name.as_str()).collect();
@@ -37,7 +37,7 @@ pub fn read_inheritance(info: &ProfilerInfo, modules: &Modules) -> InheritanceBy
     all
 }
 
-/// Reads what the classes of a module inherit; None if it unloads.
+/// Reads the inherited implementations of a module; None if it unloads.
 fn read_module(info: &ProfilerInfo, module: &Module, supertypes: &Supertypes) -> Option<ModuleInheritance> {
     let by_module = module.with_metadata(info, |import| {
         let names = ModuleNames::default();
@@ -68,7 +68,7 @@ fn may_inherit(import: &Import, names: &ModuleNames, type_def: u32) -> bool {
     name.is_some_and(|name| !ROOTS.contains(&&*name))
 }
 
-/// Returns what a class inherits for the interfaces that it lists itself.
+/// Returns the implementations that a class inherits for the interfaces that it lists itself.
 fn of_class(
     import: &Import,
     names: &ModuleNames,

@@ -174,7 +174,7 @@ pub struct Modules {
     /// Modules that unload while those loaded before an attach are recorded.
     pub enumeration: ModuleEnumeration,
     unload_wait: UnloadWait,
-    /// What classes inherit for their interfaces.
+    /// Methods that classes inherit to implement interfaces.
     pub(super) inheritance: InheritanceCache,
     /// Queries about machine code.
     pub code: CodeQueries,
@@ -372,6 +372,11 @@ impl Modules {
     /// Whether a collectible module was loaded before an attach: inlining into its methods went unseen.
     pub fn has_unseen_collectible(&self) -> bool {
         lock(&self.inner).by_id.values().any(|module| module.collectible && module.before_attach)
+    }
+
+    /// Forgets the methods that classes inherit to implement interfaces. A later search reads them anew.
+    pub fn forget_inheritance(&self) {
+        self.inheritance.clear();
     }
 
     /// Returns every loaded module, in order of loading.

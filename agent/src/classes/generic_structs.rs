@@ -50,7 +50,7 @@ pub(super) enum ClassArgument<P> {
     Value(Definition<P>, Vec<usize>),
 }
 
-/// What the computation asks about types.
+/// Source of facts about types.
 pub(super) trait StructSource {
     /// A module, in which tokens have a meaning.
     type Place;
@@ -61,7 +61,7 @@ pub(super) trait StructSource {
         token: u32,
         is_generic: bool,
     ) -> Option<Definition<Self::Place>>;
-    /// Returns what a ClassID stands for.
+    /// Returns the kind of class with this ClassID.
     fn class(&self, class: usize) -> Option<ClassArgument<Self::Place>>;
     /// Returns the name of a class in C# form.
     fn class_name(&self, class: usize) -> String;

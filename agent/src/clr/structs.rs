@@ -1,6 +1,7 @@
 //! Structs as metadata defines them (ECMA-335 II.10.1.2, II.22.8).
 
 use super::bindings::COR_FIELD_OFFSET;
+use super::hresult::CLDB_E_RECORD_NOTFOUND;
 use super::members::Member;
 use super::metadata::Import;
 use windows_core::w;
@@ -30,7 +31,7 @@ impl Import<'_> {
         let layout = self.type_attributes(type_def)? & LAYOUT_MASK;
         let repeats =
             self.has_attribute(type_def, w!("System.Runtime.CompilerServices.InlineArrayAttribute"));
-        if !matches!(layout, 0 | SEQUENTIAL) || repeats || self.has_layout_row(type_def) {
+        if !matches!(layout, 0 | SEQUENTIAL) || repeats || self.has_layout_row(type_def)? {
             return None;
         }
         let mut fields = Vec::new();
@@ -47,6 +48,7 @@ impl Import<'_> {
     }
 
     fn type_attributes(&self, type_def: u32) -> Option<u32> {
+        self.check_loaded("GetTypeDefProps").ok()?;
         let (mut attributes, mut extends, mut written) = (0u32, 0u32, 0u32);
         // SAFETY: a null name buffer of length 0 is allowed; out pointers are live locals.
         let hresult = unsafe {
@@ -55,15 +57,18 @@ impl Import<'_> {
         hresult.is_ok().then_some(attributes)
     }
 
-    /// Whether a type has a ClassLayout row that asks for a packing or a size.
-    fn has_layout_row(&self, type_def: u32) -> bool {
+    /// Whether a type has a ClassLayout row that asks for a packing or a size; None if that cannot be read.
+    fn has_layout_row(&self, type_def: u32) -> Option<bool> {
+        self.check_loaded("GetClassLayout").ok()?;
         let (mut packing, mut count, mut size) = (0u32, 0u32, 0u32);
         let mut offset = COR_FIELD_OFFSET::default();
-        // SAFETY: there is room for no offset, as the call is told; out pointers are live locals.
+        // SAFETY: the capacity for offsets is 0; out pointers are live locals.
         let hresult = unsafe {
             self.import.GetClassLayout(type_def, &mut packing, &mut offset, 0, &mut count, &mut size)
         };
-        // Without a row it fails.
-        hresult.is_ok() && (packing != 0 || size != 0)
+        if hresult == CLDB_E_RECORD_NOTFOUND {
+            return Some(false);
+        }
+        hresult.is_ok().then_some(packing != 0 || size != 0)
     }
 }

@@ -60,6 +60,7 @@ impl RowFilter {
 
     fn read(&self, module: &Module, revision: u64) -> ModuleMatches {
         let search = ImplementationSearch::new(self.info, self.modules);
+        search.prepare(&[&self.pattern]);
         let mut tokens = HashSet::new();
         module.with_metadata(self.info, |import| {
             let metadata = (import, &ModuleNames::default());

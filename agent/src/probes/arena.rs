@@ -1,10 +1,10 @@
 //! Memory for timing, within one budget.
 //!
 //! Most of it is units of 256 bytes from one reservation. A thread's timer takes some fifty units. Its record of a
-//! method takes one, and its histogram a sixteenth for each octave that a call falls into, a quarter or one if many do. Counting
-//! callers takes one per fifteen call sites; a method's list of slowest calls takes nine, and one more for each stack. Units are never given back:
-//! the next thread continues with those of a dead thread. The rest is for deeply nested calls, while threads are in
-//! them.
+//! method takes one, and its histogram a sixteenth for each octave that a call falls into, a quarter or one if many
+//! do. Counting callers takes one per fifteen call sites; a method's list of slowest calls takes nine, and one more
+//! for each stack. Units are never given back: the next thread continues with those of a dead thread. The rest is for
+//! deeply nested calls, while threads are in them.
 
 use super::address_space::{commit, reserve};
 use std::ptr::NonNull;

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 const PLACES: usize = 1 << 10;
 /// Places in which a class may be.
 const TRIES: usize = 8;
-/// Names that are read in all. They stay for ever, since a thread may use one while it is forgotten.
+/// Names that are read in all, or could not be. They stay for ever, since a thread may use one while it is forgotten.
 const MAX_READ: u32 = 8 << 10;
 
 struct KnownType {
     module: usize,
     token: u32,
-    name: Box<str>,
+    /// None if it could not be read.
+    name: Option<Box<str>>,
 }
 
 static KNOWN: [AtomicPtr<KnownType>; PLACES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; PLACES];
@@ -33,12 +34,12 @@ pub fn are_wanted() -> bool {
 
 /// Returns the name of a class; None if it was not read.
 pub fn name_of(class: ExceptionClass) -> Option<&'static str> {
-    places(class).filter_map(known).find(|one| one.is(class)).map(|one| &*one.name)
+    entry(class)?.name.as_deref()
 }
 
-/// Reads the name of a class, unless it is known. In the callback that passes an exception.
+/// Reads the name of a class, unless that was tried before. In the callback that passes an exception.
 pub fn learn(class: ExceptionClass, read: impl FnOnce() -> Option<String>) {
-    if class == ExceptionClass::default() || name_of(class).is_some() {
+    if class == ExceptionClass::default() || entry(class).is_some() {
         return;
     }
     let Some(place) = places(class).find(|place| known(place).is_none()) else { return };
@@ -48,8 +49,7 @@ pub fn learn(class: ExceptionClass, read: impl FnOnce() -> Option<String>) {
     {
         return;
     }
-    let Some(name) = read() else { return };
-    let (module, token, name) = (class.module, class.token, name.into());
+    let (module, token, name) = (class.module, class.token, read().map(String::into_boxed_str));
     let made = Box::into_raw(Box::new(KnownType { module, token, name }));
     if place.compare_exchange(std::ptr::null_mut(), made, Ordering::Release, Ordering::Relaxed).is_err() {
         // SAFETY: it was made above, and nobody else knows it.
@@ -70,6 +70,10 @@ impl KnownType {
     fn is(&self, class: ExceptionClass) -> bool {
         (self.module, self.token) == (class.module, class.token)
     }
+}
+
+fn entry(class: ExceptionClass) -> Option<&'static KnownType> {
+    places(class).filter_map(known).find(|one| one.is(class))
 }
 
 fn known(place: &AtomicPtr<KnownType>) -> Option<&'static KnownType> {
@@ -98,10 +102,13 @@ mod tests {
         assert_eq!(name_of(ExceptionClass { generation: 9, ..class(7) }), Some("Type7"));
         learn(class(101), || None);
         assert_eq!(name_of(class(101)), None);
+        learn(class(101), || unreachable!("it could not be read"));
         forget(0x7f00_1000);
         assert!((1..=100).all(|token| name_of(class(token)).is_none()));
         learn(class(7), || Some("Other".to_owned()));
         assert_eq!(name_of(class(7)), Some("Other"));
+        learn(class(101), || Some("Readable".to_owned()));
+        assert_eq!(name_of(class(101)), Some("Readable"));
         learn(ExceptionClass::default(), || unreachable!("an unknown class"));
     }
 }

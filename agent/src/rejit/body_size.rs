@@ -1,15 +1,12 @@
 //! Instruments large bodies beforehand, to learn whether the JIT would still optimize them.
 #![forbid(unsafe_code)]
 
-use super::row_request::RowRequest;
+use super::row_request::{LONGEST_OFFSET, RowRequest};
 use crate::clr::LoadedModule;
 use crate::context::Context;
 use crate::eligibility::is_optimized;
 use crate::il;
 use crate::instrument::instrumented_body::with_probe;
-
-/// An offset that takes as many bytes of IL as any.
-const SLOT_OFFSET: usize = i32::MAX as usize;
 
 /// Whether the JIT optimizes a method, but would not optimize its instrumented body.
 pub(super) fn loses_optimization(context: &Context, request: &RowRequest) -> bool {
@@ -19,7 +16,7 @@ pub(super) fn loses_optimization(context: &Context, request: &RowRequest) -> boo
     let Some(tokens) = &request.tokens else { return false };
     let Some(Ok(sites)) = tokens.call_sites.get() else { return false };
     let size_of = |original: &[u8]| {
-        let rewritten = with_probe(tokens, *sites, SLOT_OFFSET, request.probe(), original).ok()?;
+        let rewritten = with_probe(tokens, *sites, LONGEST_OFFSET, request.probe(), original).ok()?;
         il::code_size(&rewritten.body).ok()
     };
     let read = |loaded: &LoadedModule| context.info.il_body(loaded, request.token, size_of).ok();

@@ -21,6 +21,9 @@ use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use std::sync::Arc;
 
+/// An offset that takes as many bytes of IL as any.
+pub(super) const LONGEST_OFFSET: usize = i32::MAX as usize;
+
 /// A row to request, with the data that is needed several times. Ten thousand rows are read once, because their
 /// memory is cold.
 pub(super) struct RowRequest {
@@ -131,11 +134,12 @@ impl RowRequest {
         }
     }
 
-    /// Returns the probe of the body, except where the method's slots will be.
+    /// Returns the probe of the body, with [`LONGEST_OFFSET`] instead of the offset of the slots for completions, which is
+    /// not known yet.
     pub(super) fn probe(&self) -> Probe {
         match self.timing() {
             BodyTiming::Timed(timing) => {
-                Probe::Time(Timing { noted_at: self.async_role.as_ref().map(|_| 0), ..timing })
+                Probe::Time(Timing { noted_at: self.async_role.as_ref().map(|_| LONGEST_OFFSET), ..timing })
             }
             BodyTiming::NotWanted | BodyTiming::Untimed(_) => {
                 Probe::Count { ends_in_itself: self.ends_in_itself }

@@ -101,6 +101,7 @@ impl<'a> ModuleOrders<'a> {
         let traces =
             |orders: &[&Standing]| orders.iter().any(|standing| standing.order.level >= Level::Trace);
         let follows = traces(&self.aimed.here) || context.ledger.lock().follows_bodies();
+        search.prepare(&patterns);
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
             let mut single = follows.then(|| MethodMatcher::new((import, &names), search, &patterns));

@@ -285,6 +285,7 @@ impl Worker {
         self.refuse_queued(None, &outdated());
         let before = self.orders.clone();
         self.orders.clear();
+        self.forget_types();
         let changed = record.filter(|_| !before.is_empty());
         let change = changed.map_or(0, |record| self.history.push(before, record).0);
         self.publish();

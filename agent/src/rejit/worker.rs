@@ -100,7 +100,10 @@ impl Worker {
         let waiting = self.missing.take(&module.name);
         let mut earlier = waiting.clone();
         if self.orders.all().iter().any(|one| one.pattern.names_supertype()) {
-            earlier.extend(waiting.iter().chain([&module.key]).flat_map(|key| search.inherits_from(*key)));
+            let is_meant =
+                |name: &str| self.orders.all().iter().any(|one| one.pattern.for_supertype(name).is_some());
+            let inheriting = waiting.iter().chain([&module.key]);
+            earlier.extend(inheriting.flat_map(|key| search.inherits_from(*key, &is_meant)));
             earlier.remove(&module.key);
             let missing = search.missing().filter(|(key, _)| *key == module.key || waiting.contains(key));
             found.missing.extend(missing);
@@ -126,6 +129,12 @@ impl Worker {
         }
     }
 
+    /// Forgets facts about types that only orders by interface need. No order may stand.
+    pub(super) fn forget_types(&mut self) {
+        self.missing.clear();
+        self.context.modules.forget_inheritance();
+    }
+
     /// Reviews the copies that the changed orders match; changed orders came, went, or apply to other domains now.
     pub(super) fn review(&mut self, changed: &[Arc<Standing>]) -> ScanResult {
         let mut found = ScanResult::default();
@@ -133,7 +142,7 @@ impl Worker {
             return found;
         }
         if self.orders.is_empty() {
-            self.missing.clear();
+            self.forget_types();
             // No metadata has to be read to know that no order decides any row.
             let all = self.context.ledger.lock().without_orders();
             found.rows.extend(all);

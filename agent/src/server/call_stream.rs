@@ -8,8 +8,9 @@ use super::traced_calls::{CALLS_PER_PAGE, CallPages};
 use crate::context::Context;
 use crate::ledger::row_filter::RowFilter;
 use crate::sync::lock;
-use crate::traces::{CallStream, StreamedCalls, TracedRow};
+use crate::traces::{CallStream, StreamedCalls};
 use redial_protocol::diagnostics::Unavailable;
+use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Event, Refusal, Reply};
 use redial_protocol::packet::AgentPacket;
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use std::time::{Duration, Instant};
 
 /// How often the thread looks whether the session or the process ends.
 const TICK: Duration = Duration::from_millis(20);
-/// Methods that are looked at for dropped calls although none of their calls was captured.
-const MAX_UNDESCRIBED: usize = 1024;
+/// Methods that one report checks for dropped calls although none of their calls was captured. The next report goes on
+/// with further methods. A page has room for these methods and for those of its calls.
+const MAX_UNDESCRIBED: usize = TRACED_CALLS_PER_PAGE - CALLS_PER_PAGE;
 /// How often dropped calls are reported.
 const DROPPED_INTERVAL: Duration = Duration::from_millis(500);
 /// Longest wait of the thread at shutdown for its last frames.
@@ -77,6 +79,7 @@ impl Sender {
         let mut pages = CallPages::new(self.context);
         let mut reported = Instant::now();
         let mut unread_before = 0;
+        let mut place = 0;
         loop {
             let is_stopping = self.context.ledger.is_stopping();
             if is_stopping {
@@ -95,8 +98,11 @@ impl Sender {
             let due = is_over || reported.elapsed() >= DROPPED_INTERVAL;
             let (mut methods, dropped) = if due {
                 reported = Instant::now();
-                let matching = |row: &TracedRow| self.stream.wants(row);
-                pages.dropped(&self.context.traces.active_where(matching, MAX_UNDESCRIBED))
+                let mut rows = self.context.traces.active_from(place, MAX_UNDESCRIBED);
+                place = if rows.len() < MAX_UNDESCRIBED { 0 } else { place + MAX_UNDESCRIBED };
+                // The filter may read metadata, so it gets the rows without a lock.
+                rows.retain(|row| self.stream.wants(row));
+                pages.dropped(&rows)
             } else {
                 Default::default()
             };

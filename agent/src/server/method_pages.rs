@@ -66,6 +66,7 @@ fn read_batch(
     let mut batch = Batch::default();
     let mut page = Page::default();
     page.begin(module.key);
+    search.prepare(&[pattern]);
     module.with_metadata(&context.info, |import| {
         let names = ModuleNames::default();
         let mut at_type = None;

@@ -29,10 +29,11 @@ impl Session {
                 return None;
             }
             let slow_call = |call: KeptCall| {
-                let stack = callers.stack(info, modules, call.stack.addresses().iter().copied());
+                let addresses = call.stack.addresses().iter().copied().filter(|_| room > 0);
+                let stack = callers.stack(info, modules, addresses);
                 let bytes = stack.iter().map(bytes_of).sum();
                 let left = room.checked_sub(bytes);
-                room = left.unwrap_or(room);
+                room = left.unwrap_or(0);
                 SlowCall {
                     ended_unix_ms: call.ended_ms,
                     took_ns: (call.took as f64 * ns_per_tick) as u64,

@@ -12,7 +12,6 @@ use crate::probes::trace::{self, Dropped};
 use crate::sync::lock;
 use redial_protocol::ids::RowId;
 use redial_protocol::order::TimeOptions;
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
@@ -71,14 +70,10 @@ impl Traces {
         let state = &mut *guard;
         let before = state.active.len();
         for plan in plans {
-            if state.active.insert(plan)
+            if state.add_active(plan)
                 && let Some(row) = state.plans.get(&plan)
             {
                 collector::fill(row);
-                if let Some(link) = row.body.starts() {
-                    link.set_starts_traced(true);
-                    state.starts.insert(std::ptr::from_ref(link).addr(), plan);
-                }
             }
         }
         if state.active.len() != before {
@@ -96,9 +91,10 @@ impl Traces {
         state.active().map(|row| (row.row, row.body.method.plan)).collect()
     }
 
-    /// Looks at this many methods that are traced now, and returns those that match.
-    pub fn active_where(&self, matches: impl Fn(&TracedRow) -> bool, most: usize) -> Vec<Arc<TracedRow>> {
-        lock(&self.0).active().take(most).filter(|row| matches(row)).cloned().collect()
+    /// Returns at most `most` methods that are traced now, after skipping `place` of them. Their order stays while the same
+    /// methods are traced.
+    pub fn active_from(&self, place: usize, most: usize) -> Vec<Arc<TracedRow>> {
+        lock(&self.0).active().skip(place).take(most).cloned().collect()
     }
 
     /// Removes plans of rows that are not traced any more, and their calls.
@@ -107,18 +103,7 @@ impl Traces {
         // Streams get what ended until now.
         collector::collect(&mut guard);
         let state = &mut *guard;
-        for plan in plans {
-            state.active.remove(plan);
-        }
-        for plan in plans {
-            if let Some(link) = state.plans.get(plan).and_then(|row| row.body.starts())
-                && let Entry::Occupied(of_link) = state.starts.entry(std::ptr::from_ref(link).addr())
-                && of_link.get() == plan
-            {
-                of_link.remove();
-                link.set_starts_traced(false);
-            }
-        }
+        state.remove_active(plans);
         state.async_calls.remove(&plans.iter().copied().collect());
         let traced: HashSet<RowId> = state.active().map(|row| row.row).collect();
         let rows = plans.iter().filter_map(|plan| state.plans.get(plan)).map(|row| row.row);

@@ -7,6 +7,7 @@ use super::kept_calls::KeptCalls;
 use super::stream::CallStream;
 use crate::capture::PlannedValue;
 use redial_protocol::ids::RowId;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -80,6 +81,31 @@ impl State {
         }
     }
 
+    /// Adds a plan of a row that is about to be traced; returns whether it is new. The async calls that its method starts
+    /// have this plan from now on, even if it is not new: another plan of the row may have been added since.
+    pub(super) fn add_active(&mut self, plan: u32) -> bool {
+        let is_new = self.active.insert(plan);
+        if let Some(link) = self.plans.get(&plan).and_then(|row| row.body.starts()) {
+            link.set_starts_traced(true);
+            self.starts.insert(std::ptr::from_ref(link).addr(), plan);
+        }
+        is_new
+    }
+
+    /// Removes plans of rows that are not traced any more.
+    pub(super) fn remove_active(&mut self, plans: &[u32]) {
+        for plan in plans {
+            self.active.remove(plan);
+            if let Some(link) = self.plans.get(plan).and_then(|row| row.body.starts())
+                && let Entry::Occupied(of_link) = self.starts.entry(std::ptr::from_ref(link).addr())
+                && of_link.get() == plan
+            {
+                of_link.remove();
+                link.set_starts_traced(false);
+            }
+        }
+    }
+
     /// Keeps the plans of an unloaded module's rows, and forgets those of the oldest unloaded modules. A plan's body is
     /// not freed: threads may still hold its address.
     pub(super) fn retire(&mut self, mut rows: Vec<RowId>) {
@@ -109,5 +135,40 @@ impl State {
     /// Whether anybody waits for calls.
     pub(super) fn is_idle(&self) -> bool {
         self.active.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::CapturePlan;
+    use crate::catalogue::Module;
+    use crate::instrument::traced_method::{TracedBody, TracedPart, TracingOptions};
+    use crate::ledger::copy_identity::CopyIdentity;
+    use crate::probes::trace::async_calls::AsyncLink;
+    use redial_protocol::ids::ModuleKey;
+
+    static LINK: AsyncLink = AsyncLink::of_class();
+
+    #[test]
+    fn starts_belong_to_the_plan_added_last() {
+        let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Sample"));
+        let identity = Arc::new(CopyIdentity::sample(module, 0x0600_0001));
+        let mut state = State::new(1);
+        for number in [1, 2] {
+            let plan = CapturePlan { parameters: Vec::new(), has_this: false, result: None };
+            let options = TracingOptions { part: TracedPart::Starts(&LINK), ..TracingOptions::default() };
+            let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, options)));
+            let row = TracedRow { row: RowId(0), identity: Arc::clone(&identity), body };
+            state.plans.insert(number, Arc::new(row));
+        }
+        let of_starts = |state: &State| state.starts.values().copied().collect::<Vec<u32>>();
+        assert!(state.add_active(1) && state.add_active(2));
+        assert_eq!(of_starts(&state), [2]);
+        assert!(!state.add_active(1), "it is still there");
+        state.remove_active(&[2]);
+        assert_eq!((of_starts(&state), state.active.len()), (vec![1], 1));
+        state.remove_active(&[1]);
+        assert!(state.starts.is_empty() && state.active.is_empty());
     }
 }

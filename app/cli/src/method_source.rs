@@ -68,7 +68,9 @@ impl SourceInfo {
         match self {
             SourceInfo::Known { pdb, source } => {
                 let (file, line) = source.start().unwrap_or_default();
-                vec![format!("  source: {}:{line}, by {}", printable(file), printable(pdb))]
+                let place = format!("  source: {}:{line}, by {}", printable(file), printable(pdb));
+                let body = "    its code is in MoveNext of its state machine, so the instructions here have no lines";
+                std::iter::once(place).chain(source.is_state_machine.then(|| body.to_owned())).collect()
             }
             SourceInfo::NoLines { pdb } => vec![format!("  source: {} has no lines for it", printable(pdb))],
             SourceInfo::NoFile => vec!["  source: unknown, since its module has no file".to_owned()],
@@ -83,7 +85,7 @@ impl SourceInfo {
     }
 
     /// Returns the line of each instruction with which another line begins, by offset; none for an instrumented body, whose
-    /// offsets are others.
+    /// offsets are others, and for an async or iterator method, whose lines are those of its `MoveNext`.
     pub fn lines(&self, body: &IlBody, lines: &[IlLine]) -> HashMap<u32, u32> {
         let SourceInfo::Known { source, .. } = self else { return HashMap::new() };
         if body.source != IlSource::Original {

@@ -149,6 +149,10 @@ impl Search<'_> {
             ..HotReport::default()
         };
         drop(start);
+        if report.counted == 0 {
+            (report.turned_off, report.remaining) = release(self.session)?;
+            return Ok(HotOutcome::NothingCalled(report));
+        }
         (self.tell)(HotStep::Counting { methods: report.counted, ms: options.count_ms() });
         let Some(counted_ms) = self.wait(options.count_ms())? else { return self.turned_off() };
         let dials = self.rows()?;
@@ -234,6 +238,8 @@ impl Search<'_> {
                 }
             }
         }
-        Ok(Some(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)))
+        let passed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Someone may have turned the dials off since the last check.
+        Ok((agent_status(self.session)?.held > 0).then_some(passed))
     }
 }

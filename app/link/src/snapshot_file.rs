@@ -10,7 +10,7 @@ use super::atomic_write::AtomicFile;
 use redial_model::process_snapshot::{ProcessSnapshot, SavedChange, SavedMethod, SnapshotHeader};
 use redial_protocol::limits::{AUDIT_ENTRIES, MAX_STANDING_ORDERS, MAX_STATUS_ROWS, MAX_TRACED_CALLS};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -20,6 +20,9 @@ pub const VERSION: u32 = 1;
 const MAX_BYTES: u64 = 1 << 30;
 /// The most bytes of a line: a method with a full histogram takes 40 KiB.
 const MAX_LINE: usize = 1 << 20;
+/// The most values in the traced calls of a file. In memory a value takes up to 30 times the bytes it takes in the file, so
+/// the size of the file alone would not bound the memory.
+const MAX_VALUES: usize = 128 * MAX_TRACED_CALLS;
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -141,19 +144,32 @@ fn push(to: &mut Vec<u8>, kind: &str, value: &impl Serialize) -> io::Result<()> 
 /// Reads a snapshot.
 ///
 /// # Errors
-/// When the file cannot be read, is damaged or incomplete, or has a newer format.
+/// When the file cannot be read, is no regular file, is damaged or incomplete, or has a newer format.
 pub fn read(file: &Path) -> Result<ProcessSnapshot, SnapshotFileError> {
     let name = file.display().to_string();
     let failed = |error| SnapshotFileError::Read { file: name.clone(), error };
+    // Before it is opened: a pipe without a writer would block.
+    std::fs::metadata(file).and_then(|about| check(&about)).map_err(failed)?;
     let opened = File::open(file).map_err(failed)?;
-    if opened.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(io::Error::other("it is a folder")));
-    }
+    opened.metadata().and_then(|about| check(&about)).map_err(failed)?;
     decode(&name, BufReader::new(opened.take(MAX_BYTES)))
 }
 
+/// Refuses what is no regular file, and a file that is too large.
+fn check(about: &Metadata) -> io::Result<()> {
+    if about.is_dir() {
+        Err(io::Error::other("it is a folder"))
+    } else if !about.is_file() {
+        Err(io::Error::other("it is not a file"))
+    } else if about.len() > MAX_BYTES {
+        Err(io::Error::other(format!("it is larger than {} GiB", MAX_BYTES >> 30)))
+    } else {
+        Ok(())
+    }
+}
+
 fn decode(file: &str, from: impl BufRead) -> Result<ProcessSnapshot, SnapshotFileError> {
-    let mut lines = Lines { file, from, number: 0, crc: crc32fast::Hasher::new() };
+    let mut lines = Lines { file, from, number: 0, crc: crc32fast::Hasher::new(), values: 0 };
     let other = || SnapshotFileError::Other { file: file.to_owned() };
     let first = match lines.next() {
         Ok(Some((first, _))) => first,
@@ -176,7 +192,7 @@ fn decode(file: &str, from: impl BufRead) -> Result<ProcessSnapshot, SnapshotFil
                 }
                 return Ok(snapshot);
             }
-            Some(record) => lines.add(&mut snapshot, record)?,
+            Some(record) => lines.add(&mut snapshot, record, &line)?,
             // A newer program of the same format wrote it.
             None => {}
         }
@@ -202,6 +218,8 @@ struct Lines<'a, R> {
     from: R,
     number: u64,
     crc: crc32fast::Hasher,
+    /// Those of the traced calls so far, about.
+    values: usize,
 }
 
 impl<R: BufRead> Lines<'_, R> {
@@ -222,15 +240,23 @@ impl<R: BufRead> Lines<'_, R> {
         Ok(Some((line, before)))
     }
 
-    fn add(&self, snapshot: &mut ProcessSnapshot, record: Record) -> Result<(), SnapshotFileError> {
+    /// Adds the record of a line.
+    fn add(
+        &mut self,
+        snapshot: &mut ProcessSnapshot,
+        record: Record,
+        line: &[u8],
+    ) -> Result<(), SnapshotFileError> {
         let full = match record {
             Record::Method(method) => {
                 snapshot.methods.push(*method);
                 snapshot.methods.len() > MAX_STATUS_ROWS
             }
             Record::Call(call) => {
+                // Each value but the first follows one of these.
+                self.values += line.iter().filter(|byte| b",[{".contains(byte)).count();
                 snapshot.calls.push(call);
-                snapshot.calls.len() > MAX_TRACED_CALLS
+                snapshot.calls.len() > MAX_TRACED_CALLS || self.values > MAX_VALUES
             }
             Record::Order(order) => {
                 snapshot.orders.push(order);

@@ -132,3 +132,36 @@ fn bounds_lines_and_records() {
     let deep = format!("{first}\n{{\"call\":{}}}\n", "[".repeat(100_000));
     assert!(error(deep.as_bytes()).contains("damaged at line 2"));
 }
+
+#[test]
+fn bounds_the_values_of_calls() {
+    let added = |values| {
+        let crc = crc32fast::Hasher::new();
+        let mut lines = Lines { file: "x", from: &b""[..], number: 2, crc, values };
+        let line = b"{\"call\":[1,2]}\n";
+        let record = record(line).expect("JSON").expect("a call");
+        lines.add(&mut ProcessSnapshot::default(), record, line)
+    };
+    assert!(added(MAX_VALUES - 3).is_ok());
+    let why = added(MAX_VALUES - 2).expect_err("one too many").to_string();
+    assert_eq!(why, "x is damaged at line 2: it has more records than a snapshot can");
+}
+
+/// A pipe would block, and a device has no end.
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_read() {
+    let folder = std::env::temp_dir().join(format!("redial-snapshot-file-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let why = |file: &Path| read(file).expect_err("no snapshot").to_string();
+    assert!(why(&folder).ends_with("it is a folder"));
+    let pipe = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    assert!(why(&pipe).ends_with("pipe: it is not a file"));
+    assert_eq!(why(Path::new("/dev/null")), "cannot read /dev/null: it is not a file");
+    let large = folder.join("large");
+    File::create(&large).and_then(|file| file.set_len(MAX_BYTES + 1)).expect("a sparse file");
+    assert!(why(&large).ends_with("large: it is larger than 1 GiB"));
+    std::fs::remove_dir_all(&folder).expect("removed");
+}

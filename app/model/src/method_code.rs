@@ -6,8 +6,10 @@ use redial_protocol::level::Level;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The shortest time between two requests.
+/// The shortest time between two requests about a method.
 const PACE: Duration = Duration::from_secs(1);
+/// How long a request without an answer holds back those about other methods.
+const LOST: Duration = Duration::from_secs(5);
 
 /// What determines a method's code: it is requested again when this changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,16 +79,27 @@ pub struct MethodCodes {
 }
 
 impl MethodCodes {
-    /// Returns whether to request a method's code now, which counts as done: it was not requested as it is, and the last
-    /// request is a second old.
+    /// Returns whether to request a method's code now, which counts as done. One request runs at a time: another method waits
+    /// until the last one is answered, or lost. The same method is requested again when it changed, and the last request is
+    /// a second old.
     pub fn ask(&mut self, version: CodeVersion, now: Duration) -> bool {
         let is_due = self.asked.is_none_or(|(asked, at)| {
-            asked.copy != version.copy || asked != version && now.saturating_sub(at) >= PACE
+            let age = now.saturating_sub(at);
+            if asked.copy == version.copy {
+                asked != version && age >= PACE
+            } else {
+                self.of(asked.copy).is_some() || age >= LOST
+            }
         });
         if is_due {
             self.asked = Some((version, now));
         }
         is_due
+    }
+
+    /// Returns whether a method waits because the last request was about another one.
+    pub fn holds_back(&self, copy: CopyKey) -> bool {
+        self.asked.is_some_and(|(asked, _)| asked.copy != copy)
     }
 
     /// Makes the next question a new one, for example after another folder for PDBs was named.
@@ -116,6 +129,11 @@ mod tests {
         CopyKey { module: ModuleKey { module_id: 7, generation: 1 }, token: MethodToken(token) }
     }
 
+    fn code() -> Box<MethodCode> {
+        let source = SourceFile::Unknown { why: String::new(), searched: Vec::new() };
+        Box::new(MethodCode { original: Ok(CodeBody::default()), instrumented: Err(String::new()), source })
+    }
+
     #[test]
     fn code_is_requested_again_when_the_body_changes() {
         let mut codes = MethodCodes::default();
@@ -126,18 +144,32 @@ mod tests {
         let counted = CodeVersion { wanted: Level::Count, ..version };
         assert!(codes.ask(counted, 9 * second));
         assert!(!codes.ask(CodeVersion { version: Some(1), ..counted }, 9 * second), "a moment ago");
-        assert!(codes.ask(CodeVersion { copy: copy(2), ..version }, 9 * second), "another method");
+    }
+
+    #[test]
+    fn one_request_runs_at_a_time() {
+        let mut codes = MethodCodes::default();
+        let of = |token| CodeVersion { copy: copy(token), wanted: Level::Off, version: None };
+        let second = Duration::from_secs(1);
+        assert!(codes.ask(of(1), second));
+        assert!(!codes.ask(of(2), second) && codes.holds_back(copy(2)), "the first is not answered");
+        assert!(!codes.ask(of(3), 2 * second) && !codes.holds_back(copy(1)));
+        codes.take(copy(1), code());
+        assert!(codes.ask(of(3), 2 * second), "at once after the answer");
+        assert!(!codes.holds_back(copy(3)));
+        assert!(!codes.ask(of(4), 2 * second + LOST - Duration::from_millis(1)));
+        assert!(codes.ask(of(4), 2 * second + LOST), "the answer is lost");
+        codes.take(copy(3), code());
+        assert!(codes.of(copy(3)).is_none(), "too late");
     }
 
     #[test]
     fn answers_about_other_methods_are_ignored() {
         let mut codes = MethodCodes::default();
         codes.ask(CodeVersion { copy: copy(1), wanted: Level::Off, version: None }, Duration::ZERO);
-        let source = SourceFile::Unknown { why: String::new(), searched: Vec::new() };
-        let code = MethodCode { original: Ok(CodeBody::default()), instrumented: Err(String::new()), source };
-        codes.take(copy(2), Box::new(code.clone()));
+        codes.take(copy(2), code());
         assert!(codes.of(copy(2)).is_none());
-        codes.take(copy(1), Box::new(code));
+        codes.take(copy(1), code());
         assert!(codes.of(copy(1)).is_some());
     }
 }

@@ -8,8 +8,20 @@ use super::reader::{FormatError, Reader};
 const DOCUMENT: u32 = 0x30;
 /// Index of the table with a row for each method.
 const METHOD_DEBUG_INFORMATION: u32 = 0x31;
-/// Size of the header of `#Pdb`: id, entry point, and a bit for each table of the module.
-const PDB_HEADER: usize = 20;
+/// Index of the table of local scopes, which has to be skipped, as the next three.
+const LOCAL_SCOPE: u32 = 0x32;
+/// Index of the table of local variables.
+const LOCAL_VARIABLE: u32 = 0x33;
+/// Index of the table of local constants.
+const LOCAL_CONSTANT: u32 = 0x34;
+/// Index of the table of imports.
+const IMPORT_SCOPE: u32 = 0x35;
+/// Index of the table that maps `MoveNext` to its async or iterator method.
+const STATE_MACHINE_METHOD: u32 = 0x36;
+/// Index of the module's table of methods.
+const METHOD_DEF: u32 = 0x06;
+/// Most documents of a method.
+const MAX_DOCUMENTS: usize = 256;
 /// Most sequence points of a method.
 const MAX_POINTS: usize = 1 << 20;
 /// Longest path of a document, bytes.
@@ -46,6 +58,9 @@ pub struct MethodSource {
     pub documents: Vec<String>,
     /// In the order of instructions.
     pub points: Vec<SequencePoint>,
+    /// Whether the method is async or an iterator. Its code is in `MoveNext` of its state machine, and the offsets are
+    /// those of `MoveNext`.
+    pub is_state_machine: bool,
 }
 
 impl MethodSource {
@@ -54,8 +69,11 @@ impl MethodSource {
         self.points.iter().find_map(|point| self.line(point))
     }
 
-    /// Returns the document and line of the instruction at an offset of the original IL.
+    /// Returns the document and line of the instruction at an offset of the original IL; none if the code is in `MoveNext`.
     pub fn at(&self, il_offset: u32) -> Option<(&str, u32)> {
+        if self.is_state_machine {
+            return None;
+        }
         let after = self.points.partition_point(|point| point.il_offset <= il_offset);
         self.points.get(after.checked_sub(1)?).and_then(|point| self.line(point))
     }
@@ -74,8 +92,12 @@ pub struct PortablePdb<'b> {
     has_wide_blobs: bool,
     documents: Table<'b>,
     methods: Table<'b>,
+    /// `MoveNext` and async or iterator method, by their rows in the module.
+    state_machines: Table<'b>,
     /// Whether an index of a document has four bytes.
     has_many_documents: bool,
+    /// Whether an index of a method has four bytes.
+    has_many_methods: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +115,17 @@ impl<'b> Table<'b> {
     }
 }
 
+/// Reads the numbers of rows of those tables that have a bit; others have none.
+fn row_counts(reader: &mut Reader<'_>, present: u64) -> Result<[u32; 64], FormatError> {
+    let mut counts = [0; 64];
+    for (table, count) in counts.iter_mut().enumerate() {
+        if present >> table & 1 != 0 {
+            *count = reader.u32()?;
+        }
+    }
+    Ok(counts)
+}
+
 impl<'b> PortablePdb<'b> {
     /// Reads the head of a PDB.
     ///
@@ -101,43 +134,54 @@ impl<'b> PortablePdb<'b> {
     pub fn parse(bytes: &'b [u8]) -> Result<PortablePdb<'b>, FormatError> {
         let streams = metadata::streams(bytes)?;
         let pdb = streams.pdb.ok_or(FormatError::NotA("a portable PDB"))?;
-        if pdb.len() < PDB_HEADER {
-            return Err(FormatError::Short);
-        }
         let mut head = Reader::at(pdb, 0);
         let id = PdbId { guid: head.array()?, stamp: head.u32()? };
+        // The entry point.
+        head.take(4)?;
+        let module_tables = u64::from_le_bytes(head.array()?);
+        let has_many_methods = row_counts(&mut head, module_tables)?[METHOD_DEF as usize] > 0xffff;
         let mut tables = Reader::at(streams.tables.ok_or(FormatError::Wrong("table stream"))?, 0);
         tables.take(6)?;
         let heaps = tables.u8()?;
-        let (has_wide_guids, has_wide_blobs) = (heaps & 2 != 0, heaps & 4 != 0);
+        let (has_wide_strings, has_wide_guids, has_wide_blobs) =
+            (heaps & 1 != 0, heaps & 2 != 0, heaps & 4 != 0);
         tables.u8()?;
-        let present = u64::from(tables.u32()?) | u64::from(tables.u32()?) << 32;
+        let present = u64::from_le_bytes(tables.array()?);
+        // Which of them are sorted.
         tables.take(8)?;
         if present & ((1 << DOCUMENT) - 1) != 0 {
             return Err(FormatError::Wrong("list of tables"));
         }
-        let (mut documents, mut methods) = (0, 0);
-        for table in (0..64).filter(|table| present >> table & 1 != 0) {
-            let rows = tables.u32()?;
-            match table {
-                DOCUMENT => documents = rows,
-                METHOD_DEBUG_INFORMATION => methods = rows,
-                _ => {}
-            }
-        }
-        let has_many_documents = documents > 0xffff;
+        let counts = row_counts(&mut tables, present)?;
+        let rows = |table: u32| counts[table as usize];
+        let is_long = |table: u32| rows(table) > 0xffff;
         let width = |is_wide: bool| if is_wide { 4 } else { 2 };
-        let mut table = |rows: u32, width: usize| {
+        let (string, guid, blob) = (width(has_wide_strings), width(has_wide_guids), width(has_wide_blobs));
+        let (method, import) = (width(has_many_methods), width(is_long(IMPORT_SCOPE)));
+        let scope = method + import + width(is_long(LOCAL_VARIABLE)) + width(is_long(LOCAL_CONSTANT)) + 8;
+        let has_many_documents = is_long(DOCUMENT);
+        let mut table = |table: u32, width: usize| {
+            let rows = rows(table);
             let size = (rows as usize).checked_mul(width).ok_or(FormatError::Short)?;
-            Ok(Table { rows, width, bytes: tables.take(size)? })
+            Ok::<_, FormatError>(Table { rows, width, bytes: tables.take(size)? })
         };
+        // In the order of the file.
+        let documents = table(DOCUMENT, 2 * blob + 2 * guid)?;
+        let methods = table(METHOD_DEBUG_INFORMATION, width(has_many_documents) + blob)?;
+        table(LOCAL_SCOPE, scope)?;
+        table(LOCAL_VARIABLE, 4 + string)?;
+        table(LOCAL_CONSTANT, string + blob)?;
+        table(IMPORT_SCOPE, import + blob)?;
+        let state_machines = table(STATE_MACHINE_METHOD, 2 * method)?;
         Ok(PortablePdb {
             id,
             blobs: streams.blobs,
             has_wide_blobs,
-            documents: table(documents, 2 * width(has_wide_blobs) + 2 * width(has_wide_guids))?,
-            methods: table(methods, width(has_many_documents) + width(has_wide_blobs))?,
+            documents,
+            methods,
+            state_machines,
             has_many_documents,
+            has_many_methods,
         })
     }
 
@@ -146,12 +190,33 @@ impl<'b> PortablePdb<'b> {
         self.id
     }
 
-    /// Returns the source of the method with this row number in the module (the lower three bytes of its token). None if it
-    /// has no lines, as methods without body and generated ones.
+    /// Returns the source of the method with this row number in the module (the lower three bytes of its token). An async or
+    /// iterator method has the lines of its `MoveNext`. None if it has no lines, as methods without body and generated ones.
     ///
     /// # Errors
     /// When the method's part of the PDB is damaged.
     pub fn method(&self, row: u32) -> Result<Option<MethodSource>, FormatError> {
+        if let Some(source) = self.own_lines(row)? {
+            return Ok(Some(source));
+        }
+        let Some(body) = self.move_next(row)? else { return Ok(None) };
+        Ok(self.own_lines(body)?.map(|source| MethodSource { is_state_machine: true, ..source }))
+    }
+
+    /// Returns the row of the `MoveNext` of an async or iterator method. The table is sorted by `MoveNext`, so every row has
+    /// to be looked at.
+    fn move_next(&self, kickoff: u32) -> Result<Option<u32>, FormatError> {
+        let mut rows = Reader::at(self.state_machines.bytes, 0);
+        while !rows.is_at_end() {
+            let body = rows.index(self.has_many_methods)?;
+            if rows.index(self.has_many_methods)? == kickoff {
+                return Ok(Some(body));
+            }
+        }
+        Ok(None)
+    }
+
+    fn own_lines(&self, row: u32) -> Result<Option<MethodSource>, FormatError> {
         let Some(mut columns) = self.methods.row(row) else { return Ok(None) };
         let document = columns.index(self.has_many_documents)?;
         let blob = columns.index(self.has_wide_blobs)?;
@@ -172,7 +237,8 @@ impl<'b> PortablePdb<'b> {
         // The signature of local variables.
         reader.compressed()?;
         let mut numbers = vec![if document == 0 { reader.compressed()? } else { document }];
-        let mut source = MethodSource { documents: vec![self.document(numbers[0])?], points: Vec::new() };
+        let documents = vec![self.document(numbers[0])?];
+        let mut source = MethodSource { documents, ..MethodSource::default() };
         let (mut at, mut offset, mut last) = (0_u32, None::<u32>, None::<(u32, u32)>);
         while !reader.is_at_end() {
             if source.points.len() == MAX_POINTS {
@@ -184,6 +250,9 @@ impl<'b> PortablePdb<'b> {
                 at = match numbers.iter().position(|one| *one == number) {
                     Some(known) => known as u32,
                     None => {
+                        if numbers.len() == MAX_DOCUMENTS {
+                            return Err(FormatError::Wrong("number of documents"));
+                        }
                         numbers.push(number);
                         source.documents.push(self.document(number)?);
                         (numbers.len() - 1) as u32
@@ -235,14 +304,19 @@ impl<'b> PortablePdb<'b> {
             if !std::mem::take(&mut is_first) && separator != 0 {
                 path.push(separator);
             }
-            let part = reader.compressed()?;
-            if part != 0 {
-                path.extend_from_slice(self.blob(part)?);
-            }
-            if path.len() > MAX_PATH {
+            let part: &[u8] = match reader.compressed()? {
+                0 => &[],
+                part => self.blob(part)?,
+            };
+            if path.len() + part.len() > MAX_PATH {
                 return Err(wrong);
             }
+            path.extend_from_slice(part);
         }
         Ok(String::from_utf8_lossy(&path).into_owned())
     }
 }
+
+#[cfg(test)]
+#[path = "pdb_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 //! defines them.
 
 use crate::names::{explicit_length, namespace_length};
+use std::iter::once;
 use std::ops::Range;
 
 /// What a `MoveNext` implements, if its type has more methods to tell by.
@@ -47,7 +48,7 @@ impl DisplayName {
                 namespace: 0..namespace,
                 type_name: start..type_end,
                 interface: method..interface,
-                method: vec![interface..name.len()],
+                method: once(interface..name.len()).collect(),
                 ..DisplayName::default()
             }
         };
@@ -139,7 +140,8 @@ fn closure(name: &str, range: Range<usize>) -> Option<(Vec<Range<usize>>, String
         let number = inner.get(close + 4..)?;
         let number = number.rsplit('_').next().unwrap_or(number);
         let number: String = number.chars().take_while(char::is_ascii_digit).collect();
-        return (!number.is_empty()).then(|| (vec![start..start + close], format!("lambda {number}")));
+        return (!number.is_empty())
+            .then(|| (once(start..start + close).collect(), format!("lambda {number}")));
     }
     let close = inner.rfind(">g__")?;
     let local = inner.get(close + 4..)?;

@@ -6,7 +6,8 @@ pub mod programs;
 
 use columns::ColumnLayout;
 use programs::SavedPrograms;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,9 @@ const VERSION: u32 = 1;
 /// The variable that names another folder for the file (tests, portable installations).
 pub const VARIABLE: &str = "REDIAL_CONFIG";
 const FILE: &str = "window.json";
+/// The command that opens a file in VS Code. On Windows `code` is a script, which starts only by its whole name.
+pub const DEFAULT_EDITOR: &str =
+    if cfg!(windows) { "code.cmd --goto {file}:{line}" } else { "code --goto {file}:{line}" };
 
 /// The theme that the user chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +57,7 @@ pub struct Settings {
     /// [`VERSION`] of the program that wrote the file.
     pub version: u32,
     /// The theme.
+    #[serde(deserialize_with = "known_or_default")]
     pub theme: ThemeChoice,
     /// The scale of the window; 1 is the desktop's own.
     pub zoom: f32,
@@ -79,6 +84,7 @@ pub struct Settings {
     /// Whether the panel below the methods is shown.
     pub events_open: bool,
     /// Its tab.
+    #[serde(deserialize_with = "known_or_default")]
     pub lower_tab: LowerTab,
     /// The command that opens a file in an editor, with `{file}` and `{line}`.
     pub editor: String,
@@ -104,8 +110,18 @@ pub struct Settings {
     pub recent: Vec<SavedLaunch>,
 }
 
+/// Reads a value, or takes the default for one that only a later version knows.
+fn known_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned + Default,
+{
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
 /// The most filters to save.
-const FILTERS: usize = 50;
+pub const FILTERS: usize = 50;
 /// The most recent launches to save.
 const RECENT: usize = 10;
 
@@ -143,7 +159,7 @@ impl Default for Settings {
             log_open: true,
             events_open: false,
             lower_tab: LowerTab::Events,
-            editor: "code --goto {file}:{line}".to_owned(),
+            editor: DEFAULT_EDITOR.to_owned(),
             events_height: None,
             call_width: None,
             hide_framework: true,
@@ -159,7 +175,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Saves a filter, or removes it if it is saved.
+    /// Saves a filter, or removes it if it is saved. With [`FILTERS`] saved, no other is added.
     pub fn toggle_filter(&mut self, text: &str) {
         let text = text.trim();
         let before = self.filters.len();
@@ -405,6 +421,21 @@ mod tests {
         std::fs::write(folder.file(), text).expect("written");
         let defaults = LoadedSettings { settings: Settings::default(), notice: None, may_be_saved: true };
         assert_eq!(load(&folder.file()), defaults);
+    }
+
+    #[test]
+    fn values_of_a_later_version_cost_only_themselves() {
+        let folder = TempFolder::new("later");
+        let text = r#"{"version": 1, "theme": "sepia", "lower_tab": {"new": 1}, "zoom": 1.5,
+            "columns": [{"hidden": true}, {"name": "calls", "hidden": true}],
+            "programs": {"Shop.dll": {"pins": ["Shop!Shop.Cart.Add(int)"]}}}"#;
+        std::fs::write(folder.file(), text).expect("written");
+        let LoadedSettings { settings, notice, may_be_saved } = load(&folder.file());
+        assert_eq!((notice, may_be_saved), (None, true));
+        assert_eq!((settings.theme, settings.lower_tab), (ThemeChoice::System, LowerTab::Events));
+        assert_eq!(settings.zoom, 1.5);
+        assert!(settings.columns.get(columns::TableColumn::Calls).hidden);
+        assert_eq!(settings.programs.get("Shop.dll").map(|program| program.pins.len()), Some(1));
     }
 
     #[test]

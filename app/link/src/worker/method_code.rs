@@ -101,14 +101,35 @@ fn source(request: &CodeRequest) -> SourceFile {
     let points = source.points.iter().filter(here);
     let lines = points.clone().filter_map(|point| point.lines).map(|lines| (lines.start, lines.end));
     let lines = lines.fold((u32::MAX, 0), |(first, last), (start, end)| (first.min(start), last.max(end)));
+    // The offsets of a state machine are those of another method.
+    let points = points.filter(|_| !source.is_state_machine);
     let by_offset = points.filter_map(|point| Some((point.il_offset, point.lines?.start))).collect();
     let candidates = search.root.iter().map(|root| root.join(file.trim_start_matches('/')));
     let text = candidates.chain([PathBuf::from(&file)]).find_map(|path| Some((read_text(&path)?, path)));
     let (text, local) = match text {
-        Some((text, path)) => (text, Some(path.display().to_string())),
+        Some((text, path)) => (text, Some(shortest(&path, &file))),
         None => (Vec::new(), None),
     };
     SourceFile::Known { file, local, text, lines, by_offset, pdb }
+}
+
+/// Returns the path of a file that was found: as the compiler wrote it, if that is the same file. Editors take a path below
+/// the process's root for another file.
+fn shortest(found: &Path, written: &str) -> String {
+    if is_same(found, Path::new(written)) { written.to_owned() } else { found.display().to_string() }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |path| std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+    number(one).is_some_and(|found| number(other) == Some(found))
+}
+
+/// Without roots of processes, a file has one path.
+#[cfg(not(unix))]
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other
 }
 
 fn read_text(path: &Path) -> Option<Vec<String>> {
@@ -119,4 +140,21 @@ fn read_text(path: &Path) -> Option<Vec<String>> {
     let bytes = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     Some(text.trim_start_matches('\u{feff}').lines().map(str::to_owned).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_file_has_its_plain_path() {
+        let file = std::env::current_exe().expect("a program");
+        let through_root = Path::new("/proc/self/root").join(file.strip_prefix("/").expect("absolute"));
+        let plain = file.display().to_string();
+        if cfg!(target_os = "linux") {
+            assert_eq!(shortest(&through_root, &plain), plain);
+        }
+        assert_eq!(shortest(&file, "/nonexistent/C.cs"), plain);
+        assert_eq!(shortest(&file, "/"), plain, "another file");
+    }
 }

@@ -143,7 +143,11 @@ impl Worker {
                     connection_thread::ConnectionThread::start(connection, process, self.sender.clone());
                 self.agents.insert(connection, agent);
             }
-            WorkerCommand::Disconnect(connection) => drop(self.agents.remove(&connection)),
+            WorkerCommand::Disconnect(connection) => {
+                // Its dials go off.
+                self.cancel_hot(connection);
+                self.agents.remove(&connection);
+            }
             WorkerCommand::Attach(connection) => self.request(connection, ConnectionRequest::Attach),
             WorkerCommand::Retry(connection) => self.request(connection, ConnectionRequest::Retry),
             WorkerCommand::Change(change) => {
@@ -192,11 +196,7 @@ impl Worker {
                     hot_search::HotSearchThread::start(connection, process, options, sender)
                 });
             }
-            WorkerCommand::CancelHot(connection) => {
-                if let Some(search) = self.hot_searches.get(&connection) {
-                    search.cancel();
-                }
-            }
+            WorkerCommand::CancelHot(connection) => self.cancel_hot(connection),
             WorkerCommand::Reload(connection) => self.request(connection, ConnectionRequest::Reload),
             WorkerCommand::Scan => self.scanner.scan(),
             WorkerCommand::Launch(ticket, spec) => {
@@ -209,6 +209,12 @@ impl Worker {
                     launched.stop(stop);
                 }
             }
+        }
+    }
+
+    fn cancel_hot(&self, connection: ConnectionId) {
+        if let Some(search) = self.hot_searches.get(&connection) {
+            search.cancel();
         }
     }
 

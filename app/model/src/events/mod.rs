@@ -20,8 +20,8 @@ pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
 pub use traced_event::{EventColumn, TracedEvent, method_bytes};
 
-use redial_protocol::condition::ConditionError;
 use crate::call_history::CallHistory;
+use redial_protocol::condition::ConditionError;
 use redial_protocol::ids::RowId;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, TracedMethod};

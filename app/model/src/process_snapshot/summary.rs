@@ -48,7 +48,7 @@ pub struct MethodSum {
     pub self_ns: u64,
     /// The longest call.
     pub max_ns: u64,
-    /// The 50th, 90th and 99th percentile; `None` for several copies, because percentiles cannot be added up.
+    /// The 50th, 90th and 99th percentile; `None` if calls of several copies ended, because percentiles cannot be added up.
     pub percentiles_ns: Option<[u64; 3]>,
 }
 
@@ -76,9 +76,10 @@ impl MethodSum {
             total_ns: self.total_ns.saturating_add(other.total_ns),
             self_ns: self.self_ns.saturating_add(other.self_ns),
             max_ns: self.max_ns.max(other.max_ns),
-            percentiles_ns: match (self.percentiles_ns, other.percentiles_ns) {
-                (Some(_), Some(_)) => None,
-                (one, other) => one.or(other),
+            percentiles_ns: match (self.exits, other.exits) {
+                (_, 0) => self.percentiles_ns,
+                (0, _) => other.percentiles_ns,
+                _ => None,
             },
         }
     }

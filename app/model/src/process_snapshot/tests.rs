@@ -76,9 +76,27 @@ fn equal_snapshots_have_no_changes() {
 
 #[test]
 fn copies_of_one_method_add_up() {
-    let mut twin = method("A.B", 3, Some((30, 20)));
-    twin.domain = "Other".to_owned();
-    let sums = snapshot(vec![method("A.B", 1, Some((10, 5))), twin]).sums();
-    let sum = sums.values().next().copied().unwrap_or_default();
-    assert_eq!((sums.len(), sum.calls, sum.total_ns, sum.self_ns, sum.mean_ns()), (1, 4, 40, 25, Some(10)));
+    let copy = |domain: &str, calls: u64, times| {
+        let mut copy = method("A.B", calls, Some(times));
+        copy.domain = domain.to_owned();
+        let times = copy.times.as_mut().expect("it is timed");
+        times.percentiles_ns = (calls != 0).then_some([calls, 2, 3]);
+        copy
+    };
+    let sum = |copies: &[SavedMethod]| {
+        let sums = snapshot(copies.to_vec()).sums();
+        assert_eq!(sums.len(), 1);
+        sums.values().next().copied().unwrap_or_default()
+    };
+    let copies = [copy("", 1, (10, 5)), copy("Other", 3, (30, 20)), copy("Third", 2, (20, 10))];
+    let two = sum(&copies[..2]);
+    assert_eq!((two.calls, two.total_ns, two.self_ns, two.mean_ns()), (4, 40, 25, Some(10)));
+    assert_eq!(two.percentiles_ns, None);
+    let three = sum(&copies);
+    assert_eq!((three.calls, three.total_ns, three.self_ns, three.mean_ns()), (6, 60, 35, Some(10)));
+    assert_eq!(three.percentiles_ns, None, "not those of the third");
+    let idle = copy("Idle", 0, (0, 0));
+    let called = copies[1].clone();
+    assert_eq!(sum(&[idle.clone(), called.clone(), idle]).percentiles_ns, Some([3, 2, 3]));
+    assert_eq!(sum(&[called]).percentiles_ns, Some([3, 2, 3]));
 }

@@ -56,13 +56,11 @@ impl UiCommand {
             UiCommand::Agent | UiCommand::Budget | UiCommand::DialSets => now.single_process().map(drop),
             UiCommand::FindHot => {
                 let facts = now.single_process()?;
-                need(!facts.finding_hot, "the search goes on already")?;
+                need(!facts.finding_hot, "a search is already running")?;
                 need(!facts.controlled_elsewhere, "another program has control: take it first")
             }
             UiCommand::SaveSession | UiCommand::CompareSession => now.single_process().map(drop),
-            UiCommand::CancelHot => {
-                need(now.single_process()?.finding_hot, "no search for hot methods goes on")
-            }
+            UiCommand::CancelHot => need(now.single_process()?.finding_hot, "no search is running"),
             UiCommand::UndoOfAnyone => {
                 need(now.single_process()?.undo_of_anyone, "there is no change to undo")
             }

@@ -62,7 +62,7 @@ pub struct ProcessFacts {
     pub undo_of_anyone: bool,
     /// A step of the budget can be undone.
     pub undo_of_budget: bool,
-    /// A search for hot methods goes on.
+    /// A search for hot methods is running.
     pub finding_hot: bool,
 }
 

@@ -44,7 +44,9 @@ impl App {
         if connection.codes.ask(version, now) {
             self.workers.method_code(id, CodeRequest { pid, copy, module, folders: Vec::new() });
         } else if connection.codes.of(copy).is_none() {
-            context.request_repaint_after(std::time::Duration::from_secs(1));
+            // A request about another method is answered soon; its own answer repaints by itself.
+            let wait = if connection.codes.holds_back(copy) { 50 } else { 1000 };
+            context.request_repaint_after(std::time::Duration::from_millis(wait));
         }
     }
 
@@ -114,9 +116,12 @@ mod tests {
         let of = |template: &str, file: &str| {
             command(template, file, 7).map(|(program, arguments)| format!("{program} {arguments:?}"))
         };
-        assert_eq!(of(code::EDITORS[0].1, "/a b/C.cs").as_deref(), Some(r#"code ["--goto", "/a b/C.cs:7"]"#));
         assert_eq!(
-            of(code::EDITORS[1].1, "/{line};rm -r/C.cs").as_deref(),
+            of("code --goto {file}:{line}", "/a b/C.cs").as_deref(),
+            Some(r#"code ["--goto", "/a b/C.cs:7"]"#)
+        );
+        assert_eq!(
+            of("rider --line {line} {file}", "/{line};rm -r/C.cs").as_deref(),
             Some(r#"rider ["--line", "7", "/{line};rm -r/C.cs"]"#)
         );
         assert_eq!(of("  ", "/a"), None);

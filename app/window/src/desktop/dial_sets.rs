@@ -38,7 +38,10 @@ impl App {
             let why = format!("a set holds at most {most} orders, and each must be a valid pattern");
             return self.refuse(&UiCommand::SaveDialSet(name.to_owned()), &why);
         }
-        self.settings.programs.save_dial_set(&program, SavedDialSet { name: name.to_owned(), text });
+        let set = SavedDialSet { name: name.to_owned(), text };
+        if let Err(why) = self.settings.programs.save_dial_set(&program, set) {
+            return self.refuse(&UiCommand::SaveDialSet(name.to_owned()), why);
+        }
         let saved = words::count(orders.len() as u64, "order", "orders");
         let now = self.now();
         self.model.log.add(now, None, LogKind::Notice, format!("Saved “{name}” for {program}: {saved}"));

@@ -48,7 +48,10 @@ impl Dialogs {
     pub fn is_any_open(&self) -> bool {
         let asks = self.confirm.is_some() || self.sharing.is_some() || self.set_up.is_some();
         let edits = self.budget.is_some() || self.palette.is_some() || self.last_numbers.is_some();
-        asks || edits || self.dial_sets.is_some() || self.agent || self.keys || self.launch || self.columns
+        let sessions = self.session.is_some() || self.saved_table.is_some();
+        let sheets =
+            self.dial_sets.is_some() || self.files.is_some() || self.agent || self.keys || self.columns;
+        asks || edits || sessions || sheets || self.launch
     }
 
     /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
@@ -62,12 +65,10 @@ impl Dialogs {
         if question || self.palette.take().is_some() || sheet || self.session.take().is_some() {
             return true;
         }
-        let any = self.keys
-            || self.launch
-            || self.agent
-            || self.columns
-            || self.last_numbers.is_some()
-            || self.saved_table.take().is_some();
+        if self.saved_table.take().is_some() {
+            return true;
+        }
+        let any = self.keys || self.launch || self.agent || self.columns || self.last_numbers.is_some();
         self.columns = false;
         (self.keys, self.launch, self.agent, self.last_numbers) = (false, false, false, None);
         any

@@ -303,6 +303,7 @@ impl App {
             let text = "All dials off: no process is selected, so this window holds no dials";
             self.model.log.add(now, None, LogKind::Notice, text);
         }
+        self.cancel_searches();
         let some_on = self.model.list().is_some_and(MethodTable::has_wanted_dials);
         let errands = self.model.all_off(now);
         self.send(errands);

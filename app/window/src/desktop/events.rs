@@ -6,6 +6,7 @@ use crate::commands::{CallFormat, UiCommand};
 use crate::settings::LowerTab;
 use crate::ui::theme::Palette;
 use crate::views::events::{self, EventsKey};
+use crate::views::{calls, timeline};
 use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
 use redial_link::machine;
 use redial_model::connection::{Connection, Status};
@@ -175,7 +176,7 @@ impl App {
         self.send(requests);
     }
 
-    /// Handles Escape in the panel's fields and rows. Returns whether one of them had the focus.
+    /// Handles Escape in the panel's fields, rows and canvases. Returns whether one of them had the focus.
     pub(super) fn escape_events(&mut self, context: &egui::Context) -> bool {
         let focused = context.memory(|memory| memory.focused());
         let Some(id) = focused else { return false };
@@ -187,6 +188,13 @@ impl App {
             }
             id if id == events::rows_id() => {
                 self.change(|connection| connection.events.select(None));
+                false
+            }
+            id if id == calls::search_id() => !std::mem::take(&mut self.lower.calls.search).is_empty(),
+            // Escape leaves a canvas and keeps the filter of methods. A dialog over it comes first.
+            id if [calls::canvas_id(), timeline::canvas_id()].contains(&id)
+                && !self.dialogs.is_any_open() =>
+            {
                 false
             }
             _ => return false,

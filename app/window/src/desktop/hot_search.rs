@@ -3,6 +3,7 @@
 use super::App;
 use eframe::egui;
 use redial_model::hot::HotOptions;
+use redial_model::ids::ConnectionId;
 use redial_model::list::{Sort, SortKey};
 use redial_model::subject::Subject;
 use redial_text::times::TimeColumn;
@@ -26,6 +27,15 @@ impl App {
     pub(super) fn cancel_hot(&mut self) {
         if let Some(Subject::Process(current)) = self.model.current() {
             let id = current.id;
+            self.workers.cancel_hot(id);
+        }
+    }
+
+    /// Stops all searches, which would set dials again.
+    pub(super) fn cancel_searches(&mut self) {
+        let searching = self.model.connections.iter().filter(|(_, one)| one.hot_search.is_on());
+        let searching: Vec<ConnectionId> = searching.map(|(id, _)| *id).collect();
+        for id in searching {
             self.workers.cancel_hot(id);
         }
     }

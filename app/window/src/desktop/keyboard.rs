@@ -3,8 +3,8 @@
 use super::App;
 use super::pending_focus::{Field, PendingFocus};
 use crate::commands::{CallFormat, CommandContext, CopyFormat, UiCommand, listed};
-use crate::views::events;
 use crate::views::methods::filter_id;
+use crate::views::{calls, events};
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, PointerButton, Popup};
 use redial_model::method_table::MethodTable;
 
@@ -14,21 +14,14 @@ impl App {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
         let is_asking = self.dialogs.confirm.is_some() || self.dialogs.sharing.is_some();
-        let overlay = is_asking
-            || self.dialogs.set_up.is_some()
-            || self.dialogs.session.is_some()
-            || self.dialogs.budget.is_some()
-            || self.dialogs.agent
-            || self.dialogs.columns
-            || self.dialogs.dial_sets.is_some()
-            || self.dialogs.palette.is_some()
-            || self.dialogs.keys
-            || self.dialogs.launch;
+        let overlay = self.dialogs.is_any_open();
         let menu = Popup::is_any_open(context);
         let given = |command: &UiCommand| {
             let not_now = command.gives_way_to_text() && (typing || overlay)
                 // A focused button or knob takes Space, arrows and digits itself.
                 || command.changes_selected() && focused.is_some()
+                // The calls have their own way back.
+                || matches!(command, UiCommand::Back | UiCommand::Forward) && focused == Some(calls::canvas_id())
                 // An open menu takes Escape itself; a knob's menu also takes digits.
                 || matches!(command, UiCommand::Escape | UiCommand::TurnTo(_)) && menu;
             !not_now

@@ -2,6 +2,7 @@
 
 use super::App;
 use super::pin_lookup::PinLookup;
+use crate::commands::UiCommand;
 use redial_model::catalogue::Catalogue;
 use redial_model::ids::{MethodIx, Node, TypeIx};
 use redial_model::method_table::MethodTable;
@@ -15,7 +16,9 @@ impl App {
         let names: Vec<String> =
             selected.iter().map(|method| table.catalogue.full_name(*method).text).collect();
         for program in self.programs() {
-            self.settings.programs.pin(&program, &names, on);
+            if let Err(why) = self.settings.programs.pin(&program, &names, on) {
+                self.refuse(&UiCommand::Pin, &format!("{program}: {why}"));
+            }
         }
         self.refresh_pins();
     }

@@ -28,25 +28,44 @@ impl App {
             (true, Ok(folder)) => folder.join(file),
             _ => file,
         };
-        self.dialogs.session = Some(SessionQuestion::new(purpose, whole.display().to_string()));
+        let process = self.model.current_process();
+        self.dialogs.session = Some(SessionQuestion::new(purpose, whole.display().to_string(), process));
     }
 
-    /// Starts to save, open or compare.
+    /// Starts to save, open or compare. The process is the one shown when the question was asked.
     pub(super) fn start_session_job(&mut self, purpose: SessionPurpose, file: &str) {
-        let pid = self.model.current_process().map(|one| one.process.pid);
+        let process = match &self.dialogs.session {
+            Some(question) => question.process(),
+            None => self.model.current_process().map(|one| one.id),
+        };
+        let pid = process.and_then(|id| self.model.connections.get(&id)).map(|one| one.process.pid);
         let file = PathBuf::from(file);
         let job = match (purpose, pid) {
             (SessionPurpose::Open, _) => SnapshotJob::Open { file },
             (SessionPurpose::Save, Some(pid)) => SnapshotJob::Save { pid, file },
             (SessionPurpose::Compare, Some(pid)) => SnapshotJob::Compare { file, pid },
-            (_, None) => return,
+            (_, None) => {
+                let why = "the process is no longer connected".to_owned();
+                self.dialogs.session.iter_mut().for_each(|question| question.refuse(why.clone()));
+                let now = self.now();
+                self.model.log.add(now, None, LogKind::Failure, words::sentence_case(&why).into_owned());
+                return;
+            }
         };
         self.workers.snapshot_job(job);
+        self.dialogs.session.iter_mut().for_each(SessionQuestion::begin);
     }
 
     /// Takes the results of such jobs.
     pub(super) fn take_session_answers(&mut self) {
         while let Some(answer) = self.workers.next_snapshot_answer() {
+            // A refused question stays open with its path. One that was asked later waits for its own answer.
+            if let Some(question) = self.dialogs.session.as_mut().filter(|question| question.is_running()) {
+                match &answer {
+                    SnapshotAnswer::Failed(why) => question.refuse(why.clone()),
+                    _ => self.dialogs.session = None,
+                }
+            }
             let (kind, text) = match answer {
                 SnapshotAnswer::Saved { file, methods } => {
                     let text = format!("{} saved as {}", words::methods(methods as u64), file.display());

@@ -3,7 +3,8 @@
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_link::worker::{
-    CodeRequest, LaunchSpec, SnapshotAnswer, SnapshotJob, StopSignal, Wake, Worker, WorkerCommand, start_snapshot_job,
+    CodeRequest, LaunchSpec, SnapshotAnswer, SnapshotJob, StopSignal, Wake, Worker, WorkerCommand,
+    start_snapshot_job,
 };
 use redial_model::changes::DialChange;
 use redial_model::events::TracedEvent;

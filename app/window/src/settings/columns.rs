@@ -102,6 +102,7 @@ pub struct ColumnLayout(Vec<ColumnChoice>);
 /// A column in the settings file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct SavedColumn {
+    #[serde(default)]
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     width: Option<f32>,

@@ -5,6 +5,7 @@ use crate::settings::SavedLaunch;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align2, Button, Id, RichText, ScrollArea, TextEdit, Ui, vec2};
+use redial_text::words;
 use std::path::{Path, PathBuf};
 
 /// A file or folder.
@@ -18,6 +19,15 @@ pub struct FileEntry {
     pub is_folder: bool,
 }
 
+/// The entries of a folder, of a very large one only the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FolderContent {
+    /// The entries listed.
+    pub entries: Vec<FileEntry>,
+    /// The number of all entries.
+    pub total: usize,
+}
+
 /// The list's state while it is open.
 #[derive(Debug)]
 pub struct FileListState {
@@ -26,20 +36,20 @@ pub struct FileListState {
     /// The folder's path as edited.
     text: String,
     /// `None` while the folder is being read.
-    entries: Option<Result<Vec<FileEntry>, String>>,
+    content: Option<Result<FolderContent, String>>,
 }
 
 impl FileListState {
     /// Returns a list that waits for its first folder.
     pub fn new(choice: FileChoice, folder: PathBuf) -> FileListState {
         let text = folder.display().to_string();
-        FileListState { choice, folder, text, entries: None }
+        FileListState { choice, folder, text, content: None }
     }
 
     /// Shows a folder that was read, or why it cannot be.
-    pub fn show_folder(&mut self, folder: PathBuf, entries: Result<Vec<FileEntry>, String>) {
+    pub fn show_folder(&mut self, folder: PathBuf, content: Result<FolderContent, String>) {
         self.text = folder.display().to_string();
-        (self.folder, self.entries) = (folder, Some(entries));
+        (self.folder, self.content) = (folder, Some(content));
     }
 }
 
@@ -59,10 +69,30 @@ pub fn enter(launch: &mut SavedLaunch, choice: FileChoice, path: &Path) {
         FileChoice::Folder => launch.folder = text,
         FileChoice::Program if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("dll")) => {
             launch.program = "dotnet".to_owned();
-            launch.arguments = if text.contains(' ') { format!("\"{text}\"") } else { text };
+            let assembly = if text.contains(' ') { format!("\"{text}\"") } else { text };
+            launch.arguments = with_assembly(&launch.arguments, &assembly);
         }
         FileChoice::Program => launch.program = text,
     }
+}
+
+/// Returns arguments with an assembly in place of the first word that names one, or before all words without any.
+fn with_assembly(arguments: &str, assembly: &str) -> String {
+    let (mut start, mut quoted, mut escaped) = (0, false, false);
+    for (at, letter) in arguments.char_indices().chain([(arguments.len(), ' ')]) {
+        quoted ^= letter == '"' && !escaped;
+        escaped = letter == '\\';
+        if !letter.is_whitespace() || quoted && at < arguments.len() {
+            continue;
+        }
+        let word = arguments.get(start..at).unwrap_or_default();
+        if word.trim_matches('"').to_ascii_lowercase().ends_with(".dll") {
+            let (before, after) = (arguments.get(..start), arguments.get(at..));
+            return format!("{}{assembly}{}", before.unwrap_or_default(), after.unwrap_or_default());
+        }
+        start = at + letter.len_utf8();
+    }
+    format!("{assembly} {}", arguments.trim()).trim_end().to_owned()
 }
 
 /// Shows the list; returns true when it should close.
@@ -102,14 +132,14 @@ fn inside(ui: &mut Ui, state: &mut FileListState, height: f32, commands: &mut Ve
     });
     ui.add_space(4.0);
     ScrollArea::vertical().max_height(height.clamp(100.0, 420.0)).auto_shrink(false).show(ui, |ui| {
-        match &state.entries {
+        match &state.content {
             None => drop(ui.weak("Reading the folder…")),
             Some(Err(why)) => {
                 drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
             }
-            Some(Ok(entries)) => {
+            Some(Ok(content)) => {
                 let is_file = |entry: &&FileEntry| entry.is_folder || state.choice == FileChoice::Program;
-                let mut shown = entries.iter().filter(is_file).peekable();
+                let mut shown = content.entries.iter().filter(is_file).peekable();
                 if shown.peek().is_none() {
                     ui.weak("Nothing here.");
                 }
@@ -124,6 +154,11 @@ fn inside(ui: &mut Ui, state: &mut FileListState, height: f32, commands: &mut Ve
                             false => UiCommand::ChooseFile(state.choice, path),
                         });
                     }
+                }
+                if content.entries.len() < content.total {
+                    let [listed, all] =
+                        [content.entries.len(), content.total].map(|n| words::grouped(n as u64));
+                    ui.weak(format!("The first {listed} of {all}. Type a path above to see another folder."));
                 }
             }
         }
@@ -155,5 +190,20 @@ mod tests {
         assert_eq!(first_folder(&launch), PathBuf::from("/srv"));
         enter(&mut launch, FileChoice::Folder, Path::new("/tmp"));
         assert_eq!((launch.folder.as_str(), first_folder(&launch)), ("/tmp", PathBuf::from("/tmp")));
+    }
+
+    #[test]
+    fn a_chosen_assembly_keeps_other_arguments() {
+        for (arguments, expected) in [
+            ("", "New.dll"),
+            ("--urls http://*:5000", "New.dll --urls http://*:5000"),
+            ("exec \"/my shop/Old.DLL\"  --slow  Second.dll", "exec New.dll  --slow  Second.dll"),
+            ("Old.dll", "New.dll"),
+            (r#"--name "a.dll b" \"c"#, r#"New.dll --name "a.dll b" \"c"#),
+        ] {
+            let mut launch = SavedLaunch { arguments: arguments.to_owned(), ..SavedLaunch::default() };
+            enter(&mut launch, FileChoice::Program, Path::new("New.dll"));
+            assert_eq!((launch.program.as_str(), launch.arguments.as_str()), ("dotnet", expected));
+        }
     }
 }

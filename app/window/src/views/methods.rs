@@ -4,8 +4,8 @@ use super::column_headers::{Headers, HeadersState};
 use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
 use super::rows;
 use crate::commands::{CommandContext, UiCommand};
-use crate::settings::Settings;
 use crate::settings::columns::ColumnLayout;
+use crate::settings::{FILTERS, Settings};
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, row_height};
@@ -232,7 +232,13 @@ fn saved_filters(ui: &mut Ui, text: &str, saved: &[String], commands: &mut Vec<U
         ui.separator();
         let is_saved = saved.iter().any(|filter| filter == text);
         let name = if is_saved { "Remove this filter" } else { "Save this filter" };
-        if ui.add_enabled(!text.is_empty(), Button::new(name)).clicked() {
+        let is_full = !is_saved && saved.len() >= FILTERS;
+        let button = ui.add_enabled(!text.is_empty() && !is_full, Button::new(name));
+        let why = match is_full {
+            true => format!("{FILTERS} filters are saved already. Remove one first."),
+            false => "The filter is empty.".to_owned(),
+        };
+        if button.on_disabled_hover_text(why).clicked() {
             commands.push(UiCommand::SaveFilter(text.to_owned()));
             ui.close();
         }

@@ -45,6 +45,12 @@ fn namespace_goes_first_and_the_type_last() {
 }
 
 #[test]
+fn names_are_cut_between_letters_of_several_bytes() {
+    assert_eq!(shown_of("Größe", "Ändern", "()", 14), "Größe.Ändern()");
+    assert_eq!(shown_of("Größe", "Ändern", "()", 13), "…öße.Ändern()");
+}
+
+#[test]
 fn generated_code_keeps_its_method() {
     let shown = |room| shown_of("Shop.Cart+<AddAsync>d__9", "MoveNext", "()", room);
     assert_eq!(shown(99), "Cart.AddAsync (async)()   Shop");

@@ -16,12 +16,41 @@ const WIDTH: f32 = 560.0;
 /// Least gap between a command's name and the text beside it, including the button's margins, points.
 const GAP: f32 = 40.0;
 
+/// What Enter chooses.
+#[derive(Debug, Default)]
+enum Highlight {
+    /// Nothing until the user types or uses the arrows.
+    #[default]
+    Nothing,
+    /// The best hit of a search that may still find better ones, with the command of the one shown last.
+    Best(Option<UiCommand>),
+    /// The hit with this command, wherever it is in the list.
+    Hit(UiCommand),
+}
+
+impl Highlight {
+    /// Returns the highlight after the text changed.
+    fn of(text: &str) -> Highlight {
+        if text.trim().is_empty() { Highlight::Nothing } else { Highlight::Best(None) }
+    }
+
+    /// Returns the place of the highlighted hit; `as_shown`: in the frame before this one.
+    fn place(&self, hits: &[Hit], as_shown: bool) -> Option<usize> {
+        let place = |command: &UiCommand| hits.iter().position(|hit| hit.command == *command);
+        match self {
+            Highlight::Nothing => None,
+            Highlight::Hit(command) => place(command),
+            Highlight::Best(Some(command)) if as_shown => place(command),
+            Highlight::Best(_) => (!hits.is_empty()).then_some(0),
+        }
+    }
+}
+
 /// The palette's state while it is open.
 #[derive(Debug, Default)]
 pub struct PaletteState {
     text: String,
-    /// `None` until the user types or uses the arrows, so that Enter alone does nothing.
-    highlighted: Option<usize>,
+    highlighted: Highlight,
     focused: bool,
     search: PaletteSearch,
 }
@@ -43,7 +72,7 @@ impl PaletteState {
     /// Appends text typed before the field had the focus.
     pub fn write(&mut self, text: &str) {
         self.text.push_str(text);
-        self.highlighted = (!self.text.trim().is_empty()).then_some(0);
+        self.highlighted = Highlight::of(&self.text);
     }
 
     /// Returns the field's text.
@@ -83,21 +112,22 @@ fn inside(
     commands: &mut Vec<UiCommand>,
 ) -> bool {
     let Searched { model, columns, now, stops } = searched;
-    let matching = state.search.hits(&state.text, model, columns);
-    let is_pending = state.search.is_pending(model);
-    if is_pending {
-        ui.ctx().request_repaint();
-    }
+    let mut matching = state.search.hits(&state.text, model, columns);
     let moved = ui.input_mut(|input| {
         input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
             - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
     });
-    let last = matching.len().saturating_sub(1);
-    state.highlighted = match state.highlighted {
-        Some(highlighted) => Some(highlighted.saturating_add_signed(moved).min(last)),
-        None if moved > 0 => Some((moved as usize - 1).min(last)),
-        None => None,
-    };
+    if moved != 0 {
+        let last = matching.len().saturating_sub(1);
+        let target = match state.highlighted.place(&matching, true) {
+            Some(place) => Some(place.saturating_add_signed(moved).min(last)),
+            None if moved > 0 => Some((moved as usize - 1).min(last)),
+            None => None,
+        };
+        if let Some(hit) = target.and_then(|target| matching.get(target)) {
+            state.highlighted = Highlight::Hit(hit.command.clone());
+        }
+    }
     let edit = TextEdit::singleline(&mut state.text)
         .id(field_id())
         .hint_text("Type a command, a method, a process or a setting")
@@ -107,16 +137,23 @@ fn inside(
         field.request_focus();
     }
     if field.changed() {
-        state.highlighted = (!state.text.trim().is_empty()).then_some(0);
+        state.highlighted = Highlight::of(&state.text);
+        matching = state.search.hits(&state.text, model, columns);
+    }
+    let is_pending = state.search.is_pending(model);
+    if is_pending {
+        ui.ctx().request_repaint();
     }
     let entered = ui.input(|input| input.key_pressed(Key::Enter));
+    // Enter chooses what was shown when it was pressed, although better hits may have come since.
+    let place = state.highlighted.place(&matching, entered);
     let mut done = false;
     egui::ScrollArea::vertical().max_height(360.0).auto_shrink(false).show(ui, |ui| {
         if matching.is_empty() {
             ui.weak(if is_pending { "Searching…" } else { "Nothing matches" });
         }
         for (index, hit) in matching.iter().enumerate() {
-            let highlighted = state.highlighted == Some(index);
+            let highlighted = place == Some(index);
             let chosen = entry(ui, hit, (highlighted, moved != 0), (now, stops));
             if chosen || (entered && highlighted && hit.command.enabled(now).is_ok()) {
                 commands.push(hit.command.clone());
@@ -124,6 +161,12 @@ fn inside(
             }
         }
     });
+    if matches!(state.highlighted, Highlight::Best(_))
+        && let Some(hit) = place.and_then(|place| matching.get(place))
+    {
+        let command = hit.command.clone();
+        state.highlighted = if is_pending { Highlight::Best(Some(command)) } else { Highlight::Hit(command) };
+    }
     done
 }
 
@@ -184,5 +227,24 @@ fn label(hit: &Hit, stops: Option<&str>) -> String {
     match (&hit.command, stops) {
         (UiCommand::Stop, Some(program)) => format!("{}: {program}", hit.text),
         _ => hit.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn highlight_stays_with_its_command() {
+        let (model, columns) = (Model::default(), ColumnLayout::default());
+        let mut hits = PaletteSearch::default().hits("theme", &model, &columns);
+        let aimed = Highlight::Hit(hits[0].command.clone());
+        let best = Highlight::Best(Some(hits[0].command.clone()));
+        // Another hit comes above.
+        hits.rotate_right(1);
+        assert_eq!(aimed.place(&hits, false), Some(1));
+        assert_eq!((best.place(&hits, false), best.place(&hits, true)), (Some(0), Some(1)));
+        hits.remove(1);
+        assert_eq!(aimed.place(&hits, false), None, "Enter does nothing without the hit");
     }
 }

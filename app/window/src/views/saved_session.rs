@@ -2,11 +2,26 @@
 //! says so.
 
 use crate::commands::{SessionPurpose, UiCommand};
+use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{self, Align, Align2, Key, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
+use redial_model::connection::Connection;
+use redial_model::ids::ConnectionId;
 
 /// Height of a row, points.
 const ROW: f32 = 20.0;
+
+/// What became of the last answer to the question.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum SessionProgress {
+    /// Nothing has been confirmed yet.
+    #[default]
+    Typing,
+    /// The file is being written or read.
+    Running,
+    /// It could not be; the reason.
+    Refused(String),
+}
 
 /// The question for a file.
 #[derive(Debug)]
@@ -15,14 +30,38 @@ pub struct SessionQuestion {
     pub purpose: SessionPurpose,
     /// The path as typed.
     pub file: String,
+    /// The process when the question was asked, with its title. It stays the same whatever is selected meanwhile.
+    process: Option<(ConnectionId, String)>,
+    progress: SessionProgress,
     /// Whether the field has had the focus.
     focused: bool,
 }
 
 impl SessionQuestion {
-    /// Asks for a file, with a suggestion.
-    pub fn new(purpose: SessionPurpose, file: String) -> SessionQuestion {
-        SessionQuestion { purpose, file, focused: false }
+    /// Asks for a file, with a suggestion and the process that is shown.
+    pub fn new(purpose: SessionPurpose, file: String, process: Option<&Connection>) -> SessionQuestion {
+        let process = process.map(|process| (process.id, process.title()));
+        SessionQuestion { purpose, file, process, progress: SessionProgress::Typing, focused: false }
+    }
+
+    /// Returns the connection to the process.
+    pub fn process(&self) -> Option<ConnectionId> {
+        self.process.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Returns whether the file is being written or read.
+    pub fn is_running(&self) -> bool {
+        self.progress == SessionProgress::Running
+    }
+
+    /// Waits for the file.
+    pub fn begin(&mut self) {
+        self.progress = SessionProgress::Running;
+    }
+
+    /// Shows why the file could not be written or read, and lets the user change its path.
+    pub fn refuse(&mut self, why: String) {
+        (self.progress, self.focused) = (SessionProgress::Refused(why), false);
     }
 }
 
@@ -46,7 +85,7 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         SessionPurpose::Open => ("Open session", "Open"),
         SessionPurpose::Compare => ("Compare with a session", "Compare"),
     };
-    let (mut open, mut done) = (true, false);
+    let mut open = true;
     egui::Window::new(title)
         .open(&mut open)
         .collapsible(false)
@@ -68,14 +107,25 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
                 SessionPurpose::Open => "Shows the numbers saved there. They do not change.",
                 SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
             });
-            let filled = !question.file.trim().is_empty();
+            if question.purpose != SessionPurpose::Open
+                && let Some((_, process)) = &question.process
+            {
+                ui.weak(format!("Process: {process}"));
+            }
+            match &question.progress {
+                SessionProgress::Typing => {}
+                SessionProgress::Running => drop(ui.weak("Please wait…")),
+                SessionProgress::Refused(why) => {
+                    drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
+                }
+            }
+            let filled = !question.file.trim().is_empty() && !question.is_running();
             let clicked = ui.add_enabled(filled, egui::Button::new(button)).clicked();
             if filled && (clicked || entered) {
                 commands.push(UiCommand::Session(question.purpose, question.file.trim().to_owned()));
-                done = true;
             }
         });
-    !open || done
+    !open
 }
 
 /// Shows a table; returns true when it should close.

@@ -84,22 +84,43 @@ fn a_search_shows_the_paths_to_its_matches() {
 }
 
 #[test]
+fn escape_empties_the_search_and_keeps_the_filter() {
+    let mut harness = calls(Theme::Dark, SIZE);
+    execute(&mut harness, UiCommand::Filter("Cart".to_owned()));
+    harness.get_by_label("Search calls").focus();
+    harness.run_steps(2);
+    harness.get_by_label("Search calls").type_text("catalog");
+    harness.run_steps(3);
+    assert_eq!(harness.state().lower.calls.search, "catalog");
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert_eq!(harness.state().lower.calls.search, "");
+    harness.query_all_by_label_contains("Cart.TryTake: 2 calls").next().expect("a row").click_accesskit();
+    harness.run_steps(3);
+    assert_eq!(harness.ctx.memory(|memory| memory.focused()), Some(crate::views::calls::canvas_id()));
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    assert_eq!(harness.ctx.memory(|memory| memory.focused()), None);
+    assert_eq!(harness.state().methods.text, "Cart");
+}
+
+#[test]
 fn zooms_can_be_taken_back() {
     let mut harness = calls(Theme::Dark, SIZE);
     harness.get_by_label("Flame graph").click();
     harness.run_steps(3);
     let bars = |harness: &Harness<'static, App>| {
         let bars = harness.query_all_by_role(Role::TreeItem).filter_map(|node| node.accesskit_node().label());
-        let mut bars: Vec<String> = bars.filter(|label| label.contains(" of the time below")).collect();
+        let mut bars: Vec<String> = bars.filter(|label| label.contains(" including callees")).collect();
         bars.sort();
         bars
     };
     let all = [
-        "Cart.Clear: 12.0 ms of the time below",
-        "Cart.TryTake: 41.8 ms of the time below",
-        "Catalog.Find: 11.0 ms of the time below",
-        "Catalog.Find: 3.00 ms of the time below",
-        "Pricing.Discount: 18.0 ms of the time below",
+        "Cart.Clear: 12.0 ms including callees",
+        "Cart.TryTake: 41.8 ms including callees",
+        "Catalog.Find: 11.0 ms including callees",
+        "Catalog.Find: 3.00 ms including callees",
+        "Pricing.Discount: 18.0 ms including callees",
     ];
     let wide = |harness: &Harness<'static, App>| {
         bars(harness).into_iter().filter(|bar| !bar.contains("async")).collect::<Vec<_>>()
@@ -108,10 +129,10 @@ fn zooms_can_be_taken_back() {
     harness.query_all_by_label_contains("Pricing.Discount: 18.0 ms").next().expect("a bar").click();
     harness.run_steps(3);
     assert_eq!(wide(&harness), [all[3], all[4]]);
-    harness.get_by_label("Back").click();
+    harness.get_by_label("Zoom back").click();
     harness.run_steps(3);
     assert_eq!(wide(&harness), all);
-    harness.get_by_label("Forward").click();
+    harness.get_by_label("Zoom forward").click();
     harness.run_steps(3);
     assert_eq!(wide(&harness), [all[3], all[4]]);
     harness.get_by_label("Flame graph of calls").focus();

@@ -57,7 +57,7 @@ fn the_status_bar_shows_a_search_and_stops_it() {
     assert!(harness.query_by_label("Counting the calls of 12 methods for 2.5 s…").is_some());
     assert_eq!(
         UiCommand::FindHot.enabled(&harness.state().command_context()),
-        Err("the search goes on already")
+        Err("a search is already running")
     );
     deliver(&mut harness, vec![ConnectionUpdate::Hot(HotUpdate::Cancelled)]);
     assert!(
@@ -65,4 +65,24 @@ fn the_status_bar_shows_a_search_and_stops_it() {
         "only the log has it"
     );
     assert_eq!(UiCommand::FindHot.enabled(&harness.state().command_context()), Ok(()));
+}
+
+#[test]
+fn a_refused_session_keeps_its_path_and_process() {
+    let mut harness = with_shop(Theme::Dark);
+    let process = harness.state().model.current_process().map(|one| one.id);
+    execute(&mut harness, UiCommand::SaveSession);
+    harness.run_steps(3);
+    let question = harness.state_mut().dialogs.session.as_mut().expect("a question");
+    assert!(process.is_some() && question.process() == process);
+    question.file = "shop.snapshot".to_owned();
+    question.begin();
+    harness.run_steps(3);
+    assert!(harness.query_by_label("Please wait…").is_some());
+    let question = harness.state_mut().dialogs.session.as_mut().expect("a question");
+    question.refuse("the file exists already".to_owned());
+    harness.run_steps(3);
+    assert!(harness.query_by_label("The file exists already").is_some());
+    let question = harness.state().dialogs.session.as_ref().expect("still open");
+    assert_eq!((question.file.as_str(), question.process()), ("shop.snapshot", process));
 }

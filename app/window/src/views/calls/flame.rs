@@ -82,7 +82,7 @@ pub fn show(ui: &mut Ui, state: &mut CallsState, history: &CallHistory) {
             font.clone(),
             colour,
         );
-        let label = || format!("{name}: {} of the time below", words::duration(state.weight(node)));
+        let label = || format!("{name}: {} including callees", words::duration(state.weight(node)));
         if painted_part::describe(
             ui,
             canvas_id().with(node),
@@ -109,8 +109,7 @@ pub fn show(ui: &mut Ui, state: &mut CallsState, history: &CallHistory) {
     }
     if response.has_focus() {
         painter.rect_stroke(all.shrink(0.5), 0.0, Stroke::new(1.0, palette.accent), egui::StrokeKind::Inside);
-        let filter =
-            EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: false };
+        let filter = EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: true };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas_id(), filter));
         if ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Home)) {
             state.zoom(ROOT);

@@ -6,12 +6,12 @@ mod nodes;
 mod state;
 mod tree;
 
+pub use nodes::{canvas_id, search_id};
 pub use state::{CallsState, CallsView};
-
-use self::nodes::search_id;
 
 use crate::commands::UiCommand;
 use crate::ui::theme::{Palette, SMALL};
+use crate::views::events::field_keys;
 use eframe::egui::{self, Align, Button, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
 use redial_model::call_history::ROOT;
 use redial_model::connection::Connection;
@@ -36,10 +36,10 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
             let mut pressed = |key| state.has_focus && input.consume_key(Modifiers::ALT, key);
             [pressed(Key::ArrowLeft), pressed(Key::ArrowRight)]
         });
-        if go(ui, state.can_go_back(), "←", "Back", "Alt+Left") || keys[0] {
+        if go(ui, state.can_go_back(), "←", "Zoom back", "Alt+Left") || keys[0] {
             state.back();
         }
-        if go(ui, state.can_go_forward(), "→", "Forward", "Alt+Right") || keys[1] {
+        if go(ui, state.can_go_forward(), "→", "Zoom forward", "Alt+Right") || keys[1] {
             state.forward();
         }
         if go(ui, state.top() != ROOT, "All", "Show all calls", "Home") {
@@ -47,6 +47,7 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
         }
         let edit = TextEdit::singleline(&mut state.search)
             .id(search_id())
+            .event_filter(field_keys(false))
             .hint_text("Search methods")
             .desired_width((ui.available_width() * 0.25).clamp(116.0, 220.0));
         ui.add(edit).accessible_name("Search calls");
@@ -84,8 +85,11 @@ fn numbers(connection: &Connection, state: &CallsState) -> (String, String) {
         .to_owned();
     let released = events.history().nesting().released();
     if released > 0 {
-        let calls = words::count(released, "call stands", "calls stand");
-        hint.push_str(&format!("\n{calls} at the top because their callers ran for too long."));
+        let (calls, whose) = match released {
+            1 => ("1 call is".to_owned(), "its caller"),
+            _ => (format!("{} calls are", words::grouped(released)), "their callers"),
+        };
+        hint.push_str(&format!("\n{calls} listed at the top: {whose} had not ended."));
     }
     if tree.is_full() {
         hint.push_str("\nThere are too many places: further ones count as “other methods”.");

@@ -247,7 +247,7 @@ fn headers(ui: &mut Ui, state: &mut CallsState, head: Rect, columns: &Columns) {
 
 /// Moves through the rows, expands and zooms by keys.
 fn keys(ui: &Ui, state: &mut CallsState, rows: &[CallRow]) {
-    let filter = EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: false };
+    let filter = EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: true };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(canvas_id(), filter));
     let pressed = |key| ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as isize;
     let at = state.selected.and_then(|node| rows.iter().position(|row| row.node == node));

@@ -7,6 +7,7 @@ mod state;
 pub use state::{CodeState, CodeView};
 
 use crate::commands::UiCommand;
+use crate::settings::DEFAULT_EDITOR;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{Button, Label, RichText, ScrollArea, TextEdit, Ui};
@@ -15,8 +16,10 @@ use redial_protocol::peer_text::clean;
 use redial_text::width::cut_middle;
 
 /// Editors whose commands are offered.
-pub const EDITORS: [(&str, &str); 2] =
-    [("VS Code", "code --goto {file}:{line}"), ("Rider", "rider --line {line} {file}")];
+pub const EDITORS: [(&str, &str); 2] = [("VS Code", DEFAULT_EDITOR), ("Rider", RIDER)];
+/// The command of Rider; its program has another name on Windows.
+const RIDER: &str =
+    if cfg!(windows) { "rider64.exe --line {line} {file}" } else { "rider --line {line} {file}" };
 
 /// Shows the line above source and IL.
 pub fn header(
@@ -99,7 +102,7 @@ fn unknown(ui: &mut Ui, source: &SourceFile) {
             SourceFile::Unknown { why, searched } => {
                 ui.label(clean(why).as_ref());
                 if !searched.is_empty() {
-                    ui.label("It was looked for in");
+                    ui.label("Searched in");
                     searched.iter().for_each(|place| line(ui, place));
                     ui.label("Build with portable PDBs, and put the PDB beside its module.");
                 }

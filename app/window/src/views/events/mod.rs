@@ -7,10 +7,9 @@ mod ids;
 mod state;
 mod table;
 
-pub use ids::{condition_id, filter_id, rows_id, shown_id};
+pub use ids::{condition_id, field_keys, filter_id, rows_id, shown_id};
 pub use state::{EventsKey, EventsState};
 
-use self::ids::field_keys;
 use crate::commands::{CallFormat, CommandContext, UiCommand};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;

@@ -91,7 +91,7 @@ fn keys(ui: &Ui, state: &mut TimelineState, response: &Response, spans: &Spans) 
     if !response.has_focus() {
         return;
     }
-    let filter = EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: false };
+    let filter = EventFilter { tab: false, horizontal_arrows: true, vertical_arrows: true, escape: true };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
     let pressed = |key| ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as i32;
     for (key, share) in [(Key::A, -STEP), (Key::ArrowLeft, -STEP), (Key::D, STEP), (Key::ArrowRight, STEP)] {

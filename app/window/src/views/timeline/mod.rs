@@ -10,6 +10,7 @@ mod track_layout;
 mod wording;
 
 pub use state::TimelineState;
+pub use wording::canvas_id;
 
 use self::wording::{length as exact_length, method_name};
 
