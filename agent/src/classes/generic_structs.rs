@@ -243,9 +243,12 @@ mod tests {
     use crate::signature::write_type;
     use std::collections::BTreeMap;
 
+    /// A type's name, if it has one, its layout, and the names and signatures of its fields.
+    type TypeFacts = (Option<&'static str>, Placement, Vec<(&'static str, Vec<u8>)>);
+
     /// Types by row of the TypeDef table.
     #[derive(Default)]
-    struct Types(BTreeMap<u32, (Option<&'static str>, Placement, Vec<(&'static str, Vec<u8>)>)>);
+    struct Types(BTreeMap<u32, TypeFacts>);
 
     const LIST: u32 = 0x0200_0001;
 

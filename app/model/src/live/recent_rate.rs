@@ -82,12 +82,12 @@ mod tests {
     fn rates(begun: u64, snapshots: &[(u64, u64)]) -> Vec<Option<f32>> {
         let (mut clock, mut intervals) = (SnapshotClock::default(), RecentIntervals::default());
         let (mut calls, mut t_ms) = (RecentCalls::begin(begun), 0);
-        let mut push = |(number, (ms, count)): (usize, &(u64, u64))| {
+        let push = |(number, (ms, count)): (usize, &(u64, u64))| {
             t_ms += ms;
             intervals.push(clock.advance(t_ms, 0));
             calls.push(number as u64 + 1, *count, &intervals)
         };
-        snapshots.iter().enumerate().map(|one| push(one)).collect()
+        snapshots.iter().enumerate().map(push).collect()
     }
 
     #[test]

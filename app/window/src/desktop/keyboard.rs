@@ -13,7 +13,6 @@ impl App {
     pub(super) fn input(&mut self, context: &egui::Context, commands: &mut Vec<UiCommand>) {
         let focused = context.memory(|memory| memory.focused());
         let typing = context.text_edit_focused();
-        let is_asking = self.dialogs.confirm.is_some() || self.dialogs.sharing.is_some();
         let overlay = self.dialogs.is_any_open();
         let menu = Popup::is_any_open(context);
         let given = |command: &UiCommand| {

@@ -5,7 +5,7 @@ use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
 use super::rows;
 use crate::commands::{CommandContext, UiCommand};
 use crate::settings::columns::ColumnLayout;
-use crate::settings::{FILTERS, Settings};
+use crate::settings::{self, Settings};
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, row_height};
@@ -232,10 +232,10 @@ fn saved_filters(ui: &mut Ui, text: &str, saved: &[String], commands: &mut Vec<U
         ui.separator();
         let is_saved = saved.iter().any(|filter| filter == text);
         let name = if is_saved { "Remove this filter" } else { "Save this filter" };
-        let is_full = !is_saved && saved.len() >= FILTERS;
+        let is_full = !is_saved && saved.len() >= settings::FILTERS;
         let button = ui.add_enabled(!text.is_empty() && !is_full, Button::new(name));
         let why = match is_full {
-            true => format!("{FILTERS} filters are saved already. Remove one first."),
+            true => format!("{} filters are saved already. Remove one first.", settings::FILTERS),
             false => "The filter is empty.".to_owned(),
         };
         if button.on_disabled_hover_text(why).clicked() {

@@ -72,7 +72,7 @@ fn hits_in_hidden_parts_mark_the_sign_in_their_place() {
     let text = "Shop.Cart.Add(Shop.Money, int)";
     let mut name = PaintedName {
         text,
-        highlights: vec![19..24],
+        highlights: std::iter::once(19..24).collect(),
         pieces: Vec::new(),
         front: String::new(),
         remarks: Vec::new(),

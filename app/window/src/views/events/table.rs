@@ -259,9 +259,7 @@ fn headers(
         };
         let painter = ui.painter_at(place);
         let font = FontId::proportional(SMALL);
-        let text = match column {
-            _ => capitalized(name),
-        };
+        let text = capitalized(name);
         let written = painter.text(pos2(x, place.center().y), align, text, font, colour);
         if chosen {
             let way = if query.ascending { TriangleDirection::Up } else { TriangleDirection::Down };
