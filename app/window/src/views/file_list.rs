@@ -196,7 +196,7 @@ mod tests {
     fn a_chosen_assembly_keeps_other_arguments() {
         for (arguments, expected) in [
             ("", "New.dll"),
-            ("--urls http://*:5000", "New.dll --urls http://*:5000"),
+            ("--urls any:5000", "New.dll --urls any:5000"),
             ("exec \"/my shop/Old.DLL\"  --slow  Second.dll", "exec New.dll  --slow  Second.dll"),
             ("Old.dll", "New.dll"),
             (r#"--name "a.dll b" \"c"#, r#"New.dll --name "a.dll b" \"c"#),
