@@ -21,6 +21,7 @@ const IN_OLDEST: &[&str] = &[
     "exp",
     "exp2",
     "fstat64",
+    "fstatat64",
     "hypot",
     "hypotf",
     "log",

@@ -163,7 +163,7 @@ fn is_pending(window: &Window) -> bool {
 /// Undoes the change of the selection, and waits for the earlier state.
 fn undo_all(window: &mut Window, before: &DialState) -> Result<()> {
     undo(window);
-    let number = format!("All dials off ({})", before.wanted.len());
+    let number = format!("All dials off ({}, none yours)", before.wanted.len());
     window.until("undone", |window| !is_pending(window) && window.shows(&number))
 }
 

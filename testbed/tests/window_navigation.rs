@@ -4,7 +4,7 @@
 mod window_driver;
 
 use anyhow::{Result, ensure};
-use eframe::egui::accesskit::Role;
+use eframe::egui::accesskit::{Role, Toggled};
 use eframe::egui::{Key, Modifiers};
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_testbed::runtimes::Runtime;
@@ -16,7 +16,7 @@ const ADD: &str = "Shop!Shop.Cart.Add(int)";
 /// Returns whether a method's row is selected.
 fn is_selected(window: &Window, method: &str) -> bool {
     let row = window.0.query_by_role_and_label(Role::Row, method);
-    row.is_some_and(|row| row.accesskit_node().is_selected() == Some(true))
+    row.is_some_and(|row| row.accesskit_node().toggled() == Some(Toggled::True))
 }
 
 #[test]

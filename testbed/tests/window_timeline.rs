@@ -105,11 +105,11 @@ fn every_node_of_a_known_call_tree_is_shown() -> Result<()> {
         while level < 5 {
             let row = format!("{level} Nested.Recursive: 1 call");
             ensure!(rows(&window).contains(&row), "{runtime:?}: {:?}", rows(&window));
-            let last = window
+            let at_level = window
                 .0
                 .query_all_by_label_contains("Nested.Recursive: 1 call")
                 .filter(|node| node.accesskit_node().level() == Some(level));
-            last.last().expect("a level").click_accesskit();
+            at_level.fold(None, |_, node| Some(node)).expect("a level").click_accesskit();
             window.0.run_steps(3);
             window.0.key_press(Key::ArrowRight);
             window.0.run_steps(3);

@@ -62,8 +62,9 @@ impl Container {
 
     fn row(&self, pid: &str) -> Result<Value> {
         let rows = self.redial(&["ps", "--json"])?.ok()?.json()?;
-        let row =
-            rows.as_array().and_then(|rows| rows.iter().find(|row| row["pid"].to_string() == pid).cloned());
+        let row = rows
+            .as_array()
+            .and_then(|rows| rows.iter().find(|row| row["pid"].as_u64() == pid.parse().ok()).cloned());
         row.with_context(|| format!("ps does not list {pid}: {rows}"))
     }
 
