@@ -26,7 +26,8 @@ fn finds_methods_and_returns_to_them() -> Result<()> {
     window.select(shop.pid)?;
     window.filter("Shop.Cart");
     window.until("the method", |window| window.dial(ADD) == "off")?;
-    window.0.get_by_role_and_label(Role::Row, ADD).click_accesskit();
+    // A click takes the focus from the filter; the key would be text there.
+    window.0.get_by_role_and_label(Role::Row, ADD).click();
     window.until("the selection", |window| is_selected(window, ADD))?;
     window.0.key_press(Key::Num2);
     window.until("the timing", |window| window.dial(ADD).starts_with("time"))?;
