@@ -10,13 +10,14 @@ use redial_agent::signature::Type;
 use redial_protocol::condition::Condition;
 use std::sync::{Arc, LazyLock};
 
-const CONDITIONS: [&str; 6] = [
+const CONDITIONS: [&str; 7] = [
     "object.Next.Name == 'x' || object.Count > 1 && object.Price > 2.0",
     "size(object) > 3 || object.Inner.Took > duration('1s')",
     "text.contains('x') && letter == 'y'",
     "number + 1 > 2 && result.Last == 3",
     "exception.message.startsWith('x') || changed == 3",
     "duration > duration('1ms') && has(object.Next)",
+    "exception.type == 'System.Exception' && exception.message.contains('x')",
 ];
 
 static CLASSES: LazyLock<Vec<ClassShape>> = LazyLock::new(|| {
@@ -81,7 +82,8 @@ fuzz_target!(|data: &[u8]| {
     let thrown = data.first().filter(|byte| *byte % 2 == 0).map(|byte| usize::from(*byte));
     for condition in TESTED.iter() {
         let _ = condition.holds_at_entry(data, 8, &classes);
-        let end = CallOutcome { duration_ns: Some(5), thrown };
+        let exception_type = thrown.filter(|at| at % 4 == 0).map(|_| "System.Exception");
+        let end = CallOutcome { duration_ns: Some(5), thrown, exception_type };
         let _ = condition.holds_at_exit(data, 8, end, &classes);
     }
 });
