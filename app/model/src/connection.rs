@@ -9,6 +9,7 @@ mod fleet_parts;
 mod hot_search;
 mod notifications;
 mod outcomes;
+mod ranges;
 pub(super) mod transition_log;
 
 pub use changes::UndoStep;
@@ -21,6 +22,7 @@ use super::callers::Callers;
 use super::cost::{self, CostEstimate};
 use super::events::Events;
 use super::histograms::Histograms;
+use super::histograms::ranged::RangeHistograms;
 use super::ids::{ConnectionId, MethodIx, Ticket};
 use super::method_code::MethodCodes;
 use super::method_set::MethodSet;
@@ -194,6 +196,8 @@ pub struct Connection {
     pub table: MethodTable,
     /// Histograms of single methods.
     pub histograms: Histograms,
+    /// Histograms at the beginning of the range on display.
+    pub(crate) range_histograms: RangeHistograms,
     /// Callers of the method on display.
     pub callers: Callers,
     /// Traced calls of its methods.
@@ -224,6 +228,7 @@ impl Connection {
             orders: None,
             table: MethodTable::default(),
             histograms: Histograms::default(),
+            range_histograms: RangeHistograms::default(),
             callers: Callers::default(),
             events: Events::default(),
             codes: MethodCodes::default(),

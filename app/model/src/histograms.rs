@@ -3,6 +3,7 @@
 
 pub mod chart;
 pub mod merged;
+pub mod ranged;
 
 use super::row_poll::{self, PollTime, RowPoll};
 use redial_protocol::histogram::RowHistogram;

@@ -51,6 +51,7 @@ pub mod method_set;
 pub mod method_table;
 pub mod missing_reason;
 mod name_order;
+pub mod number_range;
 pub mod orders;
 pub mod process_choice;
 pub mod process_snapshot;

@@ -2,6 +2,7 @@
 //! Contains only the agent's reports; unanswered requests are in `changes`.
 
 pub mod mirror;
+mod ranges;
 mod recent_rate;
 pub(super) mod row;
 mod row_removal;
@@ -12,6 +13,7 @@ pub mod times;
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::ids::MethodIx;
+use super::number_range::NumberRange;
 use super::row_index::RowIndex;
 use super::row_pages::LiveRows;
 use super::snapshot_clock::SnapshotClock;
@@ -26,6 +28,7 @@ use redial_protocol::times::Times;
 use redial_text::words;
 pub use row::LiveRow;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -68,6 +71,14 @@ pub struct Live {
     self_time: Cell<Option<((u64, u64), u64)>>,
     rows_edition: u64,
     states_edition: u64,
+    range: NumberRange,
+    /// Seconds whose calls the numbers of the range cover end before this one; and when the range began.
+    range_tick: u64,
+    range_begun: u64,
+    /// Rows whose numbers in the range change as time passes.
+    moving_rows: BTreeSet<RowId>,
+    /// Whether all rows of any session have arrived.
+    has_listed: bool,
 }
 
 const STATES: usize = 7;
@@ -100,6 +111,7 @@ impl Live {
         // Ending rates changes numbers like a snapshot.
         self.folds += 1;
         self.ended = false;
+        self.begin_ranges();
         for id in std::mem::take(&mut self.called_rows) {
             if let Some(row) = self.row_mut(id) {
                 row.rate = None;
@@ -112,7 +124,8 @@ impl Live {
     pub fn clear(&mut self) {
         let (rows, states) = (self.rows_edition + 1, self.states_edition + 1);
         let changed = self.changed.take().map(|_| BitSet::default());
-        *self = Live { rows_edition: rows, states_edition: states, changed, ..Live::default() };
+        let range = self.range;
+        *self = Live { rows_edition: rows, states_edition: states, changed, range, ..Live::default() };
     }
 
     /// Places rows whose modules have arrived in the catalogue.
@@ -204,6 +217,8 @@ impl Live {
                 series: None,
                 instances: Box::default(),
                 times: None,
+                ranged: None,
+                basis: None,
                 fold: 0,
                 recent: RecentCalls::begin(folds),
             };
@@ -220,6 +235,7 @@ impl Live {
         mine.calls = row.calls;
         mine.instances = row.instances.into();
         self.record_timed(row.wanted);
+        self.record_range(id);
         if known {
             self.mark(id, true);
             return;
@@ -255,11 +271,16 @@ impl Live {
     pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
         self.updates += 1;
         self.folds += 1;
+        let is_first = self.clock.last_ms().is_none();
         let interval = self.clock.advance(delta.t_ms, dropped);
         self.intervals.push(interval);
         let intervals = self.intervals.clone();
         self.ahead_ms = 0;
         let (fold, tick) = (self.folds, self.tick());
+        if is_first {
+            self.rows_listed();
+        }
+        self.move_range();
         if !delta.rows.is_empty() {
             self.called_ms = Some(delta.t_ms);
         }
@@ -279,6 +300,7 @@ impl Live {
             }
             called_rows.push(*id);
             self.record_changed(*id);
+            self.record_range(*id);
         }
         for id in std::mem::replace(&mut self.called_rows, called_rows) {
             let quiet = self.row_mut(id).filter(|row| row.fold != fold);
@@ -294,6 +316,7 @@ impl Live {
     /// Records that the agent said goodbye; the numbers are final.
     pub fn end(&mut self) {
         self.ended = true;
+        self.finish_ranges();
     }
 
     /// Returns whether all rows of this session have arrived and been placed as far as possible.
@@ -352,10 +375,10 @@ impl Live {
                 sums.known += 1;
                 sums.wanted[row.wanted as usize] += 1;
                 sums.states[row.state as usize] += 1;
-                sums.calls = sums.calls.saturating_add(row.calls);
+                sums.calls = sums.calls.saturating_add(row.shown_calls());
                 sums.rate += f64::from(row.rate.unwrap_or(0.0));
                 sums.timed += u32::from(row.is_timed());
-                if let Some(times) = &row.times {
+                if let Some(times) = row.shown_times() {
                     time_sums::add(&mut sums.times, times);
                 }
             }

@@ -150,7 +150,7 @@ fn by_rate<'a>(rows: impl Iterator<Item = &'a LiveRow>, pinned: bool) -> (u64, u
     let (mut rate, mut last, mut calls) = (0.0f32, 0.0f32, 0u64);
     for row in rows {
         rate += row.rate.unwrap_or(0.0).max(0.0);
-        calls = calls.saturating_add(row.calls);
+        calls = calls.saturating_add(row.shown_calls());
         if !row.is_sampled() {
             last += row.last_rate;
         }
@@ -179,9 +179,9 @@ pub fn number(key: SortKey, row: &LiveRow) -> u64 {
         SortKey::Name => 0,
         SortKey::Wanted => row.wanted as u64,
         SortKey::State => row.state as u64,
-        SortKey::Calls => row.calls,
+        SortKey::Calls => row.shown_calls(),
         SortKey::Rate => u64::from(row.rate.unwrap_or(0.0).max(0.0).to_bits()),
-        SortKey::Time(column) => row.times.as_deref().and_then(|times| column.number(times)).unwrap_or(0),
+        SortKey::Time(column) => row.shown_times().and_then(|times| column.number(times)).unwrap_or(0),
     }
 }
 

@@ -173,7 +173,7 @@ fn number(key: SortKey, row: &LiveRow) -> f64 {
         SortKey::Name => 0.0,
         SortKey::Wanted => f64::from(row.wanted as u8),
         SortKey::State => f64::from(row.state as u8),
-        SortKey::Calls => row.calls as f64,
+        SortKey::Calls => row.shown_calls() as f64,
         SortKey::Rate => f64::from(row.rate.unwrap_or(0.0).max(0.0)),
         SortKey::Time(_) => ranking::number(key, row) as f64,
     }

@@ -7,6 +7,7 @@ use super::ids::SubjectId;
 use super::ids::{ConnectionId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_table::{MethodTable, Shape};
+use super::number_range::NumberRange;
 use super::process_choice::ProcessChoice;
 use super::processes::Processes;
 use super::program_output::ProgramOutput;
@@ -85,6 +86,8 @@ pub struct Model {
     pub current: Option<SubjectId>,
     /// The chosen processes.
     pub(super) choice: ProcessChoice,
+    /// The calls that numbers of methods cover.
+    range: NumberRange,
     /// The log.
     pub log: Log,
     /// Programs started by this window.
@@ -229,9 +232,25 @@ impl Model {
         }
         self.last_connection += 1;
         let id = ConnectionId(self.last_connection);
-        self.connections.insert(id, Connection::new(id, process, name));
+        let mut connection = Connection::new(id, process, name);
+        connection.set_range(self.range);
+        self.connections.insert(id, connection);
         self.current = Some(SubjectId::Process(id));
         (id, true)
+    }
+
+    /// Shows numbers of this range from now on, for all processes.
+    pub fn set_range(&mut self, range: NumberRange) {
+        self.range = range;
+        self.connections.values_mut().for_each(|connection| connection.set_range(range));
+        if let Some(fleet) = self.fleet_mut() {
+            fleet.table.live.label_range(range, 0);
+        }
+    }
+
+    /// Returns the calls that numbers of methods cover.
+    pub fn range(&self) -> NumberRange {
+        self.range
     }
 
     /// Forgets a connection; the worker must disconnect.

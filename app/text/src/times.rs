@@ -83,7 +83,8 @@ impl TimeColumn {
             TimeColumn::P50 => known.map(|known| known.p50_ns),
             TimeColumn::P90 => known.map(|known| known.p90_ns),
             TimeColumn::P99 => known.map(|known| known.p99_ns),
-            TimeColumn::Max => ended(times.max_ns),
+            // Without percentiles, 0 is a longest call that is not known.
+            TimeColumn::Max => ended(times.max_ns).filter(|ns| *ns > 0 || known.is_some()),
             TimeColumn::Total => ended(times.total_ns),
             TimeColumn::Own => ended(times.self_ns),
             TimeColumn::Exceptions => Some(times.exceptions),

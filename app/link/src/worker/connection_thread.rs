@@ -49,6 +49,8 @@ pub enum ConnectionRequest {
     TakeControl,
     /// Request the histogram of a row.
     Histogram(RowId),
+    /// Request the histograms of rows, without their slowest calls.
+    Histograms(Vec<RowId>),
     /// Request the callers of a row's method.
     Callers(RowId),
     /// Start or stop collecting traced calls.
@@ -265,6 +267,7 @@ impl AgentLink {
                 ConnectionRequest::Reload
                 | ConnectionRequest::Cancel(_)
                 | ConnectionRequest::Histogram(_)
+                | ConnectionRequest::Histograms(_)
                 | ConnectionRequest::Callers(_)
                 | ConnectionRequest::CollectCalls(_)
                 | ConnectionRequest::CallsInFlight => {}
@@ -452,6 +455,7 @@ impl AgentLink {
             ConnectionRequest::SetBudget(limit) => state.set_budget(limit, session)?,
             ConnectionRequest::TakeControl => state.take_control(session)?,
             ConnectionRequest::Histogram(row) => state.histogram(row, session)?,
+            ConnectionRequest::Histograms(rows) => state.histograms(&rows, session)?,
             ConnectionRequest::Callers(row) => state.callers(row, session)?,
             ConnectionRequest::CollectCalls(wanted) => state.calls.collect(wanted, session)?,
             ConnectionRequest::CallsInFlight => state.calls.ask_in_flight(session)?,

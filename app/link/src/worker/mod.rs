@@ -85,6 +85,8 @@ pub enum WorkerCommand {
     TakeControl(ConnectionId),
     /// Request the histogram of a row.
     Histogram(ConnectionId, RowId),
+    /// Request the histograms of rows, without their slowest calls.
+    Histograms(ConnectionId, Vec<RowId>),
     /// Request the callers of a row's method.
     Callers(ConnectionId, RowId),
     /// Start or stop collecting traced calls.
@@ -173,6 +175,9 @@ impl Worker {
             }
             WorkerCommand::TakeControl(connection) => {
                 self.request(connection, ConnectionRequest::TakeControl)
+            }
+            WorkerCommand::Histograms(connection, rows) => {
+                self.request(connection, ConnectionRequest::Histograms(rows))
             }
             WorkerCommand::Histogram(connection, row) => {
                 self.request(connection, ConnectionRequest::Histogram(row))

@@ -227,6 +227,15 @@ impl SessionState {
         Ok(())
     }
 
+    /// Requests the histograms of rows; see `histogram`.
+    pub fn histograms(&mut self, rows: &[RowId], session: &mut Session) -> Result<(), LinkError> {
+        for row in rows {
+            let id = session.send(WireCommand::Histogram { row: *row })?;
+            self.row_requests.push((id, RowRequest::Histogram(*row)));
+        }
+        Ok(())
+    }
+
     /// Requests the callers of a row's method; see `histogram`.
     pub fn callers(&mut self, row: RowId, session: &mut Session) -> Result<(), LinkError> {
         self.row_requests.push((session.send(WireCommand::Callers { row })?, RowRequest::Callers(row)));

@@ -71,7 +71,10 @@ impl Connection {
                 self.table.changes.progressed(ticket, done, total)
             }
             ConnectionUpdate::Plan(ticket, plan) => self.requests.plan = Some((ticket, plan)),
-            ConnectionUpdate::Histogram(row, answer) => self.histograms.take(row, answer),
+            ConnectionUpdate::Histogram(row, answer) => {
+                self.range_histograms.take(row, answer.as_deref().ok(), now.mono);
+                self.histograms.take(row, answer);
+            }
             ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
             ConnectionUpdate::Events(update) => self.events.take(update),
@@ -127,6 +130,7 @@ impl Connection {
         self.control.is_reported = false;
         self.table.live.begin_session();
         self.histograms.begin_session();
+        self.range_histograms.begin_session();
         self.callers.begin_session();
         self.events.begin_session();
         let text = format!(

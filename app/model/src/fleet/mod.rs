@@ -32,6 +32,7 @@ use super::ids::{ConnectionId, MethodIx, SubjectId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable};
+use super::number_range::NumberRange;
 use super::update::{Now, RefusedRequest, Retry};
 use carried_selection::CarriedSelection;
 use column::ColumnMapping;
@@ -257,6 +258,7 @@ impl Fleet {
     fn update_status(&mut self, connections: &Connections) {
         let (mut live, mut waiting, mut running) = (0u32, false, 0);
         let (mut renamed, mut levels) = (false, Vec::new());
+        let mut range = (NumberRange::Total, 0);
         let catalogue = &mut self.table.catalogue;
         for member in &mut self.members {
             let Some(connection) = connections.get(&member.connection) else { continue };
@@ -266,6 +268,8 @@ impl Fleet {
             member.set_live(why.is_none());
             catalogue.set_unavailable_reason(member.slot, why);
             catalogue.set_process_ended(member.slot, has_ended(status));
+            let theirs = &connection.table.live;
+            range = (theirs.range(), theirs.recent_seconds().max(range.1));
             let title = connection.title();
             renamed |= title != member.title;
             member.title = title;
@@ -276,6 +280,7 @@ impl Fleet {
                 self.levels.set(member.slot, connection.offered());
             }
         }
+        self.table.live.label_range(range.0, range.1);
         if live > 0 {
             self.levels.set_all(levels);
         }

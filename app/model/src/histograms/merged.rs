@@ -23,14 +23,15 @@ pub fn merged<'a>(all: impl IntoIterator<Item = &'a RowHistogram>) -> Option<Row
     }
     let (buckets, calls) = counts.into_iter().unzip();
     let mut merged = RowHistogram { times: sums?, tick_fs, buckets, calls };
-    let [p50_ns, p90_ns, p99_ns] = Chart::of(&merged, None, 1).lines;
-    let known = p50_ns.zip(p90_ns).zip(p99_ns);
-    merged.times.percentiles = known.map(|((p50, p90), p99)| Percentiles {
-        p50_ns: p50 as u64,
-        p90_ns: p90 as u64,
-        p99_ns: p99 as u64,
-    });
+    merged.times.percentiles = percentiles(&merged);
     Some(merged)
+}
+
+/// Reads percentiles off a histogram; absent without calls.
+pub fn percentiles(histogram: &RowHistogram) -> Option<Percentiles> {
+    let [p50_ns, p90_ns, p99_ns] = Chart::of(histogram, None, 1).lines;
+    let ((p50, p90), p99) = p50_ns.zip(p90_ns).zip(p99_ns)?;
+    Some(Percentiles { p50_ns: p50 as u64, p90_ns: p90 as u64, p99_ns: p99 as u64 })
 }
 
 #[cfg(test)]

@@ -58,8 +58,8 @@ impl Live {
         let (wanted, state) = if answers { (from.wanted, from.state) } else { (Level::Off, CopyState::Off) };
         let now = self.tick();
         if self.row(id).is_none() {
-            let fresh =
-                LiveRow { id, copy, method: None, domain: place.into(), series: None, ..from.clone() };
+            let domain = place.into();
+            let fresh = LiveRow { id, copy, method: None, domain, series: None, basis: None, ..from.clone() };
             self.rows.insert(LiveRow { wanted, state, series: shifted(from, tick, now), ..fresh });
             self.rows_edition += 1;
             match catalogue.find(copy) {
@@ -81,6 +81,10 @@ impl Live {
             mine.instances.clone_from(&from.instances);
         }
         (mine.calls, mine.rate, mine.last_rate) = (from.calls, rate, from.last_rate);
+        let other_range = mine.ranged != from.ranged;
+        if other_range {
+            mine.ranged.clone_from(&from.ranged);
+        }
         // If a process does not answer, nobody knows which calls are still in flight.
         let theirs = from.times.as_deref().map(|theirs| if answers { *theirs } else { theirs.at_rest() });
         let other_times = times::mirror(&mut mine.times, theirs);
@@ -97,7 +101,7 @@ impl Live {
         if other_state {
             self.mark(id, true);
         }
-        other_numbers || other_times
+        other_numbers || other_times || other_range
     }
 
     /// Sets the time in milliseconds, as a counter snapshot does. `counted`: whether numbers changed.

@@ -2,6 +2,7 @@
 
 use super::recent_rate::RecentCalls;
 use crate::ids::MethodIx;
+use crate::number_range::{RangeBasis, RangedNumbers};
 use crate::series::Series;
 use redial_protocol::diagnostics::{RowNote, TimesNote};
 use redial_protocol::ids::{CopyKey, RowId};
@@ -49,11 +50,28 @@ pub struct LiveRow {
     pub instances: Box<[Instance]>,
     /// Durations of its calls; absent if none was timed.
     pub times: Option<Box<Times>>,
+    /// The numbers of the range on display, unless that is all calls.
+    pub(super) ranged: Option<Box<RangedNumbers>>,
+    /// The counts before that range.
+    pub(super) basis: Option<Box<RangeBasis>>,
     pub(super) fold: u64,
     pub(super) recent: RecentCalls,
 }
 
 impl LiveRow {
+    /// Returns the calls in the range on display.
+    pub fn shown_calls(&self) -> u64 {
+        self.ranged.as_ref().map_or(self.calls, |ranged| ranged.calls)
+    }
+
+    /// Returns the times in the range on display; absent if no call was ever timed.
+    pub fn shown_times(&self) -> Option<&Times> {
+        match &self.ranged {
+            Some(ranged) => ranged.times.as_ref(),
+            None => self.times.as_deref(),
+        }
+    }
+
     /// Returns whether calls are counted, or will be from the next one on; otherwise the number is final.
     pub fn counts(&self) -> bool {
         self.state.counts()

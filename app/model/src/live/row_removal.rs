@@ -27,6 +27,7 @@ impl Live {
             self.rows.remove(*id);
         }
         self.called_rows.retain(|id| self.rows.get(*id).is_some());
+        self.moving_rows.retain(|id| self.rows.get(*id).is_some());
         self.unplaced.retain(|id| self.rows.get(*id).is_some());
         self.rows_edition += 1;
     }

@@ -37,6 +37,7 @@ impl Live {
         let since = self.quiet_since.filter(|_| !self.ended);
         let silent = since.map_or(Duration::ZERO, |since| now.saturating_sub(since + SILENCE));
         self.ahead_ms = u64::try_from(silent.as_millis()).unwrap_or(u64::MAX);
+        self.move_range();
     }
 
     /// Returns how soon the sparklines move by themselves; `None` if they do not or are empty.

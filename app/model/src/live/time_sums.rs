@@ -4,17 +4,19 @@ use redial_protocol::times::Times;
 use redial_text::times::TimeColumn;
 
 /// Adds the times of one row to a sum. Percentiles do not add up: a sum has them only while all its calls
-/// belong to one row.
+/// belong to one row. Nor has a sum a longest call if that of a part is unknown.
 pub fn add(sum: &mut Option<Times>, one: &Times) {
     let Some(sum) = sum else {
         *sum = Some(*one);
         return;
     };
+    let before = *sum;
     sum.percentiles = match (sum.exits, one.exits) {
         (_, 0) => sum.percentiles,
         (0, _) => one.percentiles,
         _ => None,
     };
+    let knows_longest = has_longest(&before) && has_longest(one);
     sum.exits = sum.exits.saturating_add(one.exits);
     sum.completions = match (sum.completions, one.completions) {
         (Some(mine), Some(theirs)) => Some(mine.plus(theirs)),
@@ -29,4 +31,11 @@ pub fn add(sum: &mut Option<Times>, one: &Times) {
     ] {
         *mine = column.together(*mine, theirs);
     }
+    if !knows_longest {
+        sum.max_ns = 0;
+    }
+}
+
+fn has_longest(times: &Times) -> bool {
+    times.exits == 0 || TimeColumn::Max.number(times).is_some()
 }

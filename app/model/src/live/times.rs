@@ -1,6 +1,6 @@
 //! Durations of the calls of rows.
 
-use super::Live;
+use super::{Live, LiveRow};
 use redial_protocol::level::Level;
 use redial_protocol::times::Times;
 
@@ -18,6 +18,7 @@ impl Live {
             }
             self.timed = true;
             self.record_changed(one.row);
+            self.record_range(one.row);
         }
     }
 
@@ -32,7 +33,7 @@ impl Live {
         if let Some((_, sum)) = self.self_time.get().filter(|(of, _)| *of == editions) {
             return sum;
         }
-        let times = self.rows.iter().filter_map(|row| row.times.as_deref());
+        let times = self.rows.iter().filter_map(LiveRow::shown_times);
         let sum =
             times.filter(|times| times.exits > 0).fold(0, |sum: u64, one| sum.saturating_add(one.self_ns));
         self.self_time.set(Some((editions, sum)));

@@ -1,0 +1,151 @@
+//! Numbers of rows in the range on display.
+
+use super::{Live, LiveRow};
+use crate::number_range::{Counted, NumberRange, RECENT_SECONDS, RangeBasis, RangedDurations};
+use redial_protocol::ids::RowId;
+
+impl Live {
+    /// Returns the calls that the numbers on display cover.
+    pub fn range(&self) -> NumberRange {
+        self.range
+    }
+
+    /// Notes the range of numbers that rows elsewhere have computed, see [`Live::mirror`], and how many of the last seconds
+    /// they cover.
+    pub fn label_range(&mut self, range: NumberRange, seconds: u64) {
+        self.range = range;
+        (self.range_begun, self.range_tick) = (0, seconds);
+    }
+
+    /// Shows numbers of this range from now on.
+    pub fn set_range(&mut self, range: NumberRange) {
+        self.range = range;
+        self.rebase();
+    }
+
+    /// Returns how many seconds the numbers of the last seconds cover: fewer at first.
+    pub fn recent_seconds(&self) -> u64 {
+        self.range_tick.saturating_sub(self.range_begun).min(RECENT_SECONDS)
+    }
+
+    /// Returns how many calls had ended before the range; absent if it covers all.
+    pub fn exits_before_range(&self, row: &LiveRow) -> Option<u64> {
+        row.basis.as_ref().map(|basis| basis.before(self.range_tick).exits)
+    }
+
+    /// Sets percentiles and the longest call of a row in the range, as read from histograms.
+    pub fn set_ranged_durations(&mut self, id: RowId, durations: RangedDurations) {
+        let Some(basis) = self.row_mut(id).and_then(|row| row.basis.as_mut()) else { return };
+        if basis.durations.replace(durations) != Some(durations) {
+            self.folds += 1;
+            self.record_changed(id);
+            self.show_range(id);
+        }
+    }
+
+    /// Moves a range of the last seconds along with the clock.
+    pub(super) fn move_range(&mut self) {
+        let tick = self.tick();
+        if self.range != NumberRange::Recent || self.range_tick == tick || self.ended {
+            return;
+        }
+        self.move_range_to(tick);
+    }
+
+    fn move_range_to(&mut self, tick: u64) {
+        self.range_tick = tick;
+        let rows = std::mem::take(&mut self.moving_rows);
+        self.folds += u64::from(!rows.is_empty());
+        for id in rows {
+            self.record_changed(id);
+            self.show_range(id);
+        }
+    }
+
+    /// Begins a session: the clock of the one before says nothing about this one.
+    pub(super) fn begin_ranges(&mut self) {
+        self.range_tick = 0;
+        if self.range == NumberRange::Recent {
+            self.rebase();
+        }
+    }
+
+    /// Takes the rows as listed at a session's beginning: calls made before are not in the range, unless the range began in
+    /// an earlier session.
+    pub(super) fn rows_listed(&mut self) {
+        (self.range_tick, self.range_begun) = (self.tick(), self.tick());
+        let is_first = !std::mem::replace(&mut self.has_listed, true);
+        let begins = is_first || self.range == NumberRange::Recent;
+        if begins && self.range != NumberRange::Total {
+            self.rebase();
+        }
+    }
+
+    /// Shows the numbers up to the end.
+    pub(super) fn finish_ranges(&mut self) {
+        if self.range == NumberRange::Recent {
+            self.move_range_to(self.tick() + 1);
+        }
+    }
+
+    /// Begins the range anew, without the calls counted until now.
+    fn rebase(&mut self) {
+        self.folds += 1;
+        (self.range_tick, self.range_begun) = (self.tick(), self.tick());
+        let rows: Vec<RowId> = self.rows.iter().map(|row| row.id).collect();
+        let range = self.range;
+        for id in rows {
+            if let Some(row) = self.row_mut(id) {
+                let counted = Counted::of(row.calls, row.times.as_deref());
+                row.basis = match range {
+                    NumberRange::Total => None,
+                    NumberRange::Since { .. } => Some(Box::new(RangeBasis::at_mark(counted))),
+                    NumberRange::Recent => Some(Box::new(RangeBasis::recent(counted))),
+                };
+            }
+            self.record_changed(id);
+            self.show_range(id);
+        }
+    }
+
+    /// Takes in that a row's numbers have changed.
+    pub(super) fn record_range(&mut self, id: RowId) {
+        let (tick, range) = (self.tick(), self.range);
+        let Some(row) = self.row_mut(id) else { return };
+        let now = Counted::of(row.calls, row.times.as_deref());
+        let basis = match (&mut row.basis, range) {
+            (_, NumberRange::Total) => return,
+            (Some(basis), _) => basis,
+            // Rows that appear later begin at zero.
+            (none, NumberRange::Since { .. }) => {
+                none.insert(Box::new(RangeBasis::at_mark(Counted::default())))
+            }
+            (none, NumberRange::Recent) => none.insert(Box::new(RangeBasis::recent(Counted::default()))),
+        };
+        basis.record(&now, tick);
+        self.show_range(id);
+    }
+
+    fn show_range(&mut self, id: RowId) {
+        let tick = self.range_tick;
+        let Some(row) = self.row_mut(id) else { return };
+        let Some(basis) = &row.basis else {
+            row.ranged = None;
+            return;
+        };
+        let now = Counted::of(row.calls, row.times.as_deref());
+        let numbers = basis.numbers(&now, row.times.as_deref(), tick);
+        let moves = basis.moves(tick);
+        match &mut row.ranged {
+            Some(ranged) => **ranged = numbers,
+            none => *none = Some(Box::new(numbers)),
+        }
+        if moves {
+            self.moving_rows.insert(id);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ranges_tests.rs"]
+mod tests;
