@@ -19,6 +19,7 @@ use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
 use redial_model::list::Sort;
 use redial_model::method_table::Targets;
+use redial_model::number_range::NumberRange;
 use redial_model::process_choice::Arrangement;
 use redial_model::selection::SelectionMode;
 use redial_protocol::cost::Share;
@@ -192,6 +193,8 @@ pub enum UiCommand {
     FreezeOrder,
     /// Sorts the rows by the current numbers although the order is frozen.
     SortAgain,
+    /// Shows numbers of all calls, of those from now on, or of the last seconds.
+    Numbers(RangeChoice),
     /// Keeps the current latency histogram of a row for comparison with later ones.
     MarkHistogram(RowId),
     /// Drops the kept histogram.
@@ -254,6 +257,29 @@ pub enum UiCommand {
     Escape,
     /// Closes the window; held dials revert.
     Quit,
+}
+
+/// The calls that numbers cover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RangeChoice {
+    /// All calls.
+    #[default]
+    Total,
+    /// The calls from now on.
+    SinceNow,
+    /// The calls of the last ten seconds.
+    Recent,
+}
+
+impl RangeChoice {
+    /// Returns the choice that led to a range.
+    pub fn of(range: NumberRange) -> RangeChoice {
+        match range {
+            NumberRange::Total => RangeChoice::Total,
+            NumberRange::Since { .. } => RangeChoice::SinceNow,
+            NumberRange::Recent => RangeChoice::Recent,
+        }
+    }
 }
 
 /// What the file list chooses.
@@ -346,6 +372,9 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Pin,
             UiCommand::FreezeOrder,
             UiCommand::SortAgain,
+            UiCommand::Numbers(RangeChoice::Total),
+            UiCommand::Numbers(RangeChoice::SinceNow),
+            UiCommand::Numbers(RangeChoice::Recent),
             UiCommand::SelectAll,
             UiCommand::Copy(CopyFormat::Text),
             UiCommand::Copy(CopyFormat::Markdown),

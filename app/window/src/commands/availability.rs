@@ -21,6 +21,7 @@ impl UiCommand {
             UiCommand::Tree => Some(switches.tree),
             UiCommand::MergeCopies => Some(switches.merge_copies),
             UiCommand::FreezeOrder => Some(switches.freeze_order),
+            UiCommand::Numbers(choice) => Some(switches.numbers == *choice),
             UiCommand::Arrange(arrangement) => {
                 Some(now.processes.selected > 1 && switches.arrangement == *arrangement)
             }

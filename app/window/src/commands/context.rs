@@ -1,5 +1,6 @@
 //! The facts that decide which commands are available.
 
+use super::RangeChoice;
 use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
@@ -122,6 +123,8 @@ pub struct Switches {
     pub merge_copies: bool,
     /// The order is frozen.
     pub freeze_order: bool,
+    /// The calls that numbers cover.
+    pub numbers: RangeChoice,
     /// The arrangement of several processes.
     pub arrangement: Arrangement,
     /// Processes that start later join.

@@ -1,6 +1,6 @@
 //! Names of commands, and explanations where a name does not suffice.
 
-use super::{CallFormat, CopyFormat, UiCommand};
+use super::{CallFormat, CopyFormat, RangeChoice, UiCommand};
 use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
@@ -95,6 +95,9 @@ impl UiCommand {
             UiCommand::Pin => "Pin or unpin selected methods",
             UiCommand::FreezeOrder => "Freeze the order",
             UiCommand::SortAgain => "Sort again",
+            UiCommand::Numbers(RangeChoice::Total) => "Numbers of all calls",
+            UiCommand::Numbers(RangeChoice::SinceNow) => "Numbers since now",
+            UiCommand::Numbers(RangeChoice::Recent) => "Numbers of the last 10 s",
             UiCommand::MarkHistogram(_) => "Mark the latency histogram",
             UiCommand::ClearMark(_) => "Clear the mark",
             UiCommand::SelectAll => "Select all methods shown",
@@ -213,6 +216,16 @@ impl UiCommand {
                 "Rows keep their places while the pointer is among them, shortly after a click or key \
                 there, and while the order is frozen. This sorts them by the current numbers.",
             ),
+            UiCommand::Numbers(RangeChoice::Total) => {
+                Some("Shows all calls since each method was first dialled.")
+            }
+            UiCommand::Numbers(RangeChoice::SinceNow) => Some(
+                "Calls, times and exceptions begin at zero in this window. Choose it again to begin anew. The process \
+                counts on, so nothing is lost.",
+            ),
+            UiCommand::Numbers(RangeChoice::Recent) => {
+                Some("Shows the calls, times and exceptions of the last ten whole seconds.")
+            }
             UiCommand::Events => Some(
                 "Lists the calls of methods at level trace, with their arguments, results and exceptions.",
             ),

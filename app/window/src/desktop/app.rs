@@ -15,7 +15,8 @@ use super::pin_lookup::PinLookup;
 use super::toast::Toast;
 use super::workers::Workers;
 use crate::commands::{
-    CommandContext, ListFacts, ProcessCounts, ProcessFacts, Reach, SubjectFacts, SubjectKind, Switches,
+    CommandContext, ListFacts, ProcessCounts, ProcessFacts, RangeChoice, Reach, SubjectFacts, SubjectKind,
+    Switches,
 };
 use crate::settings::{Settings, ThemeChoice};
 use crate::ui::glyph_warmup::GlyphWarmup;
@@ -206,6 +207,7 @@ impl App {
                     Some(_) => self.model.arrangement() == Arrangement::Merged,
                     None => self.settings.merge_copies,
                 },
+                numbers: RangeChoice::of(self.model.range()),
                 freeze_order: list.is_some_and(|table| table.list.is_frozen()),
                 arrangement: self.model.arrangement(),
                 follow: auto_join.is_some_and(AutoJoin::is_on),
@@ -390,6 +392,7 @@ impl eframe::App for App {
         self.note_geometry(ui.ctx());
         self.input(ui.ctx(), &mut commands);
         self.layout(ui, &mut commands);
+        self.ask_for_range();
         if !commands.is_empty() {
             for command in commands {
                 // An earlier command may have selected the methods only now.

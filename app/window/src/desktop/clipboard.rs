@@ -2,6 +2,7 @@
 
 use crate::commands::CopyFormat;
 use redial_model::ids::{MethodIx, Node};
+use redial_model::live::LiveRow;
 use redial_model::method_table::MethodTable;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::diagnostics::{Reader, row_notes};
@@ -61,7 +62,7 @@ fn row(table: &MethodTable, method: MethodIx, timed: bool, form: CopyFormat) -> 
     let dial = table.dial(method);
     let (mut calls, mut rate, mut note) = (String::new(), String::new(), String::new());
     if let Some(row) = dial.row {
-        calls = row.calls.to_string();
+        calls = row.shown_calls().to_string();
         rate = row.counted_rate().map(|rate| format!("{rate:.1}")).unwrap_or_default();
         let notes = row_notes::notes(row.note, row.times_note.as_deref(), Reader::Window);
         note = notes.unwrap_or_default();
@@ -71,7 +72,7 @@ fn row(table: &MethodTable, method: MethodIx, timed: bool, form: CopyFormat) -> 
         None if dial.bodyless.is_some() => "no body",
         None => "",
     };
-    let known = dial.row.and_then(|row| row.times.as_deref());
+    let known = dial.row.and_then(LiveRow::shown_times);
     let cell = |column: TimeColumn| match form {
         CopyFormat::Csv => column.number(known?).map(|number| number.to_string()),
         CopyFormat::Text | CopyFormat::Markdown => column.cell(known?),

@@ -58,8 +58,12 @@ impl App {
             }
         }
         let connections = &self.model.connections;
-        let known = rows.iter().map(|(id, row, _)| connections.get(id)?.histograms.of(*row)?.as_ref().ok());
-        let known: Option<Vec<RowHistogram>> = known.map(|one| one.map(|one| (**one).clone())).collect();
+        let known = rows.iter().map(|(id, row, _)| {
+            let connection = connections.get(id)?;
+            let known = connection.histograms.of(*row)?.as_ref().ok()?;
+            connection.in_range(connection.table.live.row(*row)?, known)
+        });
+        let known: Option<Vec<RowHistogram>> = known.collect();
         let Some(fleet) = self.model.fleet_mut() else { return };
         match known.filter(|_| alone) {
             Some(all) => fleet.histogram.set(method, &all),

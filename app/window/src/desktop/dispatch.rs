@@ -203,6 +203,7 @@ impl App {
                 self.model.change_list(MethodTable::sort_again);
                 self.methods.release_rows();
             }
+            UiCommand::Numbers(choice) => self.choose_numbers(choice),
             UiCommand::MarkHistogram(row) => self.change(|connection| connection.histograms.mark(row)),
             UiCommand::ClearMark(row) => self.change(|connection| connection.histograms.clear_mark(row)),
             UiCommand::SelectAll => {

@@ -28,6 +28,7 @@ mod list_options;
 mod lower_panel;
 mod navigation;
 mod notifications;
+mod number_range;
 mod options;
 mod panels;
 mod pending_focus;

@@ -183,6 +183,11 @@ impl Workers {
         self.send(WorkerCommand::Histogram(connection, row));
     }
 
+    /// Requests the histograms of rows.
+    pub fn histograms(&mut self, connection: ConnectionId, rows: Vec<RowId>) {
+        self.send(WorkerCommand::Histograms(connection, rows));
+    }
+
     /// Requests the callers of a row's method.
     pub fn callers(&mut self, connection: ConnectionId, row: RowId) {
         self.send(WorkerCommand::Callers(connection, row));

@@ -2,6 +2,7 @@
 
 use super::column_menu;
 use super::columns::Columns;
+use super::number_range;
 use crate::commands::UiCommand;
 use crate::settings::columns::{ColumnLayout, TableColumn, WIDTHS};
 use crate::ui::capitalized;
@@ -10,8 +11,9 @@ use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{self, Align, Align2, CursorIcon, FontId, Layout, Rangef, Rect, Sense, Ui, pos2, vec2};
 use redial_model::list::{Sort, SortKey};
 use redial_model::method_table::Shape;
+use redial_model::number_range::NumberRange;
 use redial_model::subject::Subject;
-use redial_text::times::resolution;
+use redial_text::times::{TimeColumn, resolution};
 use redial_text::words;
 
 /// Width of the name column below which the button of hidden columns shows a number only, points.
@@ -82,6 +84,7 @@ impl Headers<'_> {
         if !gone.is_empty() {
             name.max = left_out(ui, head, name, gone, commands);
         }
+        name.max = number_range::header(ui, head, name, &table.live);
         for (key, text, range) in [(SortKey::Wanted, "dial", columns.knob), (SortKey::Name, "method", name)] {
             let rect = Rect::from_x_y_ranges(range, head.y_range());
             let response = self.sorting(ui, rect, (text, Some(key)), false, commands);
@@ -147,7 +150,9 @@ impl Headers<'_> {
         if egui::Popup::is_any_open(ui.ctx()) {
             return response;
         }
-        let meaning = self.meaning(text, key);
+        let mut meaning = self.meaning(text, key);
+        let covers = number_range::label(&table.live).filter(|_| is_ranged(key));
+        meaning.extend(covers.map(|label| format!("\nCovers calls {label}.")));
         response.on_hover_text(match table.shape {
             _ if key.is_none() => meaning,
             _ if chosen => format!("Sorted by {text}. Click to reverse the order.{meaning}"),
@@ -166,7 +171,10 @@ impl Headers<'_> {
                 format!("\n{}\n{precision}", capitalized(column.meaning()))
             }
             Some(SortKey::Time(column)) => format!("\n{}", capitalized(column.meaning())),
-            Some(SortKey::Calls) => "\nCalls counted since the method was first dialled.".to_owned(),
+            Some(SortKey::Calls) => match self.subject.table().live.range() {
+                NumberRange::Total => "\nCalls counted since the method was first dialled.".to_owned(),
+                _ => "\nCalls counted.".to_owned(),
+            },
             Some(SortKey::Rate) if self.subject.table().shape == Shape::List => {
                 "\nCalls per second now. Methods no longer counted sort by their last rate.".to_owned()
             }
@@ -235,6 +243,11 @@ impl Headers<'_> {
         }
         response.on_hover_cursor(CursorIcon::ResizeHorizontal);
     }
+}
+
+/// Returns whether a column's numbers follow the range that the user chose.
+fn is_ranged(key: Option<SortKey>) -> bool {
+    matches!(key, Some(SortKey::Calls | SortKey::Time(_))) && key != Some(SortKey::Time(TimeColumn::InFlight))
 }
 
 /// Shows a button with the number of hidden columns and a menu of them; returns its left end.

@@ -16,7 +16,7 @@ use redial_text::completions::CompletionColumn;
 /// Shows completions of a method with a row of its own; nothing unless it is async.
 pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec<UiCommand>) {
     let table = subject.table();
-    let Some(times) = row.times.as_deref() else { return };
+    let Some(times) = row.shown_times() else { return };
     let connected = subject.obstacle().is_none();
     let along = times.move_next.map(|token| CopyKey { token, ..row.copy });
     // A fleet's rows have no `MoveNext` of their own to look up.

@@ -6,6 +6,7 @@ use crate::ui::knob::{self, Knob};
 use crate::ui::theme::Palette;
 use eframe::egui::{Label, RichText, Sense, Ui, vec2};
 use redial_model::ids::MethodIx;
+use redial_model::live::LiveRow;
 use redial_model::method_set::MethodSet;
 use redial_model::method_table::Targets;
 use redial_model::orders::ChangeScope;
@@ -43,7 +44,7 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut 
         one(ui, subject, *copy, commands);
     }
     if !over.is_empty() {
-        let calls = over.iter().filter_map(|copy| table.live.of_method(*copy)).map(|row| row.calls);
+        let calls = over.iter().filter_map(|copy| table.live.of_method(*copy)).map(LiveRow::shown_calls);
         let (number, calls) = (words::grouped(over.len() as u64), words::count(calls.sum(), "call", "calls"));
         ui.add_space(4.0);
         ui.weak(format!("{number} ended, {calls}"));
@@ -83,7 +84,7 @@ fn one(ui: &mut Ui, subject: Subject<'_>, copy: MethodIx, commands: &mut Vec<UiC
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing = vec2(4.0, 1.0);
             ui.add(Label::new(catalogue.domain_title(domain)).truncate());
-            let calls = dial.row.map_or(0, |row| row.calls);
+            let calls = dial.row.map_or(0, LiveRow::shown_calls);
             let state_text =
                 beyond.unwrap_or(if face.state_text.is_empty() { "off" } else { &face.state_text });
             let state = RichText::new(format!("{state_text}, {}", words::count(calls, "call", "calls")));

@@ -4,6 +4,7 @@ use super::cells::NumberAge;
 use super::cost;
 use super::detail_lines::{line_of, pair};
 use super::knob_state::{KnobState, state_hint};
+use super::number_range;
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::knob::{self, Knob};
@@ -158,6 +159,9 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         commands,
     );
     let numbers = group.is_some() || dial.row.is_some();
+    if numbers {
+        number_range::caption(ui, &table.live);
+    }
     if let Some(group) = group {
         let calls = words::grouped(group.sums.calls);
         figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
@@ -175,7 +179,7 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
     } else if let Some(row) = dial.row {
         let least = if super::row_notes::misses_calls(row) { "≥ " } else { "" };
-        let calls = format!("{least}{}", words::grouped(row.calls));
+        let calls = format!("{least}{}", words::grouped(row.shown_calls()));
         let counted = NumberAge::of(connected && row.counts());
         figures(ui, counted, &calls, row.counted_rate().map(f64::from));
         let last = super::row_notes::last_of_row(row).filter(|_| connected);
@@ -330,6 +334,7 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
         super::slowest_calls::menu(ui, subject, (level, None), targets, commands);
     }
     if sums.known > 0 {
+        number_range::caption(ui, &table.live);
         let counted = NumberAge::of(subject.obstacle().is_none() && group.counts());
         figures(ui, counted, &words::grouped(sums.calls), group.counted_rate());
         last_numbers(ui, super::row_notes::last_of_group(&group).filter(|_| subject.obstacle().is_none()));

@@ -11,6 +11,7 @@ use eframe::egui::{Align, Color32, Layout, RichText, TextStyle, Ui, vec2};
 use redial_model::connection::{Connection, Status};
 use redial_model::histograms::chart::{Chart, NAMES, coarse};
 use redial_model::live::LiveRow;
+use redial_model::number_range::NumberRange;
 use redial_model::subject::Subject;
 use redial_model::update::Retry;
 use redial_protocol::histogram::RowHistogram;
@@ -49,7 +50,7 @@ pub fn row_looked_at(connection: &Connection) -> Option<&LiveRow> {
 
 /// Shows the times of a method with a row of its own, if it is timed.
 pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow) {
-    let Some(times) = row.times.as_deref() else {
+    let Some(times) = row.shown_times() else {
         let comes = matches!(row.state, CopyState::Asked | CopyState::Live) && row.times_note.is_none();
         if row.wanted >= Level::Time && comes && subject.obstacle().is_none() {
             ui.weak("Its next calls will be timed.");
@@ -71,7 +72,15 @@ pub fn spread(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, name: &str, comm
         return;
     };
     match connection.histograms.of(row.id) {
-        Some(Ok(now)) => drawn(ui, now, connection.histograms.marked(row.id), name, commands),
+        Some(Ok(now)) if connection.table.live.range() == NumberRange::Total => {
+            drawn(ui, now, connection.histograms.marked(row.id), name, commands);
+        }
+        Some(Ok(now)) => match connection.in_range(row, now) {
+            Some(now) if now.times.exits > 0 => merged(ui, &now, name),
+            Some(_) => drop(ui.weak("No call has ended in this range.")),
+            None if connection.awaits_range(row.id) => drop(ui.weak("Loading the histogram…")),
+            None => drop(ui.weak("No histogram of this range: its beginning was not read.")),
+        },
         Some(Err(why)) => drop(ui.weak(format!("No histogram to show: {why}."))),
         None if connection.obstacle().is_none() => drop(ui.weak("Loading the histogram…")),
         // Nobody viewed the histogram while the process still answered.

@@ -1,6 +1,6 @@
 //! The bar at the top: the menus, and the button that turns everything off.
 
-use crate::commands::{CallFormat, CommandContext, MENUS, UiCommand};
+use crate::commands::{CallFormat, CommandContext, MENUS, RangeChoice, UiCommand};
 use crate::settings::ThemeChoice;
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
@@ -72,6 +72,7 @@ fn begins_group(command: &UiCommand) -> bool {
             | UiCommand::FocusFilter
             | UiCommand::Tree
             | UiCommand::Pin
+            | UiCommand::Numbers(RangeChoice::Total)
             | UiCommand::SelectAll
             | UiCommand::CopyEvent(CallFormat::Text)
             | UiCommand::SetUp

@@ -2,6 +2,7 @@
 
 use super::column_headers::{Headers, HeadersState};
 use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
+use super::number_range;
 use super::rows;
 use crate::commands::{CommandContext, UiCommand};
 use crate::settings::columns::ColumnLayout;
@@ -18,6 +19,7 @@ use redial_model::list::SortKey;
 use redial_model::method_table::{MethodTable, Shape};
 use redial_model::subject::Subject;
 use redial_model::visible_rows::VisibleRows;
+use redial_protocol::ids::RowId;
 use redial_protocol::state::CopyState as DialState;
 use redial_text::words;
 use std::time::Duration;
@@ -43,6 +45,8 @@ pub struct MethodsState {
     pub no_panel: bool,
     /// The rows drawn in this frame and the position of the first; `None` after a frame has taken it.
     drawn: Option<(usize, Vec<Node>)>,
+    /// The rows of the visible methods.
+    pub visible: Vec<RowId>,
     /// The column headers.
     headers: HeadersState,
     scroll: Scroll,
@@ -150,6 +154,7 @@ pub fn toolbar(
     let table = subject.table();
     // A frame that shows no rows has drawn none.
     state.drawn = Some((0, Vec::new()));
+    state.visible.clear();
     let spans = table.catalogue.spans_processes();
     ui.horizontal(|ui| {
         for (command, way) in
@@ -206,6 +211,7 @@ pub fn toolbar(
                 commands.push(command.clone());
             }
         }
+        number_range::choice(ui, now, commands);
         // Last, because it appears and disappears.
         if table.list.filter().only_dialled {
             off_again(ui, table, commands);
@@ -412,6 +418,13 @@ pub fn table(
     rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
     let drawn = window.rows.clone().filter_map(|place| list.row_at(place)).collect();
     state.drawn = Some((window.rows.start, drawn));
+    state.visible = window.rows.clone().filter_map(|place| row_of(own, lines.at(place)?.node?)).collect();
+}
+
+/// Returns the row of a method that stands for no other copies.
+fn row_of(table: &MethodTable, node: Node) -> Option<RowId> {
+    let Node::Method(method) = node else { return None };
+    table.live.of_method(method).filter(|_| table.merged(method).is_none()).map(|row| row.id)
 }
 
 /// Returns the extra width for states: single methods have one word, sums several.

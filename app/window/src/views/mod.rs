@@ -36,6 +36,7 @@ pub mod lower_panel;
 pub mod menu_bar;
 pub mod methods;
 pub mod missing_row;
+pub mod number_range;
 mod painted_name;
 pub mod palette;
 mod palette_search;

@@ -170,8 +170,9 @@ impl RowView<'_> {
             node.set_value(match dial.row {
                 Some(row) => {
                     let least = if misses_calls(row) { "at least " } else { "" };
-                    let times = times_text(row.times.as_deref(), connected && row.is_timed());
-                    format!("{}, {least}{}{times}", face.state_text, words::count(row.calls, "call", "calls"))
+                    let times = times_text(row.shown_times(), connected && row.is_timed());
+                    let calls = words::count(row.shown_calls(), "call", "calls");
+                    format!("{}, {least}{calls}{times}", face.state_text)
                 }
                 None if dial.bodyless.is_some() => face.state_text.clone(),
                 None => "never dialled".to_owned(),
@@ -191,12 +192,12 @@ impl RowView<'_> {
         paint.state(*rect, &face);
         if let Some(row) = dial.row {
             let least = if misses_calls(row) { "≥ " } else { "" };
-            let (calls, rate) = (format!("{least}{}", words::grouped(row.calls)), row.counted_rate());
+            let (calls, rate) = (format!("{least}{}", words::grouped(row.shown_calls())), row.counted_rate());
             let rate = rate.filter(|_| connected).map(f64::from);
             paint.counted(*rect, NumberAge::of(connected && row.counts()), &calls, rate);
             let numbers = NumberAge::of(connected && row.is_timed());
-            paint.times(*rect, numbers, |column| column.cell(row.times.as_deref()?));
-            self.share(row.times.as_deref(), numbers);
+            paint.times(*rect, numbers, |column| column.cell(row.shown_times()?));
+            self.share(row.shown_times(), numbers);
             paint.curve(*rect, row, table.live.tick());
         }
         if self.response.hovered() && !Popup::is_any_open(ui.ctx()) {

@@ -24,6 +24,7 @@ mod keys;
 mod layout;
 mod navigation;
 mod notifications;
+mod number_range;
 mod pins;
 mod process_switching;
 mod row_order;

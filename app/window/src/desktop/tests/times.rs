@@ -38,7 +38,7 @@ fn hump(middle: f64, width: f64, calls: f64) -> impl Fn(u16) -> u64 {
 }
 
 /// Returns calls of some 120 µs, with `slow` calls of 3 ms per hundred of them.
-fn two_humps(row: u32, calls: f64, slow: f64) -> RowHistogram {
+pub fn two_humps(row: u32, calls: f64, slow: f64) -> RowHistogram {
     let (fast, late) = (hump(410.0, 30.0, calls), hump(557.0, 18.0, calls * slow / 100.0));
     let counts = (300..620).map(|bucket| (bucket, fast(bucket) + late(bucket)));
     histogram(row, &counts.filter(|(_, calls)| *calls > 0).collect::<Vec<_>>())
@@ -53,7 +53,7 @@ fn times(all: &[Times]) -> ConnectionUpdate {
 }
 
 /// Times `Add`, `get_Total` and `Clear`, the last without calls; other methods only count.
-fn timed_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+pub fn timed_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     if let Some(facts) =
         harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())
     {
@@ -73,18 +73,18 @@ fn timed_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     harness
 }
 
-fn timed(theme: Theme) -> Harness<'static, App> {
+pub fn timed(theme: Theme) -> Harness<'static, App> {
     timed_in(with_shop(theme))
 }
 
 /// Selects `Add` and delivers its histogram.
-fn looked_at(harness: &mut Harness<'static, App>, now: &RowHistogram) {
+pub fn looked_at(harness: &mut Harness<'static, App>, now: &RowHistogram) {
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
     answer(harness, now);
 }
 
-fn answer(harness: &mut Harness<'static, App>, now: &RowHistogram) {
+pub fn answer(harness: &mut Harness<'static, App>, now: &RowHistogram) {
     let now = RowHistogram { times: times_of(now), ..now.clone() };
     deliver(harness, vec![times(&[now.times]), ConnectionUpdate::Histogram(RowId(0), Ok(Box::new(now)))]);
 }
