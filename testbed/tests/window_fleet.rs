@@ -147,6 +147,36 @@ fn loads_the_agent_into_later_processes() -> Result<()> {
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }
 
+/// The events panel lists the calls of all processes, and those of one that the user chooses.
+#[test]
+fn traced_calls_of_all_processes_stand_together() -> Result<()> {
+    let program = Program::new("Traced")?;
+    let mut shops = program.start(3, 3)?;
+    let mut window = open_on(&program, &shops)?;
+    window.0.get_by_label(ADD).click();
+    window.0.run_steps(2);
+    window.0.key_press(Key::Num3);
+    window.until("trace asked", |window| window.value(ADD).starts_with("0 of 3 live"))?;
+    window.until("the panel", |window| window.shows("The next calls of traced methods appear here."))?;
+    let mut calls = Vec::new();
+    for shop in &mut shops {
+        calls.push(rounds(std::slice::from_mut(shop), "Shop.Cart.Add(int)")?);
+    }
+    let all: u64 = calls.iter().sum();
+    window.until("all calls", |window| window.0.query_by_label(&format!("{all} calls")).is_some())?;
+    ensure!(window.shows("Sort events by process"));
+    window.0.get_by_label("Events of All processes").click_accesskit();
+    window.0.run_steps(3);
+    let title = format!("{}.dll ({})", program.name, shops[1].pid);
+    let entry = window.0.query_all_by_label(&title).last();
+    entry.ok_or_else(|| anyhow::anyhow!("no entry {title}"))?.click_accesskit();
+    let some = format!("{} of {all} calls", calls[1]);
+    window.until(&some, |window| window.0.query_by_label(&some).is_some())?;
+    window.0.key_press(Key::F9);
+    window.until("off", |window| window.dial(ADD) == "off")?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
 /// One table per process: a dial and undo affect only that process.
 #[test]
 fn side_by_side_dial_affects_one_process() -> Result<()> {

@@ -5,7 +5,7 @@
 pub const EVERY_DOMAIN: u32 = u32::MAX;
 
 /// A connection to an agent; numbered by the window and never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
 /// A request of the window, until its answer; never reused.

@@ -2,6 +2,7 @@
 
 use super::charts::{ChartKey, Charts};
 use super::connection::{Connection, Status};
+use super::events::Events;
 use super::fleet::RemainingWork;
 use super::ids::SubjectId;
 use super::ids::{ConnectionId, Ticket};
@@ -120,6 +121,13 @@ impl Model {
                         ConnectionUpdate::Connected(facts) => Some(facts.clone()),
                         _ => None,
                     });
+                    if let Some(fleet) = self.choice.fleet.as_mut().filter(|_| connection.in_fleet) {
+                        for update in &updates {
+                            if let ConnectionUpdate::Events(update) = update {
+                                fleet.events.take(id, update.clone());
+                            }
+                        }
+                    }
                     connection.apply(updates, &mut self.log, now);
                     if let Some(facts) = facts {
                         self.processes.answered(connection.process, facts);
@@ -189,6 +197,14 @@ impl Model {
     /// Returns the methods of [`Model::current`].
     pub fn current_table(&self) -> Option<&MethodTable> {
         self.current().map(Subject::table)
+    }
+
+    /// Returns the traced calls of [`Model::current`], mutably.
+    pub fn current_events_mut(&mut self) -> Option<&mut Events> {
+        match self.current? {
+            SubjectId::Process(id) => self.connections.get_mut(&id).map(|connection| &mut connection.events),
+            SubjectId::Fleet => self.fleet_mut().map(|fleet| &mut fleet.events),
+        }
     }
 
     /// Returns the process that is shown; `None` for the fleet.

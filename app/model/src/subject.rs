@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, Status};
 use super::cost::CostEstimate;
+use super::events::Events;
 use super::fleet::Fleet;
 use super::ids::{MethodIx, Node, SubjectId, Ticket};
 use super::live::LiveRow;
@@ -33,6 +34,14 @@ impl<'a> Subject<'a> {
         match self {
             Subject::Process(connection) => &connection.table,
             Subject::Fleet(fleet) => &fleet.table,
+        }
+    }
+
+    /// Its traced calls.
+    pub fn events(self) -> &'a Events {
+        match self {
+            Subject::Process(connection) => &connection.events,
+            Subject::Fleet(fleet) => &fleet.events,
         }
     }
 

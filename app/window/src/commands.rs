@@ -223,6 +223,8 @@ pub enum UiCommand {
     EventsOfAll,
     /// Filters calls by text.
     FilterEvents(String),
+    /// Shows calls of one process, or of all.
+    EventsOfProcess(Option<ConnectionId>),
     /// Sorts calls by a column, or reverses their order.
     SortEvents(EventColumn),
     /// Selects a call, or none.

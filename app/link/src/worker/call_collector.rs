@@ -4,6 +4,7 @@ use super::active_changes::CommandSink;
 use super::error_text;
 use crate::error::LinkError;
 use redial_model::events::{EventsUpdate, MAX_BYTES, TracedEvent, method_bytes};
+use redial_model::ids::ConnectionId;
 use redial_protocol::limits::TRACED_CALLS_PER_PAGE;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::trace::{DroppedCalls, TracedCall, TracedMethod};
@@ -43,6 +44,7 @@ impl PartialList {
 /// The traced calls of a session.
 #[derive(Default)]
 pub struct CallCollector {
+    connection: ConnectionId,
     /// By plan.
     methods: HashMap<u32, Arc<TracedMethod>>,
     method_bytes: usize,
@@ -55,6 +57,11 @@ pub struct CallCollector {
 }
 
 impl CallCollector {
+    /// Collects calls of a connection's process.
+    pub fn new(connection: ConnectionId) -> CallCollector {
+        CallCollector { connection, ..CallCollector::default() }
+    }
+
     /// Starts or stops the stream.
     pub fn collect(&mut self, wanted: bool, session: &mut impl CommandSink) -> Result<(), LinkError> {
         if !wanted {
@@ -87,7 +94,7 @@ impl CallCollector {
         }
         let event = |call: TracedCall| {
             let method = self.methods.get(&call.plan)?;
-            Some(Arc::new(TracedEvent::new(Arc::clone(method), call)))
+            Some(Arc::new(TracedEvent::new(Arc::clone(method), call).of(self.connection)))
         };
         let events: Vec<Arc<TracedEvent>> = page.calls.into_iter().filter_map(event).collect();
         match (id, &mut self.earlier, &mut self.in_flight) {

@@ -352,7 +352,7 @@ impl AgentLink {
         self.met = true;
         self.report(vec![ConnectionUpdate::Connected(Box::new(session.facts().clone()))])?;
         session.keep_alive(PING_EVERY)?;
-        let mut state = SessionState::begin(session)?;
+        let mut state = SessionState::begin(self.connection, session)?;
         loop {
             let mut updates = state.changes.overdue(session.pid(), Instant::now());
             loop {

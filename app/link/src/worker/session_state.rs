@@ -9,7 +9,7 @@ use crate::discover::user_name;
 use crate::error::LinkError;
 use crate::session::Session;
 use redial_model::changes::DialChange;
-use redial_model::ids::Ticket;
+use redial_model::ids::{ConnectionId, Ticket};
 use redial_model::update::{ConnectionUpdate, UndoneChange};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::RowId;
@@ -95,9 +95,10 @@ enum PendingRequest {
 
 impl SessionState {
     /// Begins with a subscription to everything.
-    pub fn begin(session: &mut Session) -> Result<SessionState, LinkError> {
+    pub fn begin(connection: ConnectionId, session: &mut Session) -> Result<SessionState, LinkError> {
         let subscribed = session.send(WireCommand::Subscribe { pattern: None, interval_ms: INTERVAL_MS })?;
-        Ok(SessionState { subscribed: Some(subscribed), ..SessionState::default() })
+        let calls = CallCollector::new(connection);
+        Ok(SessionState { subscribed: Some(subscribed), calls, ..SessionState::default() })
     }
 
     /// Requests the agent's status if it is due.
@@ -340,7 +341,6 @@ impl SessionState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use redial_model::ids::ConnectionId;
 
     #[test]
     fn only_an_agent_that_owes_an_answer_is_silent() {

@@ -77,7 +77,7 @@ impl Connection {
             }
             ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
             ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
-            ConnectionUpdate::Events(update) => self.events.take(update),
+            ConnectionUpdate::Events(update) => self.events.take(self.id, update),
             ConnectionUpdate::Code(copy, code) => self.codes.take(copy, code),
             ConnectionUpdate::Hot(update) => self.take_hot(update, log, now),
             ConnectionUpdate::Orders(standing, undoable) => {

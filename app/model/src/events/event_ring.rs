@@ -1,6 +1,7 @@
 //! The latest calls of a process, bounded in number and memory.
 
 use super::TracedEvent;
+use crate::ids::ConnectionId;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,6 +31,14 @@ impl EventRing {
             self.dropped += 1;
             gone.push(oldest);
         }
+    }
+
+    /// Returns the calls of other processes in a ring of their own.
+    #[must_use]
+    pub fn without(&self, connection: ConnectionId) -> EventRing {
+        let events: VecDeque<_> =
+            self.events.iter().filter(|event| event.connection != connection).cloned().collect();
+        EventRing { bytes: events.iter().map(|event| event.bytes()).sum(), events, dropped: self.dropped }
     }
 
     /// Returns its calls.

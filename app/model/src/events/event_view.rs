@@ -2,8 +2,8 @@
 
 use super::event_filter::{EventFilter, EventMatcher};
 use super::event_ring::EventRing;
-use super::{EventColumn, TracedEvent};
-use redial_protocol::ids::RowId;
+use super::{EventColumn, EventRow, TracedEvent};
+use crate::ids::ConnectionId;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -20,7 +20,9 @@ pub struct EventQuery {
     /// The text of the filter, as understood.
     pub filter: EventFilter,
     /// Only calls of these rows; None: of all.
-    pub rows: Option<BTreeSet<RowId>>,
+    pub rows: Option<BTreeSet<EventRow>>,
+    /// Only calls of this process; None: of all.
+    pub process: Option<ConnectionId>,
     /// The column that decides the order.
     pub column: EventColumn,
     /// Whether the order is the reverse one.
@@ -41,12 +43,18 @@ impl EventQuery {
     /// Returns a test whether calls are shown.
     pub fn matcher(&self) -> impl Fn(&TracedEvent) -> bool {
         let (matcher, rows) = (EventMatcher::of(&self.filter), self.rows.as_ref());
-        move |event| rows.is_none_or(|rows| rows.contains(&event.method.row)) && matcher.shows(event)
+        let process = self.process;
+        move |event| {
+            process.is_none_or(|process| event.connection == process)
+                && rows.is_none_or(|rows| rows.contains(&event.row()))
+                && matcher.shows(event)
+        }
     }
 
     /// Returns whether both show the same calls in the same order, or the reverse one.
     fn has_same_rows(&self, other: &EventQuery) -> bool {
-        (&self.filter, &self.rows, self.column) == (&other.filter, &other.rows, other.column)
+        let of = |query: &EventQuery| (query.process, query.column);
+        (&self.filter, &self.rows, of(self)) == (&other.filter, &other.rows, of(other))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use crate::catalogue::synthetic::PseudoRandom;
 use crate::events::MAX_EVENTS;
+use redial_protocol::ids::RowId;
 use redial_protocol::trace::{TracedCall, TracedMethod, Value};
 use redial_text::fixtures::{traced_call, traced_method};
 
@@ -55,7 +56,7 @@ fn filters_by_words_and_rows() {
     view.set_query(query.clone());
     up_to_date(&mut view, &ring);
     assert_eq!(numbers(&view), [18, 19]);
-    query.rows = Some(BTreeSet::from([RowId(1)]));
+    query.rows = Some(BTreeSet::from([(RowId(1), ConnectionId(0))]));
     view.set_query(query.clone());
     up_to_date(&mut view, &ring);
     assert_eq!(numbers(&view), [19]);

@@ -1,4 +1,4 @@
-//! The traced calls of one process: the latest ones, those in flight, and what is shown of them.
+//! The traced calls of one process, or of several together: the latest ones, those in flight, and what is shown of them.
 //!
 //! - Worker threads make [`TracedEvent`]s; an [`EventRing`] keeps the latest.
 //! - An [`EventView`] filters and sorts them in steps.
@@ -18,9 +18,10 @@ pub use condition_scope::condition_scope;
 pub use event_filter::EventFilter;
 pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
-pub use traced_event::{EventColumn, TracedEvent, method_bytes};
+pub use traced_event::{EventColumn, EventRow, TracedEvent, method_bytes};
 
 use crate::call_history::CallHistory;
+use crate::ids::ConnectionId;
 use redial_protocol::condition::ConditionError;
 use redial_protocol::ids::RowId;
 use redial_protocol::report::total;
@@ -33,7 +34,7 @@ use std::time::Duration;
 const POLL: Duration = Duration::from_secs(1);
 
 /// News about traced calls.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum EventsUpdate {
     /// Calls that ended before the stream began, oldest first; some may be known.
     Earlier(Vec<Arc<TracedEvent>>),
@@ -45,9 +46,11 @@ pub enum EventsUpdate {
     Dropped(Vec<DroppedCalls>),
 }
 
-/// The traced calls of one process.
+/// The traced calls of one process, or of several.
 #[derive(Debug, Default)]
 pub struct Events {
+    /// Whether they are of several processes, whose own [`Events`] have their history.
+    is_merged: bool,
     ring: EventRing,
     /// The ring when it was paused.
     paused: Option<EventRing>,
@@ -56,11 +59,11 @@ pub struct Events {
     /// Why the calls in flight are unknown.
     trouble: Option<String>,
     /// The forms in which methods were traced, by row: the latest one.
-    methods: BTreeMap<RowId, Arc<TracedMethod>>,
-    dropped: BTreeMap<RowId, u64>,
-    unread: u64,
-    /// Number of the last call.
-    last: u64,
+    methods: BTreeMap<EventRow, Arc<TracedMethod>>,
+    dropped: BTreeMap<EventRow, u64>,
+    unread: BTreeMap<ConnectionId, u64>,
+    /// Number of the last call of each process.
+    last: BTreeMap<ConnectionId, u64>,
     /// Calls that arrived, ever.
     arrived: u64,
     /// `arrived` when the view was last brought up to date.
@@ -75,47 +78,92 @@ pub struct Events {
 }
 
 impl Events {
-    /// Takes in news.
-    pub fn take(&mut self, update: EventsUpdate) {
+    /// Begins to merge the calls of several processes.
+    pub fn merged() -> Events {
+        Events { is_merged: true, ..Events::default() }
+    }
+
+    /// Adds the calls of another process that it has collected so far.
+    pub fn join(&mut self, connection: ConnectionId, theirs: &Events) {
+        let known = theirs.ring.at(0..u64::MAX).map(|(_, event)| Arc::clone(event)).collect();
+        self.take(connection, EventsUpdate::Earlier(known));
+        let dropped = theirs.dropped.iter().map(|((row, _), calls)| ((*row, connection), *calls));
+        self.dropped.extend(dropped);
+        self.unread.insert(connection, theirs.unread());
+    }
+
+    /// Forgets the calls of a process.
+    pub fn leave(&mut self, connection: ConnectionId) {
+        let others = self.ring.without(connection);
+        let before = std::mem::replace(&mut self.ring, others);
+        self.gone.extend(before.into_events());
+        if let Some(paused) = &mut self.paused {
+            *paused = paused.without(connection);
+        }
+        self.view.restart();
+        self.selected.take_if(|event| event.connection == connection);
+        self.clear_in_flight_of(connection);
+        self.methods.retain(|(_, of), _| *of != connection);
+        self.dropped.retain(|(_, of), _| *of != connection);
+        self.unread.remove(&connection);
+        self.last.remove(&connection);
+        let mut query = self.query().clone();
+        if query.process.take_if(|process| *process == connection).is_some() {
+            self.set_query(query);
+        }
+    }
+
+    /// Takes in news of a process.
+    pub fn take(&mut self, connection: ConnectionId, update: EventsUpdate) {
         match update {
             EventsUpdate::Earlier(events) => {
-                let last = self.last;
-                events.into_iter().filter(|event| event.call.number > last).for_each(|event| self.add(event));
+                let last = self.last.get(&connection).copied().unwrap_or(0);
+                events
+                    .into_iter()
+                    .filter(|event| event.call.number > last)
+                    .for_each(|event| self.add(connection, event));
             }
             EventsUpdate::Ended(events, unread) => {
-                events.into_iter().for_each(|event| self.add(event));
-                self.unread = unread;
+                events.into_iter().for_each(|event| self.add(connection, event));
+                self.unread.insert(connection, unread);
             }
             EventsUpdate::InFlight(answer) => {
                 self.is_polling = false;
                 if self.paused.is_none() {
-                    let (mut calls, trouble) = match answer {
+                    let (calls, trouble) = match answer {
                         Ok(calls) => (calls, None),
                         Err(why) => (Vec::new(), Some(why)),
                     };
-                    calls.iter().for_each(|one| self.note_method(&one.method));
-                    calls.sort_by_key(|one| one.call.start_unix_ns);
-                    (self.in_flight, self.trouble) = (calls, trouble);
+                    calls.iter().for_each(|one| self.note_method(one));
+                    self.clear_in_flight_of(connection);
+                    self.in_flight.extend(calls);
+                    self.in_flight.sort_by_key(|one| one.call.start_unix_ns);
+                    self.trouble = trouble;
                 }
             }
             EventsUpdate::Dropped(rows) => {
                 for one in rows {
-                    self.dropped.insert(one.row, total([one.over_rate, one.no_room, one.undecided]));
+                    self.dropped
+                        .insert((one.row, connection), total([one.over_rate, one.no_room, one.undecided]));
                 }
             }
         }
     }
 
-    fn add(&mut self, event: Arc<TracedEvent>) {
-        self.last = self.last.max(event.call.number);
+    fn add(&mut self, connection: ConnectionId, event: Arc<TracedEvent>) {
+        let last = self.last.entry(connection).or_default();
+        *last = (*last).max(event.call.number);
         self.arrived += 1;
-        self.note_method(&event.method);
-        self.history.add(&event.method, &event.call);
+        self.note_method(&event);
+        if !self.is_merged {
+            self.history.add(&event.method, &event.call);
+        }
         self.ring.push(event, &mut self.gone);
     }
 
-    fn note_method(&mut self, method: &Arc<TracedMethod>) {
-        let known = self.methods.entry(method.row).or_insert_with(|| Arc::clone(method));
+    fn note_method(&mut self, event: &TracedEvent) {
+        let method = &event.method;
+        let known = self.methods.entry(event.row()).or_insert_with(|| Arc::clone(method));
         if !Arc::ptr_eq(known, method) && known.plan <= method.plan {
             *known = Arc::clone(method);
         }
@@ -124,7 +172,7 @@ impl Events {
     /// Begins a new session: nothing streams, and requests are never answered.
     pub fn begin_session(&mut self) {
         (self.is_streaming, self.is_polling, self.polled) = (false, false, None);
-        (self.unread, self.trouble) = (0, None);
+        (self.unread, self.trouble) = (BTreeMap::new(), None);
         self.in_flight.clear();
     }
 
@@ -142,6 +190,13 @@ impl Events {
     pub fn clear_in_flight(&mut self) {
         if self.paused.is_none() {
             self.in_flight.clear();
+        }
+    }
+
+    /// Forgets the calls in flight of a process.
+    pub fn clear_in_flight_of(&mut self, connection: ConnectionId) {
+        if self.paused.is_none() {
+            self.in_flight.retain(|event| self.is_merged && event.connection != connection);
         }
     }
 
@@ -267,18 +322,23 @@ impl Events {
     /// Returns the number of calls that were not captured, of rows that are shown.
     pub fn not_captured(&self) -> u64 {
         let rows = self.view.query().rows.as_ref();
-        let shown = self.dropped.iter().filter(|(row, _)| rows.is_none_or(|rows| rows.contains(*row)));
+        let shown = self.dropped.iter().filter(|(row, _)| rows.is_none_or(|rows| rows.contains(row)));
         total(shown.map(|(_, calls)| *calls))
+    }
+
+    /// Returns the number of calls of a call's row that were not captured.
+    pub fn dropped_like(&self, event: &TracedEvent) -> u64 {
+        self.dropped.get(&event.row()).copied().unwrap_or_else(|| self.dropped(event.method.row))
     }
 
     /// Returns the number of calls of a row that were not captured.
     pub fn dropped(&self, row: RowId) -> u64 {
-        self.dropped.get(&row).copied().unwrap_or(0)
+        of_row(&self.dropped, row).copied().unwrap_or(0)
     }
 
     /// Returns the number of calls that the agent dropped because this program read too slowly.
     pub fn unread(&self) -> u64 {
-        self.unread
+        total(self.unread.values().copied())
     }
 
     /// Returns the methods that were traced in this or an earlier session.
@@ -288,7 +348,7 @@ impl Events {
 
     /// Returns the values of a row's method that a call has; None until a call was seen.
     pub fn method(&self, row: RowId) -> Option<&Arc<TracedMethod>> {
-        self.methods.get(&row)
+        of_row(&self.methods, row)
     }
 
     /// Returns the latest collected call of a row, if it is among the last ones.
@@ -308,9 +368,15 @@ impl Events {
     }
 
     /// Returns the rows of methods that were traced and that `wanted` accepts.
-    pub fn rows_where(&self, wanted: impl Fn(RowId) -> bool) -> BTreeSet<RowId> {
+    pub fn rows_where(&self, wanted: impl Fn(EventRow) -> bool) -> BTreeSet<EventRow> {
         self.methods.keys().copied().filter(|row| wanted(*row)).collect()
     }
+}
+
+/// Returns the value of a row where all are of one process.
+fn of_row<T>(all: &BTreeMap<EventRow, T>, row: RowId) -> Option<&T> {
+    let range = (row, ConnectionId(0))..=(row, ConnectionId(u32::MAX));
+    all.range(range).next().map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
 #[test]
 fn earlier_calls_are_taken_once() {
     let mut all = Events::default();
-    all.take(EventsUpdate::Earlier(events(1..=3)));
-    all.take(EventsUpdate::Ended(events(4..=5), 0));
-    all.take(EventsUpdate::Earlier(events(2..=6)));
+    all.take(ConnectionId(0), EventsUpdate::Earlier(events(1..=3)));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(4..=5), 0));
+    all.take(ConnectionId(0), EventsUpdate::Earlier(events(2..=6)));
     all.refresh(false);
     assert_eq!(all.view().len(), 6);
     assert!(all.method(RowId(7)).is_some());
@@ -24,10 +24,10 @@ fn earlier_calls_are_taken_once() {
 #[test]
 fn a_pause_shows_no_later_calls_but_collects_them() {
     let mut all = Events::default();
-    all.take(EventsUpdate::Ended(events(1..=2), 0));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(1..=2), 0));
     all.refresh(false);
     all.set_paused(true);
-    all.take(EventsUpdate::Ended(events(3..=5), 0));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(3..=5), 0));
     assert!(!all.refresh(false));
     assert_eq!((all.view().len(), all.later(), all.kept()), (2, 3, (2, 0)));
     let mut query = all.query().clone();
@@ -47,10 +47,10 @@ fn a_pause_shows_no_later_calls_but_collects_them() {
 #[test]
 fn held_rows_stay_while_calls_arrive() {
     let mut all = Events::default();
-    all.take(EventsUpdate::Ended(events(1..=2), 0));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(1..=2), 0));
     all.refresh(true);
     assert_eq!(all.view().len(), 2, "the first rows always come");
-    all.take(EventsUpdate::Ended(events(3..=3), 0));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(3..=3), 0));
     all.refresh(true);
     assert_eq!((all.view().len(), all.later()), (2, 1));
     all.refresh(false);
@@ -66,12 +66,12 @@ fn polls_calls_in_flight_once_a_second() {
         let call = TracedCall { start_unix_ns, number: 0, ..traced_call() };
         Arc::new(TracedEvent::new(Arc::new(traced_method()), call))
     });
-    all.take(EventsUpdate::InFlight(Ok(vec![first, later])));
+    all.take(ConnectionId(0), EventsUpdate::InFlight(Ok(vec![first, later])));
     let starts: Vec<u64> = all.in_flight().map(|one| one.call.start_unix_ns).collect();
     assert_eq!(starts, [4, 5], "the longest first");
     assert_eq!(all.poll(second), Err(Some(2 * second)));
     assert_eq!(all.poll(2 * second), Ok(()));
-    all.take(EventsUpdate::InFlight(Err("the agent is off".into())));
+    all.take(ConnectionId(0), EventsUpdate::InFlight(Err("the agent is off".into())));
     assert_eq!((all.in_flight().count(), all.trouble()), (0, Some("the agent is off")));
     all.set_paused(true);
     assert_eq!(all.poll(9 * second), Err(None));
@@ -80,7 +80,7 @@ fn polls_calls_in_flight_once_a_second() {
 #[test]
 fn clears_calls_but_knows_their_methods() {
     let mut all = Events::default();
-    all.take(EventsUpdate::Ended(events(1..=3), 4));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(1..=3), 4));
     all.refresh(false);
     let first = all.view().at(0).cloned();
     all.select(first);
@@ -90,9 +90,59 @@ fn clears_calls_but_knows_their_methods() {
     assert!(all.take_gone().is_empty());
     assert!(all.view().is_empty() && all.selected().is_none() && all.kept() == (0, 0));
     assert_eq!((all.methods().count(), all.unread()), (1, 4));
-    let wanted = |row: RowId| row.0 == 7;
+    let wanted = |(row, _): EventRow| row.0 == 7;
     assert_eq!((all.rows_where(wanted).len(), all.rows_where(|_| false).len()), (1, 0));
-    all.take(EventsUpdate::Ended(events(4..=4), 4));
+    all.take(ConnectionId(0), EventsUpdate::Ended(events(4..=4), 4));
     all.refresh(false);
     assert_eq!(all.view().len(), 1);
+}
+
+fn of_process(connection: u32, numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
+    let method = Arc::new(traced_method());
+    let event = |number: u64| {
+        // Both processes make calls in turn.
+        let start_unix_ns = 1_000 * number + u64::from(connection);
+        let call = TracedCall { number, start_unix_ns, ..traced_call() };
+        Arc::new(TracedEvent::new(Arc::clone(&method), call).of(ConnectionId(connection)))
+    };
+    numbers.map(event).collect()
+}
+
+fn shown(all: &mut Events) -> Vec<(u32, u64)> {
+    while all.refresh(false) {}
+    let events = (0..all.view().len()).filter_map(|row| all.view().at(row));
+    events.map(|event| (event.connection.0, event.call.number)).collect()
+}
+
+#[test]
+fn calls_of_several_processes_merge_by_time() {
+    let (one, other) = (ConnectionId(1), ConnectionId(2));
+    let mut first = Events::default();
+    first.take(one, EventsUpdate::Ended(of_process(1, 1..=2), 0));
+    let mut all = Events::merged();
+    all.join(one, &first);
+    all.take(other, EventsUpdate::Ended(of_process(2, 1..=2), 3));
+    all.take(one, EventsUpdate::Earlier(of_process(1, 2..=3)));
+    assert_eq!(shown(&mut all), [(1, 3), (2, 2), (1, 2), (2, 1), (1, 1)], "the latest first, each once");
+    assert_eq!(all.unread(), 3);
+    let mut query = all.query().clone();
+    query.process = Some(other);
+    all.set_query(query.clone());
+    assert_eq!(shown(&mut all), [(2, 2), (2, 1)]);
+    query.process = None;
+    query.rows = Some(all.rows_where(|(_, connection)| connection == one));
+    query.column = EventColumn::Process;
+    all.set_query(query.clone());
+    assert_eq!(shown(&mut all), [(1, 3), (1, 2), (1, 1)]);
+    query.rows = None;
+    all.set_query(query);
+    all.select(all.view().at(0).cloned());
+    all.take(one, EventsUpdate::InFlight(Ok(of_process(1, 0..=0))));
+    all.take(other, EventsUpdate::InFlight(Ok(of_process(2, 0..=0))));
+    assert_eq!(all.in_flight().count(), 2);
+    all.take(one, EventsUpdate::InFlight(Ok(Vec::new())));
+    assert_eq!(all.in_flight().count(), 1);
+    all.leave(other);
+    assert_eq!(shown(&mut all), [(1, 3), (1, 2), (1, 1)]);
+    assert_eq!((all.in_flight().count(), all.unread(), all.selected().is_some()), (0, 0, false));
 }

@@ -1,12 +1,17 @@
 //! One traced call with its method, and what sorting and filtering need of it.
 
 use super::sort_keys;
+use crate::ids::ConnectionId;
 use redial_protocol::callers::CallOrigin;
+use redial_protocol::ids::RowId;
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::{Outcome, TracedCall, TracedMethod, TracedParameter, Value};
 use redial_text::traced_calls::{arguments, name, outcome, own_arguments};
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// The row of a method in one of several processes.
+pub type EventRow = (RowId, ConnectionId);
 
 /// One traced call. Made on a worker thread, since formatting takes time.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub struct TracedEvent {
     pub method: Arc<TracedMethod>,
     /// The call.
     pub call: TracedCall,
+    /// The connection to the process that made it.
+    pub connection: ConnectionId,
     /// Name, arguments and outcome in lower case; a line each.
     search: Box<str>,
     /// Bytes of memory, estimated.
@@ -31,6 +38,8 @@ pub enum EventColumn {
     Thread,
     /// The duration.
     Duration,
+    /// The process.
+    Process,
     /// The method.
     Method,
     /// The arguments.
@@ -41,10 +50,11 @@ pub enum EventColumn {
 
 impl EventColumn {
     /// Every column, from left to right.
-    pub const ALL: [EventColumn; 6] = [
+    pub const ALL: [EventColumn; 7] = [
         EventColumn::Time,
         EventColumn::Thread,
         EventColumn::Duration,
+        EventColumn::Process,
         EventColumn::Method,
         EventColumn::Arguments,
         EventColumn::Outcome,
@@ -58,7 +68,19 @@ impl TracedEvent {
         let [name, arguments, outcome] = parts.map(|part| clean(&part).to_lowercase().replace('\n', " "));
         let search = format!("{name}\n{arguments}\n{outcome}").into_boxed_str();
         let bytes = size_of::<TracedEvent>() + search.len() + heap_bytes(&call);
-        TracedEvent { method, call, search, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        TracedEvent { method, call, connection: ConnectionId::default(), search, bytes }
+    }
+
+    /// Sets the process that made the call.
+    #[must_use]
+    pub fn of(self, connection: ConnectionId) -> TracedEvent {
+        TracedEvent { connection, ..self }
+    }
+
+    /// Returns the row of its method.
+    pub fn row(&self) -> EventRow {
+        (self.method.row, self.connection)
     }
 
     /// Returns its memory, estimated.
@@ -77,6 +99,7 @@ impl TracedEvent {
             EventColumn::Time => self.call.start_unix_ns.into(),
             EventColumn::Thread => self.call.thread.into(),
             EventColumn::Duration => self.call.duration_ns.map_or(0, |ns| u128::from(ns) + 1),
+            EventColumn::Process => self.connection.0.into(),
             EventColumn::Method => sort_keys::beginning(self.method_name().chars()),
             EventColumn::Arguments => sort_keys::of_arguments(own_arguments(&self.method, &self.call)),
             EventColumn::Outcome => sort_keys::of_outcome(&self.call.outcome),

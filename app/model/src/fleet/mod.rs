@@ -28,6 +28,7 @@ pub use requests::PartialRefusal;
 
 use super::changes::DialChange;
 use super::connection::{Connection, Connections, Status};
+use super::events::Events;
 use super::ids::{ConnectionId, MethodIx, SubjectId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
@@ -69,6 +70,8 @@ pub struct Fleet {
     requests: FleetRequests,
     transitions: TransitionSummary,
     carried: Option<CarriedSelection>,
+    /// The traced calls of all processes.
+    pub events: Events,
     /// The histogram of a merged method.
     pub histogram: MergedHistogram,
     /// Processes that start later.
@@ -130,6 +133,7 @@ impl Default for Fleet {
             requests: FleetRequests::default(),
             transitions: TransitionSummary::default(),
             carried: None,
+            events: Events::merged(),
             histogram: MergedHistogram::default(),
             auto_join: AutoJoin::default(),
         }
@@ -180,6 +184,7 @@ impl Fleet {
         let leaving = |member: &mut Member| !wanted.contains(&member.connection);
         let left: Vec<Member> = self.members.extract_if(.., leaving).collect();
         left.iter().for_each(|member| member.release(connections));
+        left.iter().for_each(|member| self.events.leave(member.connection));
         for id in wanted {
             let Some(connection) = connections.get_mut(id) else { continue };
             if self.members.iter().any(|member| member.connection == *id) {
@@ -187,6 +192,7 @@ impl Fleet {
             }
             connection.in_fleet = true;
             connection.table.live.watch();
+            self.events.join(*id, &connection.events);
             let slot = self.import.next_slot();
             self.members.push(Member::new(*id, slot));
         }

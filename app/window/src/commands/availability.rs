@@ -1,5 +1,6 @@
 //! Availability of commands, and the state of switches.
 
+use super::context::SINGLE;
 use super::{CommandContext, Reach, UiCommand};
 use crate::settings::LowerTab;
 
@@ -101,14 +102,18 @@ impl UiCommand {
                 Reach::Ended => Err("the process has ended"),
             },
             UiCommand::Stop => need(now.stoppable, "no program launched from this window is running"),
-            UiCommand::PauseEvents
-            | UiCommand::ClearEvents
-            | UiCommand::EventsOfAll
-            | UiCommand::SetCondition(_) => {
+            UiCommand::PauseEvents | UiCommand::ClearEvents | UiCommand::EventsOfAll => {
+                now.live()?;
+                need(now.switches.events, EVENTS_HIDDEN)
+            }
+            UiCommand::SetCondition(_) => {
                 now.single_process()?;
                 need(now.switches.events, EVENTS_HIDDEN)
             }
             UiCommand::CopyEvent(_) | UiCommand::ShowInTimeline => {
+                if *self == UiCommand::ShowInTimeline && now.is_merged() {
+                    return Err(SINGLE);
+                }
                 need(now.switches.events, EVENTS_HIDDEN)?;
                 need(now.list.call_selected, "no call is selected: select one in the events panel first")
             }

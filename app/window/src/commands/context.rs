@@ -151,7 +151,8 @@ pub struct Switches {
     pub theme: ThemeChoice,
 }
 
-const SINGLE: &str = "this is for a single process: select one";
+/// Why a command is not available while several processes are shown together.
+pub(super) const SINGLE: &str = "this is for a single process: select one";
 
 impl CommandContext {
     /// Returns the process or processes shown.
@@ -187,13 +188,18 @@ impl CommandContext {
     /// # Errors
     /// When several are shown together, or the agent does not answer.
     pub fn single_process(&self) -> Result<&ProcessFacts, &'static str> {
-        if self.subject.is_some_and(|subject| subject.kind == SubjectKind::Merged) {
+        if self.is_merged() {
             return Err(SINGLE);
         }
         match &self.live()?.kind {
             SubjectKind::Process(facts) => Ok(facts),
             SubjectKind::Merged => Err(SINGLE),
         }
+    }
+
+    /// Returns whether several processes are shown together.
+    pub fn is_merged(&self) -> bool {
+        self.subject.is_some_and(|subject| subject.kind == SubjectKind::Merged)
     }
 
     /// Returns whether an agent answers.

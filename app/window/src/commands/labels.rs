@@ -118,6 +118,7 @@ impl UiCommand {
             UiCommand::ClearEvents => "Clear events",
             UiCommand::EventsOfAll => "Events of all methods",
             UiCommand::FilterEvents(_) => "Filter events",
+            UiCommand::EventsOfProcess(_) => "Filter events by process",
             UiCommand::SortEvents(_) => "Sort events",
             UiCommand::SelectEvent(_) => "Select a call",
             UiCommand::CopyEvent(CallFormat::Text) => "Copy call as text",

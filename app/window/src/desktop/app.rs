@@ -182,10 +182,7 @@ impl App {
                 filtered: list.is_some_and(|table| !table.list.filter().text.is_empty()),
                 back: self.history.has_back(),
                 forward: self.history.has_forward(),
-                call_selected: self
-                    .model
-                    .current_process()
-                    .is_some_and(|one| one.events.selected().is_some()),
+                call_selected: self.model.current().is_some_and(|one| one.events().selected().is_some()),
             },
             processes: ProcessCounts {
                 selected: self.model.chosen().len(),
@@ -214,7 +211,7 @@ impl App {
                 follow_attach: auto_join.is_some_and(|auto_join| auto_join.attach),
                 events: self.settings.events_open,
                 lower_tab: self.settings.events_open.then_some(self.settings.lower_tab),
-                events_paused: self.model.current_process().is_some_and(|one| one.events.is_paused()),
+                events_paused: self.model.current().is_some_and(|one| one.events().is_paused()),
                 events_of_all: self.events.of_all,
                 compact: self.settings.compact,
                 log: self.settings.log_open,

@@ -217,6 +217,7 @@ impl App {
             | UiCommand::ClearEvents
             | UiCommand::EventsOfAll
             | UiCommand::FilterEvents(_)
+            | UiCommand::EventsOfProcess(_)
             | UiCommand::SortEvents(_)
             | UiCommand::SelectEvent(_)
             | UiCommand::CopyEvent(_)

@@ -10,9 +10,11 @@ use crate::views::{calls, timeline};
 use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
 use redial_link::machine;
 use redial_model::connection::{Connection, Status};
-use redial_model::events::TracedEvent;
+use redial_model::events::{Events, TracedEvent};
 use redial_model::fleet::MemberRequest;
 use redial_model::log::LogKind;
+use redial_model::method_set::MethodSet;
+use redial_model::subject::Subject;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::trace::Outcome;
@@ -37,6 +39,11 @@ impl App {
             return false;
         }
         let (held, of_all, now) = (self.events.is_held(), self.events.of_all, self.now().mono);
+        if self.model.is_merged() {
+            let more = self.refresh_merged_events(context);
+            self.refresh_lower_panel(context);
+            return more;
+        }
         let Some(connection) = self.model.current_process_mut() else { return false };
         let is_traced = connection.table.live.wanted(Level::Trace).is_some_and(|rows| rows.count() > 0);
         let live = connection.session.status == Status::Live;
@@ -47,6 +54,7 @@ impl App {
         let key = events_key(connection, of_all);
         if self.events.key.replace(key) != Some(key) {
             let rows = shown_rows(connection).filter(|_| !of_all);
+            let rows = rows.map(|rows| connection.events.rows_where(|(row, _)| rows.contains(&row)));
             let mut query = connection.events.query().clone();
             query.rows = rows;
             query.set_text(&self.events.text);
@@ -66,9 +74,14 @@ impl App {
     /// process that was shown meanwhile goes on.
     pub(super) fn stream_events(&mut self) {
         let (open, current) = (self.settings.events_open, self.model.current_process().map(|one| one.id));
+        let is_merged = self.model.is_merged();
+        if let Some(fleet) = self.model.fleet_mut() {
+            self.workers.free(fleet.events.take_gone());
+        }
         for connection in self.model.connections.values_mut() {
             self.workers.free(connection.events.take_gone());
-            let wanted = open && (connection.events.is_streaming() || Some(connection.id) == current);
+            let is_shown = Some(connection.id) == current || is_merged && connection.in_fleet;
+            let wanted = open && (connection.events.is_streaming() || is_shown);
             if connection.session.status == Status::Live && connection.events.change_stream(wanted) {
                 self.workers.collect_calls(connection.id, wanted);
             }
@@ -104,8 +117,8 @@ impl App {
                 events::header(ui, state, subject, &now, commands);
                 events::conditions(ui, state, subject, commands);
             });
-            let details = subject.process().filter(|one| one.events.selected().is_some());
-            if let Some(connection) = details.filter(|_| ui.available_width() >= events::BOTH) {
+            let details = subject.events().selected().filter(|_| ui.available_width() >= events::BOTH);
+            if let Some(event) = details {
                 let wide = ui.available_width();
                 let details = SizedPanel {
                     panel: Panel::right("call").frame(
@@ -116,7 +129,7 @@ impl App {
                     wanted: settings.call_width.unwrap_or((wide * 0.36).min(420.0)),
                     range: Rangef::new(180.0, (wide * 0.6).max(180.0)),
                 };
-                let dragged = details.show(ui, |ui| events::selected(ui, connection, unix_ns, commands));
+                let dragged = details.show(ui, |ui| events::selected(ui, subject, event, unix_ns, commands));
                 settings.call_width = dragged.or(settings.call_width);
             }
             events::calls(ui, state, subject, unix_ns, commands);
@@ -128,30 +141,39 @@ impl App {
     pub(super) fn execute_for_events(&mut self, context: &egui::Context, command: UiCommand) {
         match command {
             UiCommand::Events => self.toggle_lower_tab(LowerTab::Events),
-            UiCommand::PauseEvents => self.change(|connection| {
-                let paused = connection.events.is_paused();
-                connection.events.set_paused(!paused);
+            UiCommand::PauseEvents => self.change_events(|events| {
+                let paused = events.is_paused();
+                events.set_paused(!paused);
             }),
             UiCommand::ClearEvents => {
-                self.change(|connection| connection.events.clear());
+                self.change_events(Events::clear);
+                if self.model.is_merged() {
+                    let members = self.model.connections.values_mut().filter(|one| one.in_fleet);
+                    members.for_each(|member| member.events.clear());
+                }
                 self.lower.clear();
             }
             UiCommand::EventsOfAll => self.events.of_all = !self.events.of_all,
-            UiCommand::FilterEvents(text) => self.change(|connection| {
-                let mut query = connection.events.query().clone();
+            UiCommand::FilterEvents(text) => self.change_events(|events| {
+                let mut query = events.query().clone();
                 query.set_text(&text);
-                connection.events.set_query(query);
+                events.set_query(query);
+            }),
+            UiCommand::EventsOfProcess(process) => self.change_events(|events| {
+                let mut query = events.query().clone();
+                query.process = process;
+                events.set_query(query);
             }),
             UiCommand::SortEvents(column) => {
-                self.change(|connection| {
-                    let mut query = connection.events.query().clone();
+                self.change_events(|events| {
+                    let mut query = events.query().clone();
                     query.ascending = query.column == column && !query.ascending;
                     query.column = column;
-                    connection.events.set_query(query);
+                    events.set_query(query);
                 });
                 self.events.follow = true;
             }
-            UiCommand::SelectEvent(event) => self.change(|connection| connection.events.select(event)),
+            UiCommand::SelectEvent(event) => self.change_events(|events| events.select(event)),
             UiCommand::CopyEvent(format) => self.copy_event(context, format),
             UiCommand::CopyValue(text) => {
                 context.copy_text(text);
@@ -160,6 +182,12 @@ impl App {
             }
             UiCommand::SetCondition(targets) => self.set_or_ask(targets, Level::Trace),
             _ => {}
+        }
+    }
+
+    fn change_events(&mut self, change: impl FnOnce(&mut Events)) {
+        if let Some(events) = self.model.current_events_mut() {
+            change(events);
         }
     }
 
@@ -187,7 +215,7 @@ impl App {
                 !std::mem::take(&mut self.events.text).is_empty()
             }
             id if id == events::rows_id() => {
-                self.change(|connection| connection.events.select(None));
+                self.change_events(|events| events.select(None));
                 false
             }
             id if id == calls::search_id() => !std::mem::take(&mut self.lower.calls.search).is_empty(),
@@ -207,21 +235,33 @@ impl App {
 
     fn copy_event(&mut self, context: &egui::Context, format: CallFormat) {
         let now = self.now();
-        let Some(connection) = self.model.current_process() else { return };
-        let Some(event) = connection.events.selected() else { return };
-        context.copy_text(copied(connection, event, format, now.unix_ms.saturating_mul(1_000_000)));
+        let Some(subject) = self.model.current() else { return };
+        let Some(event) = subject.events().selected() else { return };
+        let owner = subject.process().map(|one| one.id).unwrap_or(event.connection);
+        let Some(owner) = self.model.connections.get(&owner) else { return };
+        let mut text = copied(subject, owner, event, format, now.unix_ms.saturating_mul(1_000_000));
+        if subject.fleet().is_some() && format == CallFormat::Text {
+            text = format!("{}  {text}", owner.title());
+        }
+        context.copy_text(text);
         self.model.log.add(now, None, LogKind::Notice, "Copied a call");
     }
 }
 
-fn copied(connection: &Connection, event: &TracedEvent, format: CallFormat, now: u64) -> String {
+fn copied(
+    subject: Subject<'_>,
+    owner: &Connection,
+    event: &TracedEvent,
+    format: CallFormat,
+    now: u64,
+) -> String {
     match format {
         CallFormat::Text => line(&event.method, &event.call, now),
         CallFormat::Json => {
             let age = Some(now.saturating_sub(event.call.start_unix_ns));
             let age = age.filter(|_| event.call.outcome == Outcome::InFlight);
-            let (host, dropped) = (machine::host_name(), connection.events.dropped(event.method.row));
-            let process = (host.as_deref(), connection.process.pid);
+            let (host, dropped) = (machine::host_name(), subject.events().dropped_like(event));
+            let process = (host.as_deref(), owner.process.pid);
             safe_json::line(&TracedCallJson::new(process, &event.method, &event.call, age, dropped))
         }
     }
@@ -245,7 +285,12 @@ fn shown_rows(connection: &Connection) -> Option<BTreeSet<RowId>> {
     if table.selection.is_empty() {
         return None;
     }
-    let selected = table.turned_by_selection().methods;
-    let method = |row: RowId| table.live.row(row).and_then(|row| row.method);
-    Some(connection.events.rows_where(|row| method(row).is_some_and(|method| selected.contains(method))))
+    Some(rows_of(connection, &table.turned_by_selection().methods))
+}
+
+/// Returns the rows of traced methods that are among `methods`.
+pub(super) fn rows_of(connection: &Connection, methods: &MethodSet) -> BTreeSet<RowId> {
+    let method = |row: RowId| connection.table.live.row(row).and_then(|row| row.method);
+    let is_meant = |row: RowId| method(row).is_some_and(|method| methods.contains(method));
+    connection.events.rows_where(|(row, _)| is_meant(row)).into_iter().map(|(row, _)| row).collect()
 }

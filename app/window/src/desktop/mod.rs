@@ -26,6 +26,7 @@ mod keyboard;
 mod layout;
 mod list_options;
 mod lower_panel;
+mod merged_events;
 mod navigation;
 mod notifications;
 mod number_range;

@@ -1,14 +1,16 @@
 //! The panel of traced calls: what it collects, shows and copies, and the editor of conditions.
 
 use super::fixture::{deliver, execute, look_at_shops, row, window_of, with_shop};
+use super::fleet::deliver_to;
 use super::snapshots::both;
-use crate::commands::UiCommand;
+use crate::commands::{CallFormat, UiCommand};
 use crate::desktop::App;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{self, Key, OutputCommand, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::events::{EventColumn, EventsUpdate, TracedEvent};
+use redial_model::ids::ConnectionId;
 use redial_model::update::ConnectionUpdate;
 use redial_protocol::callers::CallOrigin;
 use redial_protocol::ids::RowId;
@@ -305,14 +307,56 @@ fn a_click_completes_a_name() {
     assert!(log.any(|entry| entry.text.contains("trace when price.Customer.Name == \"Ada\" on")));
 }
 
+/// Returns calls of a process, as its connection delivers them.
+fn calls_of(connection: u32) -> Vec<Arc<TracedEvent>> {
+    let parameters = [("price", "Shop.Money")];
+    let method = method(6, "Shop.Pricing.Discount", &parameters, None);
+    let event = |number: u64| {
+        let call =
+            call(2 * number + u64::from(connection), 900, vec![Value::Int(1)], Outcome::Returned(None));
+        Arc::new(TracedEvent::new(Arc::clone(&method), call).of(ConnectionId(connection)))
+    };
+    (1..=3).map(event).collect()
+}
+
 #[test]
-fn merged_processes_ask_for_a_single_one() {
+fn calls_of_merged_processes_stand_together() {
     let mut harness = look_at_shops(with_shop(Theme::Dark));
     execute(&mut harness, UiCommand::Events);
-    assert!(shows(&harness, "Select a single process to see its calls."));
-    harness.get_by_label("Show side by side").click();
+    assert!(shows(&harness, "Turn a method's dial to trace (3) to see its calls."));
+    for id in [1, 2] {
+        deliver_to(&mut harness, id, vec![news(EventsUpdate::Ended(calls_of(id), 0))]);
+    }
+    harness.run_steps(4);
+    let pids = |harness: &Harness<'static, App>| -> Vec<String> {
+        let title = |row: &String| row.split("  ").next().unwrap_or_default().to_owned();
+        rows_of(harness).iter().map(title).collect()
+    };
+    let titles = pids(&harness);
+    assert_eq!(titles.len(), 6, "{titles:?}");
+    assert!(titles.chunks(2).all(|two| two[0] != two[1] && two == &titles[..2]), "by time: {titles:?}");
+    assert!(shows(&harness, "Sort events by process"));
+    let row = rows_of(&harness)[0].clone();
+    harness.get_by_label(&row).click();
     harness.run_steps(3);
-    assert!(!shows(&harness, "Select a single process to see its calls."));
+    execute(&mut harness, UiCommand::CopyEvent(CallFormat::Text));
+    assert!(harness.state().model.current().is_some_and(|one| one.events().selected().is_some()));
+    harness.get_by_label("Events of All processes").click_accesskit();
+    harness.run_steps(3);
+    let entry = harness.query_all_by_label(&titles[1]).last().expect("an entry of the menu");
+    entry.click_accesskit();
+    harness.run_steps(4);
+    assert_eq!(pids(&harness), vec![titles[1].clone(); 3]);
+    assert!(shows(&harness, "3 of 6 calls"));
+    execute(&mut harness, UiCommand::ClearEvents);
+    harness.run_steps(3);
+    assert!(rows_of(&harness).is_empty());
+}
+
+#[test]
+fn one_process_has_no_process_column() {
+    let harness = panel(Theme::Dark, SIZE);
+    assert!(!shows(&harness, "Sort events by process") && !shows(&harness, "Events of "));
 }
 
 #[test]

@@ -4,19 +4,21 @@ mod call_details;
 mod completion_list;
 mod condition_editor;
 mod ids;
+mod process_titles;
 mod state;
 mod table;
 
 pub use ids::{condition_id, field_keys, filter_id, rows_id, shown_id};
+use process_titles::ProcessTitles;
 pub use state::{EventsKey, EventsState};
 
 use crate::commands::{CallFormat, CommandContext, UiCommand};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{self, Align, Button, Label, Layout, RichText, TextEdit, Ui};
-use redial_model::connection::Connection;
-use redial_model::events::Events;
-use redial_model::process_choice::Arrangement;
+use redial_model::events::{Events, TracedEvent};
+use redial_model::fleet::Fleet;
+use redial_model::ids::ConnectionId;
 use redial_model::subject::Subject;
 use redial_protocol::level::Level;
 use redial_text::words;
@@ -34,8 +36,7 @@ pub fn header(
 ) {
     ui.horizontal(|ui| {
         ui.strong("Events");
-        let Some(connection) = subject.process() else { return };
-        let events = &connection.events;
+        let events = subject.events();
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .event_filter(field_keys(false))
@@ -53,6 +54,9 @@ pub fn header(
                     commands.push(command);
                 }
             };
+        if let Some(fleet) = subject.fleet() {
+            of_process(ui, fleet, commands);
+        }
         switch(ui, state.of_all, "All methods", UiCommand::EventsOfAll, commands);
         switch(ui, events.is_paused(), "Pause", UiCommand::PauseEvents, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -89,11 +93,11 @@ pub fn header(
 
 /// Shows a mistake in the filter, and condition and limits of the selected methods' traces.
 pub fn conditions(ui: &mut Ui, state: &mut EventsState, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+    if let Some(error) = subject.events().filter_problem(&state.text) {
+        let text = format!("Filter: {}", error.problem);
+        ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).bad)).wrap());
+    }
     if let Some(connection) = subject.process() {
-        if let Some(error) = connection.events.filter_problem(&state.text) {
-            let text = format!("Filter: {}", error.problem);
-            ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).bad)).wrap());
-        }
         condition_editor::show(ui, &mut state.editor, connection, commands);
     }
 }
@@ -141,15 +145,12 @@ pub fn calls(
     now: u64,
     commands: &mut Vec<UiCommand>,
 ) {
-    let Some(connection) = subject.process() else {
-        return of_fleet(ui, commands);
-    };
-    let events = &connection.events;
+    let events = subject.events();
     if events.view().is_empty() && events.in_flight().next().is_none() {
         state.held = false;
-        return empty(ui, &nothing(connection, state));
+        return empty(ui, &nothing(subject, state));
     }
-    table::show(ui, state, events, now, commands);
+    table::show(ui, state, (events, &ProcessTitles::of(subject)), now, commands);
 }
 
 fn empty(ui: &mut Ui, text: &str) {
@@ -159,24 +160,36 @@ fn empty(ui: &mut Ui, text: &str) {
     ui.vertical_centered(|ui| ui.weak(text));
 }
 
-/// Each process has calls, conditions and a pause of its own.
-fn of_fleet(ui: &mut Ui, commands: &mut Vec<UiCommand>) {
-    empty(ui, "Select a single process to see its calls.");
-    let beside = UiCommand::Arrange(Arrangement::SideBySide);
-    let hint = "The panel then shows the calls of the process that you click.";
-    ui.vertical_centered(|ui| {
-        if ui.button("Show side by side").on_hover_text(hint).clicked() {
-            commands.push(beside);
+/// Chooses the process whose calls are shown.
+fn of_process(ui: &mut Ui, fleet: &Fleet, commands: &mut Vec<UiCommand>) {
+    let chosen = fleet.events.query().process;
+    let title = chosen.map_or("All processes", |process| fleet.title_of(process));
+    let menu = ui.menu_button(format!("{title} ▼"), |ui| {
+        let mut entry = |process: Option<ConnectionId>, title: &str| {
+            if ui.selectable_label(chosen == process, title).clicked() {
+                commands.push(UiCommand::EventsOfProcess(process));
+                ui.close();
+            }
+        };
+        entry(None, "All processes");
+        for member in fleet.members() {
+            entry(Some(member.connection), fleet.title_of(member.connection));
         }
     });
+    let label = format!("Events of {title}");
+    menu.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+    menu.response.on_hover_text("The process whose calls are shown");
 }
 
-fn nothing(connection: &Connection, state: &EventsState) -> String {
-    let events = &connection.events;
+fn nothing(subject: Subject<'_>, state: &EventsState) -> String {
+    let events = subject.events();
     let traced = |row: &redial_model::live::LiveRow| row.wanted >= Level::Trace;
-    let any = connection.table.live.rows().any(traced);
+    let any = subject.table().live.rows().any(traced);
     let selected = events.query().rows.is_some();
     match (events.kept().0, any) {
+        (kept, _) if kept > 0 && events.query().process.is_some() && !events.query().is_filtered() => {
+            "No calls of this process. Choose “All processes” to see the others.".to_owned()
+        }
         (kept, _) if kept > 0 && events.query().is_filtered() => "No calls match the filter.".to_owned(),
         (kept, _) if kept > 0 && selected && !state.of_all => {
             "No calls of the selected methods. Tick “All methods” to see the others.".to_owned()
@@ -190,9 +203,15 @@ fn nothing(connection: &Connection, state: &EventsState) -> String {
 }
 
 /// Shows the selected call.
-pub fn selected(ui: &mut Ui, connection: &Connection, now: u64, commands: &mut Vec<UiCommand>) {
-    match connection.events.selected() {
-        Some(event) => call_details::show(ui, event, now, commands),
-        None => empty(ui, "Select a call to see its values."),
+pub fn selected(
+    ui: &mut Ui,
+    subject: Subject<'_>,
+    event: &TracedEvent,
+    now: u64,
+    commands: &mut Vec<UiCommand>,
+) {
+    if let Some(fleet) = subject.fleet() {
+        ui.label(RichText::new(fleet.title_of(event.connection)).size(SMALL).color(Palette::of(ui).weak));
     }
+    call_details::show(ui, event, now, commands);
 }

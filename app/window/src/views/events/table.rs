@@ -1,6 +1,7 @@
 //! The table of calls: those in flight on top, then those that ended.
 
 use super::ids::rows_id;
+use super::process_titles::ProcessTitles;
 use super::state::EventsState;
 use crate::commands::{CallFormat, UiCommand};
 use crate::ui::capitalized;
@@ -68,7 +69,13 @@ fn at(in_flight: &[Arc<TracedEvent>], events: &Events, row: usize) -> Option<Arc
 }
 
 /// Shows headers and rows in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, commands: &mut Vec<UiCommand>) {
+pub fn show(
+    ui: &mut Ui,
+    state: &mut EventsState,
+    (events, titles): (&Events, &ProcessTitles),
+    now: u64,
+    commands: &mut Vec<UiCommand>,
+) {
     ui.spacing_mut().item_spacing.y = 0.0;
     let head = Rect::from_min_size(ui.cursor().min, vec2(ui.available_width(), HEAD));
     ui.advance_cursor_after_rect(head);
@@ -83,7 +90,7 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
     let font = FontId::monospace(SMALL);
     let digit = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
     let one_method = events.query().rows.as_ref().is_some_and(|rows| rows.len() == 1);
-    let columns = columns(window.rect, digit, one_method);
+    let columns = columns(window.rect, digit, one_method, titles.are_shown());
     let rect = head.with_max_x(window.rect.right());
     headers(ui, head, rect, &columns, events, commands);
     focus(ui, state, window.rect, events, commands);
@@ -99,7 +106,10 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
         let response = ui.interact(clip, id, Sense::click());
         let chosen = events.selected().is_some_and(|selected| *selected == event);
         response.widget_info(|| {
-            egui::WidgetInfo::selected(egui::Role::Row, true, chosen, line(&event.method, &event.call, now))
+            let line = line(&event.method, &event.call, now);
+            let of = titles.get(event.connection);
+            let text = if of.is_empty() { line } else { format!("{of}  {line}") };
+            egui::WidgetInfo::selected(egui::Role::Row, true, chosen, text)
         });
         let palette = Palette::of(ui);
         let fill = match (chosen, response.hovered()) {
@@ -111,7 +121,8 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
             painter.rect_filled(rect, 0.0, fill);
         }
         for place in &columns {
-            cell(&painter, *place, rect, (&event, now), (&font, digit), palette);
+            let text = text(place.column, (&event, titles), now);
+            cell(&painter, *place, rect, (&event, &text), (&font, digit), palette);
         }
         if row + 1 == in_flight.len() {
             painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, palette.line));
@@ -120,7 +131,7 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
             commands.push(UiCommand::SelectEvent(Some(Arc::clone(&event))));
             ui.memory_mut(|memory| memory.request_focus(rows_id()));
         }
-        menu(&response, &columns, (&event, now), commands);
+        menu(&response, &columns, (&event, titles, now), commands);
     }
     if ui.memory(|memory| memory.has_focus(rows_id())) {
         let stroke = egui::Stroke::new(1.0, Palette::of(ui).accent);
@@ -132,7 +143,7 @@ pub fn show(ui: &mut Ui, state: &mut EventsState, events: &Events, now: u64, com
 fn menu(
     response: &egui::Response,
     columns: &[Place],
-    (event, now): (&TracedEvent, u64),
+    (event, titles, now): (&TracedEvent, &ProcessTitles, u64),
     commands: &mut Vec<UiCommand>,
 ) {
     let under = response.interact_pointer_pos();
@@ -144,7 +155,7 @@ fn menu(
     Popup::context_menu(response).show(|ui| {
         let column = ui.data(|data| data.get_temp::<EventColumn>(memory)).unwrap_or_default();
         if ui.button(format!("Copy {}", title(column))).clicked() {
-            commands.push(UiCommand::CopyValue(text(column, event, now)));
+            commands.push(UiCommand::CopyValue(text(column, (event, titles), now)));
             ui.close();
         }
         for format in [CallFormat::Text, CallFormat::Json] {
@@ -155,7 +166,7 @@ fn menu(
             }
         }
         let command = UiCommand::ShowInTimeline;
-        if ui.button(command.name()).clicked() {
+        if !titles.are_shown() && ui.button(command.name()).clicked() {
             commands.push(command);
             ui.close();
         }
@@ -191,7 +202,7 @@ fn focus(ui: &mut Ui, state: &mut EventsState, rows: Rect, events: &Events, comm
     }
 }
 
-fn columns(rect: Rect, digit: f32, one_method: bool) -> Vec<Place> {
+fn columns(rect: Rect, digit: f32, one_method: bool, several: bool) -> Vec<Place> {
     let wide = rect.width();
     let mut left = rect.left() + 6.0;
     let mut places = Vec::new();
@@ -206,6 +217,9 @@ fn columns(rect: Rect, digit: f32, one_method: bool) -> Vec<Place> {
         add(EventColumn::Thread, THREAD * digit);
     }
     add(EventColumn::Duration, DURATION * digit);
+    if several {
+        add(EventColumn::Process, (wide * 0.12).clamp(70.0, 160.0));
+    }
     if !one_method {
         add(EventColumn::Method, (wide * 0.18).clamp(80.0, 240.0));
     }
@@ -222,6 +236,7 @@ fn title(column: EventColumn) -> &'static str {
         EventColumn::Time => "time",
         EventColumn::Thread => "thread",
         EventColumn::Duration => "duration",
+        EventColumn::Process => "process",
         EventColumn::Method => "method",
         EventColumn::Arguments => "arguments",
         EventColumn::Outcome => "result",
@@ -277,13 +292,14 @@ fn headers(
 }
 
 /// Returns the text of a cell.
-fn text(column: EventColumn, event: &TracedEvent, now: u64) -> String {
+fn text(column: EventColumn, (event, titles): (&TracedEvent, &ProcessTitles), now: u64) -> String {
     let call = &event.call;
     let text = match column {
         EventColumn::Time => local_time::time_of_day(call.start_unix_ns),
         EventColumn::Thread if call.thread == 0 => "–".to_owned(),
         EventColumn::Thread => call.thread.to_string(),
         EventColumn::Duration => duration(call, now),
+        EventColumn::Process => titles.cell(event.connection),
         EventColumn::Method => name(&event.method).to_owned(),
         EventColumn::Arguments => arguments(&event.method, call),
         EventColumn::Outcome => match &call.outcome {
@@ -301,11 +317,11 @@ fn cell(
     painter: &Painter,
     Place { column, range }: Place,
     row: Rect,
-    (event, now): (&TracedEvent, u64),
+    (event, text): (&TracedEvent, &str),
     (font, digit): (&FontId, f32),
     palette: &Palette,
 ) {
-    let text = cut_end(&text(column, event, now), (range.span() / digit) as usize);
+    let text = cut_end(text, (range.span() / digit) as usize);
     let (x, align) = match is_number(column) {
         true => (range.max, Align2::RIGHT_CENTER),
         false => (range.min, Align2::LEFT_CENTER),
@@ -320,7 +336,7 @@ fn colour(column: EventColumn, event: &TracedEvent, palette: &Palette) -> Color3
     match (column, &event.call.outcome) {
         (EventColumn::Outcome, Outcome::Thrown { .. }) => palette.bad,
         (EventColumn::Outcome | EventColumn::Duration, Outcome::InFlight) => palette.accent,
-        (EventColumn::Time | EventColumn::Thread, _) => palette.weak,
+        (EventColumn::Time | EventColumn::Thread | EventColumn::Process, _) => palette.weak,
         _ => palette.text,
     }
 }
