@@ -291,6 +291,22 @@ pub enum FileChoice {
     Program,
     /// The folder it runs in.
     Folder,
+    /// The file of a session.
+    Session,
+    /// The folder in which to save a session.
+    SessionFolder,
+}
+
+impl FileChoice {
+    /// Returns whether the choice is for the file of a session.
+    pub fn is_session(self) -> bool {
+        matches!(self, FileChoice::Session | FileChoice::SessionFolder)
+    }
+
+    /// Returns whether a folder is chosen, not a file.
+    pub fn is_folder(self) -> bool {
+        matches!(self, FileChoice::Folder | FileChoice::SessionFolder)
+    }
 }
 
 /// What a session's file is for.

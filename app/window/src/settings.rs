@@ -2,6 +2,9 @@
 //! renamed, never deleted, and never fatal.
 
 pub mod columns;
+mod merge;
+#[cfg(test)]
+mod merge_tests;
 pub mod programs;
 
 use columns::ColumnLayout;
@@ -175,14 +178,26 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Saves a filter, or removes it if it is saved. With [`FILTERS`] saved, no other is added.
-    pub fn toggle_filter(&mut self, text: &str) {
+    /// Saves a filter, or removes it if it is saved.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if [`FILTERS`] are saved already, or if the filter is empty.
+    pub fn toggle_filter(&mut self, text: &str) -> Result<(), String> {
         let text = text.trim();
         let before = self.filters.len();
         self.filters.retain(|filter| filter != text);
-        if before == self.filters.len() && !text.is_empty() && before < FILTERS {
-            self.filters.push(text.to_owned());
+        if before != self.filters.len() {
+            return Ok(());
         }
+        if text.is_empty() {
+            return Err("the filter is empty".to_owned());
+        }
+        if before >= FILTERS {
+            return Err(format!("{FILTERS} filters are saved already: remove one first"));
+        }
+        self.filters.push(text.to_owned());
+        Ok(())
     }
 
     /// Adds the current launch to the recent ones.
@@ -247,6 +262,16 @@ pub fn load(path: &Path) -> LoadedSettings {
     };
     let notice = Some(format!("the saved layout could not be used ({why}); {whereto}"));
     LoadedSettings { settings: Settings::default(), notice, may_be_saved }
+}
+
+/// Writes the changes that a window made since `before`, and leaves alone those that another window has saved meanwhile.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn save_changes(path: &Path, before: &Settings, now: &Settings) -> io::Result<()> {
+    let merged = glance(path).map(|file| merge::merged(before, now, &file));
+    save(path, merged.as_ref().unwrap_or(now))
 }
 
 /// Writes the settings atomically.

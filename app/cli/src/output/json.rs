@@ -83,6 +83,8 @@ pub struct DialJson<'a> {
     wanted: Level,
     #[serde(flatten)]
     options: OptionsJson,
+    /// Calls a second that may be captured, at level trace. `rate` is that of its calls.
+    trace_rate: Option<u32>,
     state: CopyState,
     version: Option<u32>,
     instances: Vec<InstanceJson>,
@@ -181,6 +183,7 @@ impl<'a> DialJson<'a> {
             domain: &row.domain,
             wanted: row.wanted,
             options: OptionsJson::from(&row.options),
+            trace_rate: row.options.rate,
             state: row.state,
             version: row.version,
             instances: row.instances.iter().map(InstanceJson::from).collect(),
@@ -386,4 +389,21 @@ pub struct CheckJson {
     pub ok: bool,
     /// Details, or advice if the check failed.
     pub advice: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use redial_model::fixtures::row;
+    use redial_protocol::order::TimeOptions;
+
+    #[test]
+    fn a_row_has_each_field_once() {
+        let options = TimeOptions { rate: Some(7), ..TimeOptions::default() };
+        let row = redial_protocol::message::StatusRow { options, ..row(0, "Shop.Cart.Add", 5) };
+        let dial = DialledCopy { row, rate: Some(1.5), times: None, calls: None };
+        let text = serde_json::to_string(&DialJson::new(1, &dial)).expect("JSON");
+        assert_eq!(text.matches("\"rate\":").count(), 1, "{text}");
+        assert!(text.contains("\"rate\":1.5") && text.contains("\"trace_rate\":7"), "{text}");
+    }
 }

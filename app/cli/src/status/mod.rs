@@ -193,7 +193,8 @@ mod tests {
             json!({
                 "pid": 9, "method": "Shop.Cart.Add", "signature": "()", "module": "Shop", "module_id": "0x7f001000",
                 "token": "0x06000001", "domain": "clrhost", "wanted": "count",
-                "slower_than_ns": null, "failed_only": false, "callers": false, "rate": null, "depth": null, "stack": false, "state": "live", "version": 2,
+                "slower_than_ns": null, "failed_only": false, "callers": false, "depth": null, "stack": false, "trace_rate": null,
+                "state": "live", "version": 2,
                 "instances": [{"function_id": "0x7f00", "rejit_id": "0x3", "state": "live"}], "reason": null,
                 "times_reason": null, "calls": 1234, "rate": null, "in_flight": null, "exceptions": null, "total_ns": null,
                 "self_ns": null, "p50_ns": null, "p90_ns": null, "p99_ns": null, "max_ns": null, "async_starts": null,

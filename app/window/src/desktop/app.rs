@@ -297,9 +297,9 @@ impl App {
         if self.settings == self.settings_file.saved {
             return;
         }
-        self.settings_file.saved = self.settings.clone();
+        let before = std::mem::replace(&mut self.settings_file.saved, self.settings.clone());
         let Some(path) = &self.settings_file.path else { return };
-        if let Err(error) = crate::settings::save(path, &self.settings) {
+        if let Err(error) = crate::settings::save_changes(path, &before, &self.settings) {
             let text = format!("The settings could not be saved to {}: {error}", path.display());
             self.model.log.add(self.now(), None, LogKind::Notice, text);
         }

@@ -66,7 +66,11 @@ impl App {
             | UiCommand::SaveDialSet(_)
             | UiCommand::ApplyDialSet(_)
             | UiCommand::DeleteDialSet(_) => self.execute_for_dial_sets(command),
-            UiCommand::SaveFilter(text) => self.settings.toggle_filter(&text),
+            UiCommand::SaveFilter(text) => {
+                if let Err(why) = self.settings.toggle_filter(&text) {
+                    self.refuse(&UiCommand::SaveFilter(text), &why);
+                }
+            }
             UiCommand::FindHot => self.find_hot(),
             UiCommand::CancelHot => self.cancel_hot(),
             UiCommand::SaveSession => self.ask_for_session(SessionPurpose::Save),
@@ -131,11 +135,17 @@ impl App {
                 Err(why) => self.refuse(&UiCommand::StartLaunch, &why),
             },
             UiCommand::Browse(choice) => {
-                let folder = views::file_list::first_folder(&self.settings.launch);
+                let folder = match &self.dialogs.session {
+                    Some(question) if choice.is_session() => question.folder(),
+                    _ => views::file_list::first_folder(&self.settings.launch),
+                };
                 self.dialogs.files = Some(FileListState::new(choice, folder.clone()));
                 self.folders.read(context, folder);
             }
             UiCommand::OpenFolder(folder) => self.folders.read(context, folder),
+            UiCommand::ChooseFile(choice, path) if choice.is_session() => {
+                self.dialogs.session.iter_mut().for_each(|question| question.choose(choice, &path));
+            }
             UiCommand::ChooseFile(choice, path) => {
                 views::file_list::enter(&mut self.settings.launch, choice, &path);
             }

@@ -1,4 +1,4 @@
-//! The list that chooses a program or a folder for the launch dialog.
+//! The list that chooses a program or a folder for the launch dialog, or the file of a session.
 
 use crate::commands::{FileChoice, UiCommand};
 use crate::settings::SavedLaunch;
@@ -32,7 +32,8 @@ pub struct FolderContent {
 #[derive(Debug)]
 pub struct FileListState {
     choice: FileChoice,
-    folder: PathBuf,
+    /// The folder that is listed.
+    pub folder: PathBuf,
     /// The folder's path as edited.
     text: String,
     /// `None` while the folder is being read.
@@ -73,6 +74,7 @@ pub fn enter(launch: &mut SavedLaunch, choice: FileChoice, path: &Path) {
             launch.arguments = with_assembly(&launch.arguments, &assembly);
         }
         FileChoice::Program => launch.program = text,
+        FileChoice::Session | FileChoice::SessionFolder => {}
     }
 }
 
@@ -101,6 +103,8 @@ pub fn show(context: &egui::Context, state: &mut FileListState, commands: &mut V
     let title = match state.choice {
         FileChoice::Program => "Choose a program or an assembly",
         FileChoice::Folder => "Choose a folder",
+        FileChoice::Session => "Choose a session file",
+        FileChoice::SessionFolder => "Choose a folder for the session",
     };
     let room = context.content_rect().size();
     egui::Window::new(title)
@@ -138,7 +142,7 @@ fn inside(ui: &mut Ui, state: &mut FileListState, height: f32, commands: &mut Ve
                 drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
             }
             Some(Ok(content)) => {
-                let is_file = |entry: &&FileEntry| entry.is_folder || state.choice == FileChoice::Program;
+                let is_file = |entry: &&FileEntry| entry.is_folder || !state.choice.is_folder();
                 let mut shown = content.entries.iter().filter(is_file).peekable();
                 if shown.peek().is_none() {
                     ui.weak("Nothing here.");
@@ -163,7 +167,7 @@ fn inside(ui: &mut Ui, state: &mut FileListState, height: f32, commands: &mut Ve
             }
         }
     });
-    if state.choice == FileChoice::Folder {
+    if state.choice.is_folder() {
         ui.add_space(4.0);
         if ui.button("Use this folder").clicked() {
             commands.push(UiCommand::ChooseFile(state.choice, state.folder.clone()));

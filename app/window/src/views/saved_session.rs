@@ -1,13 +1,18 @@
 //! Saved sessions: the question for a file, and what an opened or compared file holds. Its numbers are offline, and it
 //! says so.
 
-use crate::commands::{SessionPurpose, UiCommand};
+use crate::commands::{FileChoice, SessionPurpose, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align, Align2, Key, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
+use eframe::egui::{
+    self, Align, Align2, Key, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo, vec2,
+};
 use redial_model::connection::Connection;
 use redial_model::ids::ConnectionId;
+use std::path::{Path, PathBuf};
 
+/// Width of the button beside the field with the space before it, points.
+const BROWSE: f32 = 90.0;
 /// Height of a row, points.
 const ROW: f32 = 20.0;
 
@@ -47,6 +52,20 @@ impl SessionQuestion {
     /// Returns the connection to the process.
     pub fn process(&self) -> Option<ConnectionId> {
         self.process.as_ref().map(|(id, _)| *id)
+    }
+
+    /// Returns the folder of the file, or where the window was started.
+    pub fn folder(&self) -> PathBuf {
+        let known = Path::new(self.file.trim()).parent().filter(|folder| folder.is_absolute());
+        let started = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        known.map_or_else(started, Path::to_path_buf)
+    }
+
+    /// Enters a chosen file, or a folder for the file.
+    pub fn choose(&mut self, choice: FileChoice, path: &Path) {
+        let name = Path::new(self.file.trim()).file_name().unwrap_or_default().to_owned();
+        let path = if choice.is_folder() { path.join(name) } else { path.to_path_buf() };
+        self.file = path.display().to_string();
     }
 
     /// Returns whether the file is being written or read.
@@ -94,8 +113,22 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         .show(context, |ui| {
             ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
             let label = ui.label("Session file");
-            let edit = TextEdit::singleline(&mut question.file).desired_width(f32::INFINITY);
-            let field = ui.add(edit).labelled_by(label.id);
+            let field = ui.horizontal(|ui| {
+                let width = (ui.available_width() - BROWSE).max(60.0);
+                let edit = TextEdit::singleline(&mut question.file).desired_width(width);
+                let field = ui.add(edit).labelled_by(label.id);
+                let browse = UiCommand::Browse(match question.purpose {
+                    SessionPurpose::Save => FileChoice::SessionFolder,
+                    SessionPurpose::Open | SessionPurpose::Compare => FileChoice::Session,
+                });
+                let button = ui.button(browse.name());
+                button.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Browse for session file"));
+                if button.clicked() {
+                    commands.push(browse);
+                }
+                field
+            });
+            let field = field.inner;
             if !std::mem::replace(&mut question.focused, true) {
                 field.request_focus();
             }

@@ -53,6 +53,8 @@ struct OrderJson<'a> {
     all_domains: bool,
     #[serde(flatten)]
     options: OptionsJson,
+    /// Calls a second that may be captured, at level trace.
+    rate: Option<u32>,
     /// The condition on traced calls.
     when: Option<&'a str>,
     /// `held` or `kept`.
@@ -103,6 +105,7 @@ impl<'a> From<&'a StandingOrder> for OrderJson<'a> {
             copy: order.copy.map(hex),
             all_domains: order.all_domains,
             options: OptionsJson::from(&order.options),
+            rate: order.options.rate,
             when: order.when.as_deref(),
             stand: if *lifetime == Lifetime::Held { "held" } else { "kept" },
             remaining_ms: match lifetime {

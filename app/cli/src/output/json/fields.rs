@@ -46,20 +46,19 @@ impl From<&Holder> for ControlJson {
     }
 }
 
-/// The options of level time.
+/// The options of a dial. Rows and orders name the allowed rate of traced calls differently.
 #[derive(Debug, Serialize)]
 pub(super) struct OptionsJson {
     slower_than_ns: Option<u64>,
     failed_only: bool,
     callers: bool,
-    rate: Option<u32>,
     depth: Option<u8>,
     stack: bool,
 }
 
 impl From<&TimeOptions> for OptionsJson {
     fn from(options: &TimeOptions) -> Self {
-        let TimeOptions { slower_than_ns, failed_only, callers, rate, depth, stack } = *options;
-        OptionsJson { slower_than_ns, failed_only, callers, rate, depth, stack }
+        let TimeOptions { slower_than_ns, failed_only, callers, rate: _, depth, stack } = *options;
+        OptionsJson { slower_than_ns, failed_only, callers, depth, stack }
     }
 }

@@ -4,6 +4,7 @@ use super::fixture::{deliver, execute, rows, with_shop};
 use crate::commands::{SessionPurpose, UiCommand};
 use crate::views::saved_session::SavedTable;
 use eframe::egui::{Key, Theme};
+use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_model::hot::{HotStep, HotUpdate};
 use redial_model::update::ConnectionUpdate;
@@ -85,4 +86,50 @@ fn a_refused_session_keeps_its_path_and_process() {
     assert!(harness.query_by_label("The file exists already").is_some());
     let question = harness.state().dialogs.session.as_ref().expect("still open");
     assert_eq!((question.file.as_str(), question.process()), ("shop.snapshot", process));
+}
+
+/// The folder is read by a thread, which wakes the window.
+fn listed(harness: &mut Harness<'static, crate::desktop::App>, entry: &str) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while harness.query_by_label(entry).is_none() {
+        assert!(std::time::Instant::now() < deadline, "{entry} is not listed");
+        std::thread::yield_now();
+        harness.step();
+    }
+}
+
+#[test]
+fn browse_enters_the_file_or_folder_of_a_session() {
+    let folder = std::env::temp_dir().join(format!("redial-browse-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("shop.snapshot"), "").expect("a file");
+    let mut harness = with_shop(Theme::Dark);
+    let file = |harness: &Harness<'static, crate::desktop::App>| {
+        harness.state().dialogs.session.as_ref().map(|question| question.file.clone()).expect("a question")
+    };
+    execute(&mut harness, UiCommand::OpenSession);
+    harness.get_by_label("Browse for session file").click();
+    harness.run_steps(3);
+    execute(&mut harness, UiCommand::OpenFolder(folder.clone()));
+    listed(&mut harness, "shop.snapshot");
+    harness.get_by_label("shop.snapshot").click();
+    harness.run_steps(3);
+    assert_eq!(file(&harness), folder.join("shop.snapshot").display().to_string());
+    harness.key_press(Key::Escape);
+    harness.run_steps(3);
+    execute(&mut harness, UiCommand::SaveSession);
+    let name = file(&harness);
+    let name = std::path::Path::new(&name).file_name().expect("a suggestion").to_owned();
+    harness.get_by_label("Browse for session file").click();
+    harness.run_steps(3);
+    execute(&mut harness, UiCommand::OpenFolder(folder.clone()));
+    listed(&mut harness, "Use this folder");
+    // The folder before it may still be shown.
+    while harness.state().dialogs.files.as_ref().is_some_and(|files| files.folder != folder) {
+        harness.step();
+    }
+    harness.get_by_label("Use this folder").click();
+    harness.run_steps(3);
+    assert_eq!(file(&harness), folder.join(name).display().to_string());
+    std::fs::remove_dir_all(&folder).expect("removed");
 }

@@ -137,3 +137,34 @@ fn panel_regains_its_width_with_the_window() {
         assert!((now - expected).abs() < 2.0, "at {size}: {now}, not {expected}");
     }
 }
+
+#[test]
+fn two_windows_keep_each_others_pins_and_filters() {
+    let folder = TempFolder::new("two");
+    let file = folder.0.join("window.json");
+    let (mut one, mut other) = (opened(&file), opened(&file));
+    let pin = |harness: &mut Harness<'static, App>, name: &str| {
+        harness.state_mut().settings.programs.pin("Shop.dll", &[name.to_owned()], true).expect("room");
+    };
+    pin(&mut one, "A");
+    execute(&mut one, UiCommand::SaveFilter("cart".to_owned()));
+    pin(&mut other, "B");
+    execute(&mut other, UiCommand::SaveFilter("order".to_owned()));
+    execute(&mut other, UiCommand::Theme(ThemeChoice::Light));
+    execute(&mut one, UiCommand::SaveFilter("cart".to_owned()));
+    let saved = crate::settings::glance(&file).expect("settings");
+    assert_eq!(saved.programs.get("Shop.dll").expect("pins").pins, ["A", "B"]);
+    assert_eq!((saved.filters, saved.theme), (vec!["order".to_owned()], ThemeChoice::Light));
+}
+
+#[test]
+fn a_filter_beyond_the_limit_is_refused_with_a_notice() {
+    let folder = TempFolder::new("filters");
+    let mut harness = opened(&folder.0.join("window.json"));
+    for number in 0..=crate::settings::FILTERS {
+        execute(&mut harness, UiCommand::SaveFilter(format!("filter {number}")));
+    }
+    assert_eq!(harness.state().settings.filters.len(), crate::settings::FILTERS);
+    let log = harness.state().model.log.entries();
+    assert!(log.iter().any(|entry| entry.text.contains("50 filters are saved already: remove one first")));
+}
