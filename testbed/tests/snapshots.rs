@@ -7,11 +7,16 @@ use redial_protocol::level::Level;
 use redial_testbed::controller::Lifetime;
 use redial_testbed::host;
 use redial_testbed::runtimes::Runtime;
-use redial_testbed::under_agent::{LiveHost, ensure_messages};
-use redial_testbed::{on_each_runtime, selftimes, traced};
+use redial_testbed::under_agent::{self, LiveHost, ensure_messages};
+use redial_testbed::{on_each_runtime, programs, selftimes, traced};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
-on_each_runtime!(compares_two_runs_whose_difference_is_known, saves_traced_calls_and_the_log);
+on_each_runtime!(
+    compares_two_runs_whose_difference_is_known,
+    saves_traced_calls_and_the_log,
+    a_speedscope_file_has_the_known_call_tree
+);
 
 /// A folder for files, removed on drop.
 struct Folder(PathBuf);
@@ -177,5 +182,63 @@ fn saves_traced_calls_and_the_log(runtime: Runtime) -> Result<()> {
         "{shown}"
     );
     ensure!(shown["orders"].as_array().map(Vec::len) == Some(1), "{shown}");
+    Ok(())
+}
+
+/// Returns the stacks of an evented profile and how often each was entered; every frame must close, the latest first.
+fn stacks(file: &Value, profile: &Value) -> Result<BTreeMap<String, u64>> {
+    let (mut open, mut found, mut last) = (Vec::<&str>::new(), BTreeMap::new(), 0);
+    for event in profile["events"].as_array().context("events")? {
+        let frame = event["frame"].as_u64().context("a frame")? as usize;
+        let name = file["shared"]["frames"][frame]["name"].as_str().context("a name")?;
+        let at = event["at"].as_u64().context("a time")?;
+        ensure!(at >= last && Some(at) <= profile["endValue"].as_u64(), "{event}");
+        last = at;
+        if event["type"] == "O" {
+            open.push(name);
+            *found.entry(open.join(" ")).or_default() += 1;
+        } else {
+            ensure!(event["type"] == "C" && open.pop() == Some(name), "{event}");
+        }
+    }
+    ensure!(open.is_empty(), "{open:?} stay open");
+    Ok(found)
+}
+
+fn a_speedscope_file_has_the_known_call_tree(runtime: Runtime) -> Result<()> {
+    let mut live = under_agent::start(programs::named("nested")?.command(runtime)?)?;
+    let mut controller = live.controller()?;
+    for method in ["Outer", "Middle", "Leaf", "Recursive"] {
+        traced::trace(&mut controller, &format!("nested!Nested.{method}(int)"))?;
+    }
+    for command in ["run 5", "thread", "recurse 4"] {
+        traced::say(&mut live.host, command)?;
+    }
+    let file = redial(&["snapshot", &live.pid.to_string(), "--speedscope"])?.ok()?.json()?;
+    ensure!(file["$schema"] == concat!("https", "://www.speedscope.app/file-format-schema.json"), "{file}");
+    let profiles = file["profiles"].as_array().context("profiles")?;
+    ensure!(profiles.iter().all(|one| one["unit"] == "nanoseconds" && one["name"].is_string()), "{file}");
+    let threads: Vec<&Value> = profiles.iter().filter(|one| one["type"] == "evented").collect();
+    ensure!(threads.len() == 2, "the main thread and another: {file}");
+    let mut all = BTreeMap::new();
+    for thread in threads {
+        for (stack, calls) in stacks(&file, thread)? {
+            *all.entry(stack.replace("Nested.", "").replace("(int)", "")).or_insert(0) += calls;
+        }
+    }
+    let recursion = (1..=5).map(|depth| (vec!["Recursive"; depth].join(" "), 1));
+    let tree = [("Outer", 6), ("Outer Middle", 12), ("Outer Middle Leaf", 36), ("Outer Leaf", 6)];
+    let expected: BTreeMap<String, u64> =
+        tree.map(|(stack, calls)| (stack.to_owned(), calls)).into_iter().chain(recursion).collect();
+    ensure!(all == expected, "{all:?}");
+    let own = profiles.iter().find(|one| one["type"] == "sampled").context("self times")?;
+    let [samples, weights] = ["samples", "weights"].map(|name| own[name].as_array().map_or(0, Vec::len));
+    ensure!(samples == weights && samples > 0, "{own}");
+    live.host.say("exit")?;
+    live.host.finish()?.ok()?;
+    // Without numbers there is no profile, and the file would not be valid.
+    let idle = under_agent::start(programs::named("nested")?.command(runtime)?)?;
+    let refused = redial(&["snapshot", &idle.pid.to_string(), "--speedscope"])?;
+    ensure!(refused.code()? == 1 && refused.output().contains("nothing to write"), "{}", refused.output());
     Ok(())
 }

@@ -66,6 +66,7 @@ pub mod selection;
 pub mod series;
 mod snapshot_clock;
 mod sort_snapshot;
+pub mod speedscope;
 pub mod state;
 pub mod subject;
 pub mod suggestions;

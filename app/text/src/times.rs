@@ -137,6 +137,12 @@ pub fn between(from_ns: u64, to_ns: u64) -> String {
     }
 }
 
+/// Reads a time as [`humantime`] writes it, RFC 3339 in UTC; returns Unix time in nanoseconds.
+pub fn unix_ns(text: &str) -> Option<u64> {
+    let since = humantime::parse_rfc3339(text).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
+}
+
 /// Formats a share in percent: `3.1 %`, `< 0.1 %`.
 pub fn share(part: u64, all: u64) -> String {
     let percent = part as f64 * 100.0 / all.max(1) as f64;

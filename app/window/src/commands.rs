@@ -86,6 +86,10 @@ pub enum UiCommand {
     OpenSession,
     /// Asks for a saved session to compare the process with.
     CompareSession,
+    /// Asks for the file in which to save traced calls and self times for speedscope.
+    ExportSpeedscope,
+    /// Asks for the file in which to save a picture of the window.
+    ExportPicture,
     /// Saves, opens or compares a session as this file.
     Session(SessionPurpose, String),
     /// Shows the copies of a method as one row, or each as its own.
@@ -318,6 +322,17 @@ pub enum SessionPurpose {
     Open,
     /// To compare saved numbers with those of the process.
     Compare,
+    /// To look at calls in speedscope.
+    Speedscope,
+    /// To save a picture of the window.
+    Picture,
+}
+
+impl SessionPurpose {
+    /// Returns whether a new file is written.
+    pub fn is_save(self) -> bool {
+        matches!(self, SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture)
+    }
 }
 
 /// The format of a copied table.
@@ -436,6 +451,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::SaveSession,
             UiCommand::OpenSession,
             UiCommand::CompareSession,
+            UiCommand::ExportSpeedscope,
             UiCommand::Quit,
         ],
     ),
@@ -454,6 +470,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::ZoomIn,
             UiCommand::ZoomOut,
             UiCommand::ZoomReset,
+            UiCommand::ExportPicture,
             UiCommand::Palette,
             UiCommand::Keys,
         ],

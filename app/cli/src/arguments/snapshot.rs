@@ -19,6 +19,9 @@ pub struct SnapshotArguments {
     /// Show a saved snapshot instead
     #[arg(long, value_name = "FILE", conflicts_with = "pid")]
     pub show: Option<PathBuf>,
+    /// Print a file for speedscope: traced calls by thread, and self times of timed methods
+    #[arg(long, conflicts_with_all = ["csv", "markdown", "json", "limit"])]
+    pub speedscope: bool,
     /// How to print the numbers
     #[command(flatten)]
     pub form: FormArguments,

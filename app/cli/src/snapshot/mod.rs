@@ -10,6 +10,7 @@ use redial_link::exit::{Exit, Failure};
 use redial_link::snapshot_file::SnapshotFileError;
 use redial_link::{connect, snapshot, snapshot_file};
 use redial_model::process_snapshot::{ProcessSnapshot, SnapshotDifference};
+use redial_model::speedscope::SpeedscopeFile;
 use redial_text::words;
 use std::io;
 use std::path::Path;
@@ -30,7 +31,16 @@ pub fn run(arguments: &SnapshotArguments) -> Result<Exit, Failure> {
             words::printable(&file.display().to_string()),
         ));
     }
-    if arguments.output.is_none() || form != TableForm::Text {
+    if arguments.speedscope {
+        let file = SpeedscopeFile::of(&taken);
+        if file.is_empty() {
+            let why = "nothing to write: no call was traced and no method was timed";
+            return Err(Failure::new(Exit::Failed, why));
+        }
+        let mut out = Out::new();
+        out.json(&file)?;
+        out.flush()?;
+    } else if arguments.output.is_none() || form != TableForm::Text {
         let mut out = Out::new();
         show::print(&taken, form, &mut out, arguments.form.limit)?;
         out.flush()?;

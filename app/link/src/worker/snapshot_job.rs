@@ -1,8 +1,10 @@
 //! Saves, opens and compares snapshots for a program that must never block: each on a thread of its own.
 
 use super::update_sender::Wake;
+use crate::atomic_write::AtomicFile;
 use crate::{connect, snapshot, snapshot_file};
 use redial_model::process_snapshot::{ProcessSnapshot, SnapshotDifference, SnapshotHeader};
+use redial_model::speedscope::SpeedscopeFile;
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 
@@ -16,6 +18,22 @@ pub enum SnapshotJob {
     Save {
         /// The process.
         pid: u32,
+        /// The file.
+        file: PathBuf,
+    },
+    /// Save traced calls and self times of a process to a new file for speedscope.
+    Speedscope {
+        /// The process.
+        pid: u32,
+        /// The file.
+        file: PathBuf,
+    },
+    /// Save a picture as a new PNG file.
+    Picture {
+        /// Red, green, blue and opacity of each pixel, in rows from the top.
+        rgba: Vec<u8>,
+        /// Width and height in pixels.
+        size: [u32; 2],
         /// The file.
         file: PathBuf,
     },
@@ -42,6 +60,11 @@ pub enum SnapshotAnswer {
         file: PathBuf,
         /// The number of its methods.
         methods: usize,
+    },
+    /// The file for another program is saved.
+    Exported {
+        /// The file.
+        file: PathBuf,
     },
     /// The file is open.
     Opened {
@@ -85,6 +108,18 @@ fn run(job: SnapshotJob) -> Result<SnapshotAnswer, String> {
                 .map_err(|error| format!("the numbers were not saved: {error}"))?;
             Ok(SnapshotAnswer::Saved { file, methods: taken.methods.len() })
         }
+        SnapshotJob::Speedscope { pid, file } => {
+            let profile = SpeedscopeFile::of(&take(pid)?);
+            if profile.is_empty() {
+                return Err("nothing was saved: no call was traced and no method was timed".to_owned());
+            }
+            let text = serde_json::to_vec(&profile).map_err(|error| error.to_string())?;
+            save_new(file, &text)
+        }
+        SnapshotJob::Picture { rgba, size, file } => {
+            let png = encoded(&rgba, size).map_err(|error| format!("the picture was not saved: {error}"))?;
+            save_new(file, &png)
+        }
         SnapshotJob::Open { file } => {
             let snapshot = read(&file)?;
             Ok(SnapshotAnswer::Opened { file, snapshot: Box::new(snapshot) })
@@ -98,6 +133,25 @@ fn run(job: SnapshotJob) -> Result<SnapshotAnswer, String> {
     }
 }
 
+/// Encodes a picture as PNG.
+fn encoded(rgba: &[u8], [width, height]: [u32; 2]) -> Result<Vec<u8>, png::EncodingError> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(rgba)?;
+    writer.finish()?;
+    Ok(bytes)
+}
+
+/// Writes a file that does not exist yet and that only this user can read.
+fn save_new(file: PathBuf, content: &[u8]) -> Result<SnapshotAnswer, String> {
+    let written = AtomicFile::create_private(&file).and_then(|new| new.write_new(content));
+    written.map_err(|error| format!("the file was not saved: {error}"))?;
+    Ok(SnapshotAnswer::Exported { file })
+}
+
 fn take(pid: u32) -> Result<ProcessSnapshot, String> {
     let taken = connect::open(pid, PROGRAM).and_then(|mut session| snapshot::take(&mut session));
     taken.map_err(|error| error.to_string())
@@ -105,4 +159,24 @@ fn take(pid: u32) -> Result<ProcessSnapshot, String> {
 
 fn read(file: &std::path::Path) -> Result<ProcessSnapshot, String> {
     snapshot_file::read(file).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_reads_back_and_replaces_no_file() {
+        let file = std::env::temp_dir().join(format!("redial-picture-{}.png", std::process::id()));
+        let rgba: Vec<u8> = (0..24).collect();
+        let job = SnapshotJob::Picture { rgba: rgba.clone(), size: [3, 2], file: file.clone() };
+        assert!(matches!(run(job.clone()), Ok(SnapshotAnswer::Exported { .. })));
+        let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(&file).expect("a file")));
+        let mut reader = decoder.read_info().expect("PNG");
+        let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+        let info = reader.next_frame(&mut pixels).expect("pixels");
+        assert_eq!(((info.width, info.height), pixels), ((3, 2), rgba));
+        assert!(run(job).is_err_and(|why| why.starts_with("the file was not saved: ")));
+        std::fs::remove_file(&file).expect("removed");
+    }
 }

@@ -61,7 +61,9 @@ impl UiCommand {
                 need(!facts.finding_hot, "a search is already running")?;
                 need(!facts.controlled_elsewhere, "another program has control: take it first")
             }
-            UiCommand::SaveSession | UiCommand::CompareSession => now.single_process().map(drop),
+            UiCommand::SaveSession | UiCommand::CompareSession | UiCommand::ExportSpeedscope => {
+                now.single_process().map(drop)
+            }
             UiCommand::CancelHot => need(now.single_process()?.finding_hot, "no search is running"),
             UiCommand::UndoOfAnyone => {
                 need(now.single_process()?.undo_of_anyone, "there is no change to undo")

@@ -42,6 +42,8 @@ impl UiCommand {
             UiCommand::SaveSession => "Save session…",
             UiCommand::OpenSession => "Open session…",
             UiCommand::CompareSession => "Compare with session…",
+            UiCommand::ExportSpeedscope => "Export for speedscope…",
+            UiCommand::ExportPicture => "Save a picture…",
             UiCommand::Session(..) => "Save, open or compare a session",
             UiCommand::MergeCopies => "Merge copies",
             UiCommand::Agent => "Control, orders and history…",
@@ -170,6 +172,11 @@ impl UiCommand {
             UiCommand::CompareSession => {
                 Some("Shows which methods are slower, called more, new or gone since the session was saved.")
             }
+            UiCommand::ExportSpeedscope => Some(
+                "Saves the latest traced calls by thread, and the self times of timed methods, as a file for the viewer \
+                speedscope.",
+            ),
+            UiCommand::ExportPicture => Some("Saves this window as a PNG file."),
             UiCommand::CancelHot => Some("Turns off the dials that the search has set."),
             UiCommand::TakeControlOf(_) => Some(
                 "Takes control from its holder so that this window can turn dials. Dials that are on \

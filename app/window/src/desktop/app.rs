@@ -390,6 +390,7 @@ impl eframe::App for App {
         self.input(ui.ctx(), &mut commands);
         self.layout(ui, &mut commands);
         self.ask_for_range();
+        self.refresh_picture(ui.ctx());
         if !commands.is_empty() {
             for command in commands {
                 // An earlier command may have selected the methods only now.

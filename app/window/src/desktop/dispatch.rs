@@ -73,6 +73,8 @@ impl App {
             }
             UiCommand::FindHot => self.find_hot(),
             UiCommand::CancelHot => self.cancel_hot(),
+            UiCommand::ExportSpeedscope => self.ask_for_session(SessionPurpose::Speedscope),
+            UiCommand::ExportPicture => self.ask_for_session(SessionPurpose::Picture),
             UiCommand::SaveSession => self.ask_for_session(SessionPurpose::Save),
             UiCommand::OpenSession => self.ask_for_session(SessionPurpose::Open),
             UiCommand::CompareSession => self.ask_for_session(SessionPurpose::Compare),

@@ -34,6 +34,7 @@ mod options;
 mod panels;
 mod pending_focus;
 mod pending_start;
+mod picture;
 mod pin_lookup;
 mod pins;
 mod sessions;

@@ -18,8 +18,13 @@ impl App {
         let name = name.trim_end_matches(".dll").trim_end_matches(".exe");
         let time = words::utc(self.now().unix_ms).replace([' ', ':'], "-");
         let file = match (purpose, &self.dialogs.last_session) {
-            (SessionPurpose::Save, _) => {
-                PathBuf::from(format!("{name}-{}.snapshot", time.trim_end_matches('Z')))
+            (SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture, _) => {
+                let end = match purpose {
+                    SessionPurpose::Speedscope => "speedscope.json",
+                    SessionPurpose::Picture => "png",
+                    _ => "snapshot",
+                };
+                PathBuf::from(format!("{name}-{}.{end}", time.trim_end_matches('Z')))
             }
             (_, Some(last)) => last.clone(),
             (_, None) => PathBuf::new(),
@@ -40,8 +45,14 @@ impl App {
         };
         let pid = process.and_then(|id| self.model.connections.get(&id)).map(|one| one.process.pid);
         let file = PathBuf::from(file);
+        if purpose == SessionPurpose::Picture {
+            self.take_picture(file);
+            return;
+        }
         let job = match (purpose, pid) {
             (SessionPurpose::Open, _) => SnapshotJob::Open { file },
+            (SessionPurpose::Picture, _) => return,
+            (SessionPurpose::Speedscope, Some(pid)) => SnapshotJob::Speedscope { pid, file },
             (SessionPurpose::Save, Some(pid)) => SnapshotJob::Save { pid, file },
             (SessionPurpose::Compare, Some(pid)) => SnapshotJob::Compare { file, pid },
             (_, None) => {
@@ -71,6 +82,9 @@ impl App {
                     let text = format!("{} saved as {}", words::methods(methods as u64), file.display());
                     self.dialogs.last_session = Some(file);
                     (LogKind::Answer, text)
+                }
+                SnapshotAnswer::Exported { file } => {
+                    (LogKind::Answer, format!("saved as {}", file.display()))
                 }
                 SnapshotAnswer::Opened { file, snapshot } => {
                     let text = format!("opened {}", file.display());

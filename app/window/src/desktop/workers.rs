@@ -1,7 +1,7 @@
 //! The window's side of the worker threads, which own the pipes. They wake the window when they have updates.
 
 use crate::views::launch_dialog::LaunchPlan;
-use eframe::egui;
+use eframe::egui::{self, ColorImage};
 use redial_link::worker::{
     CodeRequest, LaunchSpec, SnapshotAnswer, SnapshotJob, StopSignal, Wake, Worker, WorkerCommand,
     start_snapshot_job,
@@ -14,6 +14,7 @@ use redial_model::update::Update;
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::order::Order;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -218,6 +219,18 @@ impl Workers {
         if let Some((answers, _, wake)) = &self.snapshots {
             start_snapshot_job(job, answers.clone(), Arc::clone(wake));
         }
+    }
+
+    /// Returns a function that saves a picture as a file; `None` in tests without threads.
+    pub fn picture_saver(&self, file: PathBuf) -> Option<impl FnOnce(Arc<ColorImage>) + Send + 'static> {
+        let (answers, _, wake) = self.snapshots.as_ref()?;
+        let (answers, wake) = (answers.clone(), Arc::clone(wake));
+        Some(move |image: Arc<ColorImage>| {
+            let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+            let size = [side(image.width()), side(image.height())];
+            let rgba = image.as_raw().to_vec();
+            start_snapshot_job(SnapshotJob::Picture { rgba, size, file }, answers, wake);
+        })
     }
 
     /// Returns the next result of such a job without waiting.

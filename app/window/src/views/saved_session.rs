@@ -103,6 +103,8 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         SessionPurpose::Save => ("Save session", "Save"),
         SessionPurpose::Open => ("Open session", "Open"),
         SessionPurpose::Compare => ("Compare with a session", "Compare"),
+        SessionPurpose::Speedscope => ("Export for speedscope", "Export"),
+        SessionPurpose::Picture => ("Save a picture of the window", "Save"),
     };
     let mut open = true;
     egui::Window::new(title)
@@ -112,14 +114,15 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
             ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
-            let label = ui.label("Session file");
+            let is_export = matches!(question.purpose, SessionPurpose::Speedscope | SessionPurpose::Picture);
+            let label = ui.label(if is_export { "File" } else { "Session file" });
             let field = ui.horizontal(|ui| {
                 let width = (ui.available_width() - BROWSE).max(60.0);
                 let edit = TextEdit::singleline(&mut question.file).desired_width(width);
                 let field = ui.add(edit).labelled_by(label.id);
                 let browse = UiCommand::Browse(match question.purpose {
-                    SessionPurpose::Save => FileChoice::SessionFolder,
-                    SessionPurpose::Open | SessionPurpose::Compare => FileChoice::Session,
+                    purpose if purpose.is_save() => FileChoice::SessionFolder,
+                    _ => FileChoice::Session,
                 });
                 let button = ui.button(browse.name());
                 button.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Browse for session file"));
@@ -138,9 +141,14 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
                     "Saves numbers, histograms, traced calls and the log. Only you can read the file; an existing one stays."
                 }
                 SessionPurpose::Open => "Shows the numbers saved there. They do not change.",
+                SessionPurpose::Speedscope => {
+                    "Saves the latest traced calls by thread, and self times of timed methods, for the viewer speedscope. Only \
+                    you can read the file; an existing one stays."
+                }
+                SessionPurpose::Picture => "Saves this window without the dialog as PNG. An existing file stays.",
                 SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
             });
-            if question.purpose != SessionPurpose::Open
+            if !matches!(question.purpose, SessionPurpose::Open | SessionPurpose::Picture)
                 && let Some((_, process)) = &question.process
             {
                 ui.weak(format!("Process: {process}"));
