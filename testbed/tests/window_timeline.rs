@@ -201,3 +201,72 @@ fn the_timeline_nests_calls_and_leads_to_the_events() -> Result<()> {
     window.until("its values", |window| window.0.query_all_by_label("number: 0").next().is_some())?;
     end(live, window)
 }
+
+/// Without traced calls, the panel shows the callers of methods that are only timed.
+#[test]
+#[cfg(target_os = "linux")]
+fn callers_of_timed_methods_stand_below_them() -> Result<()> {
+    for runtime in [Runtime::V3_1, Runtime::V8_0] {
+        let (mut live, mut window) = start(runtime)?;
+        let pid = live.pid.to_string();
+        for method in ["Outer", "Middle", "Leaf"] {
+            let pattern = format!("nested!Nested.{method}(int)");
+            redial_testbed::host::run(redial_testbed::host::redial(&[
+                "dial",
+                &pid,
+                &pattern,
+                "time",
+                "--callers",
+            ])?)?
+            .ok()?;
+        }
+        say(&mut live.host, "run 5")?;
+        window.until("calls", |window| window.value("nested!Nested.Leaf(int)").contains("live, 35 calls"))?;
+        window
+            .0
+            .key_press_modifiers(eframe::egui::Modifiers::COMMAND | eframe::egui::Modifiers::SHIFT, Key::E);
+        window.0.run_steps(3);
+        tab(&mut window, "Calls");
+        let lines = |window: &Window| -> Vec<String> {
+            let nodes = window.0.query_all_by_role(Role::TreeItem);
+            let mut lines: Vec<(f32, String)> = nodes
+                .filter_map(|node| {
+                    let (level, label) = (node.accesskit_node().level()?, node.accesskit_node().label()?);
+                    Some((node.rect().top(), format!("{level} {}", label.replace("nested!Nested.", ""))))
+                })
+                .collect();
+            lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+            lines.into_iter().map(|(_, line)| line).collect()
+        };
+        let top = ["1 Leaf(int): 35 calls", "1 Middle(int): 10 calls", "1 Outer(int): 5 calls"];
+        window.until("the methods", |window| lines(window) == top)?;
+        ensure!(window.shows("From callers"), "the source of the numbers is named");
+        let click = |window: &mut Window, line: &str| {
+            let label = format!("nested!Nested.{line}");
+            window.0.query_all_by_label(&label).next().expect("a line").click_accesskit();
+            window.0.run_steps(3);
+        };
+        click(&mut window, "Leaf(int): 35 calls");
+        window.until("its callers", |window| {
+            let shown = lines(window);
+            shown.get(1).is_some_and(|line| line.starts_with("2 Middle(int): 30 calls, "))
+                && shown.get(2).is_some_and(|line| line.starts_with("2 Outer(int): 5 calls, "))
+        })?;
+        let middle = lines(&window)[1].trim_start_matches("2 ").to_owned();
+        click(&mut window, &middle);
+        window.until("their callers", |window| {
+            lines(window).get(2).is_some_and(|line| line.starts_with("3 Outer(int): 10 calls, 100"))
+        })?;
+        let outer = lines(&window)[2].trim_start_matches("3 ").to_owned();
+        click(&mut window, &outer);
+        window.until("the program's beginning", |window| {
+            lines(window).get(3).is_some_and(|line| line.starts_with("4 Main") && line.contains(": 5 calls"))
+        })?;
+        // A traced call brings the tree of traced calls.
+        trace(&mut window, "nested!Nested.Recursive(int)")?;
+        say(&mut live.host, "recurse 1")?;
+        window.until("traced calls", |window| window.shows("from traced calls"))?;
+        end(live, window)?;
+    }
+    Ok(())
+}

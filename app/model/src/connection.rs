@@ -18,6 +18,7 @@ pub use control::Control;
 pub use fleet_parts::PartOutcome;
 pub use hot_search::HotSearchState;
 
+use super::caller_tree::CallerTree;
 use super::callers::Callers;
 use super::cost::{self, CostEstimate};
 use super::events::Events;
@@ -200,6 +201,8 @@ pub struct Connection {
     pub(crate) range_histograms: RangeHistograms,
     /// Callers of the method on display.
     pub callers: Callers,
+    /// Callers of all methods for which they are counted.
+    pub caller_tree: CallerTree,
     /// Traced calls of its methods.
     pub events: Events,
     /// Source and IL of the method on display.
@@ -230,6 +233,7 @@ impl Connection {
             histograms: Histograms::default(),
             range_histograms: RangeHistograms::default(),
             callers: Callers::default(),
+            caller_tree: CallerTree::default(),
             events: Events::default(),
             codes: MethodCodes::default(),
             hot_search: HotSearchState::default(),

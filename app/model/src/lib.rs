@@ -27,6 +27,7 @@
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
 pub mod call_history;
+pub mod caller_tree;
 pub mod callers;
 pub mod catalogue;
 pub mod changes;

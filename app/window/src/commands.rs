@@ -23,7 +23,7 @@ use redial_model::number_range::NumberRange;
 use redial_model::process_choice::Arrangement;
 use redial_model::selection::SelectionMode;
 use redial_protocol::cost::Share;
-use redial_protocol::ids::{ProcessKey, RowId};
+use redial_protocol::ids::{CopyKey, ProcessKey, RowId};
 use redial_protocol::level::Level;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -211,6 +211,8 @@ pub enum UiCommand {
     Events,
     /// Shows a tab of the panel below the methods, or hides the panel.
     Lower(LowerTab),
+    /// Shows or hides the callers of a line in the tree of callers.
+    ExpandCaller(Vec<CopyKey>),
     /// Selects the call with this number in the table of traced calls.
     ShowEvent(u64),
     /// Shows the selected call in the timeline.

@@ -76,7 +76,10 @@ impl Connection {
                 self.histograms.take(row, answer);
             }
             ConnectionUpdate::SlowestCalls(row, kept) => self.histograms.take_calls(row, kept),
-            ConnectionUpdate::Callers(row, answer) => self.callers.take(row, answer),
+            ConnectionUpdate::Callers(row, answer) => {
+                self.caller_tree.take(row, &answer);
+                self.callers.take(row, answer);
+            }
             ConnectionUpdate::Events(update) => self.events.take(self.id, update),
             ConnectionUpdate::Code(copy, code) => self.codes.take(copy, code),
             ConnectionUpdate::Hot(update) => self.take_hot(update, log, now),
@@ -132,6 +135,7 @@ impl Connection {
         self.histograms.begin_session();
         self.range_histograms.begin_session();
         self.callers.begin_session();
+        self.caller_tree.begin_session();
         self.events.begin_session();
         let text = format!(
             "connected to {} (pid {}), {} {}, agent {}",

@@ -114,6 +114,7 @@ impl UiCommand {
             UiCommand::Lower(LowerTab::Code) => "Show source and IL",
             UiCommand::OpenInEditor(..) => "Open in editor",
             UiCommand::SetEditor(_) => "Set the editor",
+            UiCommand::ExpandCaller(_) => "Expand or collapse callers",
             UiCommand::ShowEvent(_) => "Show call in events",
             UiCommand::ShowInTimeline => "Show call in timeline",
             UiCommand::PauseEvents => "Pause events",

@@ -237,6 +237,7 @@ impl App {
             | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
             UiCommand::Lower(_)
             | UiCommand::ShowEvent(_)
+            | UiCommand::ExpandCaller(_)
             | UiCommand::ShowInTimeline
             | UiCommand::OpenInEditor(..)
             | UiCommand::SetEditor(_) => {

@@ -6,7 +6,8 @@ use crate::settings::LowerTab;
 use crate::ui::theme::Palette;
 use crate::views::{calls, charts, lower_panel, timeline};
 use eframe::egui::{self, Frame, Margin, Ui};
-use redial_model::connection::Connection;
+use redial_model::caller_tree::CallerTree;
+use redial_model::connection::{Connection, Status};
 use redial_protocol::level::Level;
 use std::sync::Arc;
 
@@ -15,11 +16,17 @@ impl App {
     pub(super) fn refresh_lower_panel(&mut self, context: &egui::Context) {
         self.refresh_code(context);
         let now = self.now().mono;
-        let App { model, lower, settings, .. } = self;
+        let App { model, lower, settings, workers, .. } = self;
         let Some(connection) = model.current_process_mut() else { return };
         lower.timeline.look_at(connection.id);
         lower.calls.look_at(connection.id);
-        if settings.lower_tab == LowerTab::Calls
+        if settings.lower_tab == LowerTab::Calls && calls::shows_callers(&lower.calls, connection) {
+            let Connection { id, caller_tree, table, session, .. } = connection;
+            if session.status == Status::Live {
+                let asked = caller_tree.ask(table, now);
+                asked.into_iter().for_each(|row| workers.callers(*id, row));
+            }
+        } else if settings.lower_tab == LowerTab::Calls
             && let Some(due) = lower.calls.refresh(connection.events.history_mut(), now)
         {
             context.request_repaint_after(due);
@@ -54,8 +61,9 @@ impl App {
             empty(ui, "Select a single process to see its calls.");
             return false;
         };
-        if connection.events.history().spans().is_empty() {
-            empty(ui, nothing(connection));
+        let shows_callers = shown == LowerTab::Calls && CallerTree::has_any(&connection.table);
+        if connection.events.history().spans().is_empty() && !shows_callers {
+            empty(ui, nothing(connection, shown));
             return false;
         }
         match shown {
@@ -65,7 +73,7 @@ impl App {
             }
             LowerTab::Calls => {
                 bar(ui, |ui| calls::header(ui, &mut lower.calls, connection, commands));
-                calls::show(ui, &mut lower.calls, connection);
+                calls::show(ui, &mut lower.calls, connection, commands);
             }
             LowerTab::Events | LowerTab::Charts | LowerTab::Code => {}
         }
@@ -83,6 +91,7 @@ impl App {
     pub(super) fn execute_for_lower_panel(&mut self, command: UiCommand) {
         match command {
             UiCommand::Lower(tab) => self.toggle_lower_tab(tab),
+            UiCommand::ExpandCaller(path) => self.change(|connection| connection.caller_tree.toggle(&path)),
             UiCommand::OpenInEditor(file, line) => self.open_in_editor(&file, line),
             UiCommand::SetEditor(command) => self.settings.editor = command,
             UiCommand::ShowEvent(number) => {
@@ -127,8 +136,12 @@ fn empty(ui: &mut Ui, text: &str) {
     ui.vertical_centered(|ui| ui.weak(text));
 }
 
-fn nothing(connection: &Connection) -> &'static str {
+fn nothing(connection: &Connection, tab: LowerTab) -> &'static str {
     match connection.table.live.rows().any(|row| row.wanted >= Level::Trace) {
+        false if tab == LowerTab::Calls => {
+            "Turn a method's dial to trace (3) to see its calls, or tick “Count callers” of a timed method to see its \
+            callers."
+        }
         true => "The next calls of traced methods appear here.",
         false => "Turn a method's dial to trace (3) to see its calls.",
     }

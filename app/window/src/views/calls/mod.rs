@@ -1,5 +1,6 @@
 //! The tree of traced calls, as rows and as a flame graph.
 
+mod callers;
 mod columns;
 mod flame;
 mod nodes;
@@ -14,19 +15,45 @@ use crate::ui::theme::{Palette, SMALL};
 use crate::views::events::field_keys;
 use eframe::egui::{self, Align, Button, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
 use redial_model::call_history::ROOT;
+use redial_model::caller_tree::CallerTree;
 use redial_model::connection::Connection;
 use redial_text::words;
+
+/// The views with their names and sources.
+const VIEWS: [(CallsView, &str, &str); 3] = [
+    (CallsView::Tree, "Tree", "The tree of traced calls"),
+    (CallsView::Flame, "Flame graph", "The same tree as bars"),
+    (CallsView::Callers, "Callers", "Who calls methods whose callers are counted, without traced calls"),
+];
+
+/// Returns the view that is shown: without traced calls, that of callers.
+fn view(state: &CallsState, connection: &Connection) -> CallsView {
+    if connection.events.history().spans().is_empty() { CallsView::Callers } else { state.view }
+}
+
+/// Returns whether callers are in view.
+pub fn shows_callers(state: &CallsState, connection: &Connection) -> bool {
+    view(state, connection) == CallsView::Callers
+}
 
 /// Shows the line above the calls.
 pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, commands: &mut Vec<UiCommand>) {
     let history = connection.events.history();
     ui.horizontal(|ui| {
-        for (view, text) in [(CallsView::Tree, "Tree"), (CallsView::Flame, "Flame graph")] {
-            if ui.selectable_label(state.view == view, text).clicked() {
+        let shown = view(state, connection);
+        for (view, text, hint) in VIEWS {
+            let is_there = view == CallsView::Callers || !history.spans().is_empty();
+            let label = ui.add_enabled(is_there, Button::selectable(shown == view, text)).on_hover_text(hint);
+            if label.on_disabled_hover_text("No call was traced yet.").clicked() {
                 state.view = view;
             }
         }
         ui.separator();
+        if shown == CallsView::Callers {
+            let text = "From callers: all calls since callers are counted, of each method by itself";
+            ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).truncate());
+            return;
+        }
         let go = |ui: &mut Ui, can: bool, sign: &str, name: &str, keys: &str| {
             let response = ui.add_enabled(can, Button::new(sign).small());
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, can, name));
@@ -49,11 +76,11 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
             .id(search_id())
             .event_filter(field_keys(false))
             .hint_text("Search methods")
-            .desired_width((ui.available_width() * 0.25).clamp(116.0, 220.0));
+            .desired_width((ui.available_width() * 0.25).clamp(76.0, 220.0));
         ui.add(edit).accessible_name("Search calls");
         if state.has_search() {
             let text = words::count(state.matches() as u64, "match", "matches");
-            ui.label(RichText::new(text).size(SMALL));
+            ui.add(Label::new(RichText::new(text).size(SMALL)).truncate());
         }
         if let Some(row) = state.selected_row(history)
             && let Some(method) = connection.table.live.row(row).and_then(|row| row.method)
@@ -79,7 +106,7 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
 fn numbers(connection: &Connection, state: &CallsState) -> (String, String) {
     let events = &connection.events;
     let tree = events.history().tree();
-    let text = words::count(state.calls(), "call", "calls");
+    let text = format!("{}, from traced calls", words::count(state.calls(), "call", "calls"));
     let mut hint = "Traced calls of all methods by their traced callers, since the panel was first shown or cleared. \
                     An async call that waited counts its whole duration as total, and as self the time in which it ran."
         .to_owned();
@@ -105,10 +132,18 @@ fn numbers(connection: &Connection, state: &CallsState) -> (String, String) {
 }
 
 /// Shows the calls in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut CallsState, connection: &Connection) {
+pub fn show(ui: &mut Ui, state: &mut CallsState, connection: &Connection, commands: &mut Vec<UiCommand>) {
     let history = connection.events.history();
-    match state.view {
+    match view(state, connection) {
         CallsView::Tree => tree::show(ui, state, history),
         CallsView::Flame => flame::show(ui, state, history),
+        CallsView::Callers if CallerTree::has_any(&connection.table) => {
+            callers::show(ui, state, connection, commands);
+        }
+        CallsView::Callers => {
+            ui.set_min_size(ui.available_size());
+            ui.add_space(12.0);
+            ui.vertical_centered(|ui| ui.weak("Tick “Count callers” of a timed method to see its callers."));
+        }
     }
 }

@@ -23,6 +23,8 @@ pub enum CallsView {
     Tree,
     /// As bars.
     Flame,
+    /// Callers, as counted without tracing.
+    Callers,
 }
 
 /// A column of the tree.
