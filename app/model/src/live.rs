@@ -28,7 +28,6 @@ use redial_protocol::times::Times;
 use redial_text::words;
 pub use row::LiveRow;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -76,7 +75,7 @@ pub struct Live {
     range_tick: u64,
     range_begun: u64,
     /// Rows whose numbers in the range change as time passes.
-    moving_rows: BTreeSet<RowId>,
+    moving_rows: Vec<RowId>,
     /// Whether all rows of any session have arrived.
     has_listed: bool,
 }

@@ -57,6 +57,9 @@ impl Live {
         let rows = std::mem::take(&mut self.moving_rows);
         self.folds += u64::from(!rows.is_empty());
         for id in rows {
+            if let Some(basis) = self.row_mut(id).and_then(|row| row.basis.as_mut()) {
+                basis.is_listed = false;
+            }
             self.record_changed(id);
             self.show_range(id);
         }
@@ -92,6 +95,7 @@ impl Live {
     fn rebase(&mut self) {
         self.folds += 1;
         (self.range_tick, self.range_begun) = (self.tick(), self.tick());
+        self.moving_rows.clear();
         let rows: Vec<RowId> = self.rows.iter().map(|row| row.id).collect();
         let range = self.range;
         for id in rows {
@@ -111,17 +115,18 @@ impl Live {
     /// Takes in that a row's numbers have changed.
     pub(super) fn record_range(&mut self, id: RowId) {
         let (tick, range) = (self.tick(), self.range);
+        if range == NumberRange::Total {
+            return;
+        }
         let Some(row) = self.row_mut(id) else { return };
         let now = Counted::of(row.calls, row.times.as_deref());
-        let basis = match (&mut row.basis, range) {
-            (_, NumberRange::Total) => return,
-            (Some(basis), _) => basis,
-            // Rows that appear later begin at zero.
-            (none, NumberRange::Since { .. }) => {
-                none.insert(Box::new(RangeBasis::at_mark(Counted::default())))
-            }
-            (none, NumberRange::Recent) => none.insert(Box::new(RangeBasis::recent(Counted::default()))),
-        };
+        // Rows that appear later begin at zero.
+        let basis = row.basis.get_or_insert_with(|| {
+            Box::new(match range {
+                NumberRange::Recent => RangeBasis::recent(Counted::default()),
+                NumberRange::Total | NumberRange::Since { .. } => RangeBasis::at_mark(Counted::default()),
+            })
+        });
         basis.record(&now, tick);
         self.show_range(id);
     }
@@ -129,19 +134,19 @@ impl Live {
     fn show_range(&mut self, id: RowId) {
         let tick = self.range_tick;
         let Some(row) = self.row_mut(id) else { return };
-        let Some(basis) = &row.basis else {
+        let Some(basis) = &mut row.basis else {
             row.ranged = None;
             return;
         };
         let now = Counted::of(row.calls, row.times.as_deref());
         let numbers = basis.numbers(&now, row.times.as_deref(), tick);
-        let moves = basis.moves(tick);
+        let begins_to_move = basis.moves(tick) && !std::mem::replace(&mut basis.is_listed, true);
         match &mut row.ranged {
             Some(ranged) => **ranged = numbers,
             none => *none = Some(Box::new(numbers)),
         }
-        if moves {
-            self.moving_rows.insert(id);
+        if begins_to_move {
+            self.moving_rows.push(id);
         }
     }
 }

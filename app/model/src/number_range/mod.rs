@@ -51,6 +51,8 @@ pub struct RangeBasis {
     counts: BasisCounts,
     /// Read from histograms, which not every row has.
     pub durations: Option<RangedDurations>,
+    /// Whether its owner lists it among those whose numbers change as time passes.
+    pub is_listed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -62,12 +64,16 @@ enum BasisCounts {
 impl RangeBasis {
     /// Begins a range of all calls after `counted`.
     pub fn at_mark(counted: Counted) -> RangeBasis {
-        RangeBasis { counts: BasisCounts::Mark(counted), durations: None }
+        RangeBasis { counts: BasisCounts::Mark(counted), durations: None, is_listed: false }
     }
 
     /// Begins a range of the last seconds with the calls after `counted`.
     pub fn recent(counted: Counted) -> RangeBasis {
-        RangeBasis { counts: BasisCounts::Recent(RecentCounts::new(counted)), durations: None }
+        RangeBasis {
+            counts: BasisCounts::Recent(RecentCounts::new(counted)),
+            durations: None,
+            is_listed: false,
+        }
     }
 
     /// Records the present counts, in second `tick`.
