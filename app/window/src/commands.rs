@@ -14,6 +14,7 @@ pub use context::{
 };
 
 use crate::settings::columns::ColumnLayout;
+use crate::settings::layouts::{PanelId, Side};
 use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
@@ -247,6 +248,22 @@ pub enum UiCommand {
     ProcessList,
     /// Shows or hides the details of the selection.
     Details,
+    /// Shows or hides a panel.
+    Panel(PanelId),
+    /// Gives every panel a tab by which it can be moved, or returns to the standard layout.
+    MovablePanels,
+    /// Moves a panel to an edge of the window.
+    MovePanel(PanelId, Side),
+    /// Opens the dialog of layouts.
+    Layouts,
+    /// Saves the layout under a name.
+    SaveLayout(String),
+    /// Shows the panels as saved under a name.
+    ChooseLayout(String),
+    /// Deletes a saved layout.
+    DeleteLayout(String),
+    /// Returns to the standard layout.
+    ResetLayout,
     /// Sets the theme.
     Theme(ThemeChoice),
     /// Shows lower rows, so that more fit, or higher ones.
@@ -367,6 +384,9 @@ impl UiCommand {
     }
 }
 
+/// The menu that lists saved layouts, too.
+pub const LAYOUT_MENU: &str = "Layout";
+
 /// The menus and their entries, in order. The palette and the sheet of shortcuts list the same commands.
 pub const MENUS: &[(&str, &[UiCommand])] = &[
     (
@@ -477,6 +497,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::Keys,
         ],
     ),
+    (LAYOUT_MENU, &[UiCommand::MovablePanels, UiCommand::ResetLayout, UiCommand::Layouts]),
 ];
 
 /// Returns every command that has a menu entry.

@@ -2,12 +2,17 @@
 //! renamed, never deleted, and never fatal.
 
 pub mod columns;
+pub mod layouts;
+mod lower_tab;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
 pub mod programs;
 
+pub use lower_tab::LowerTab;
+
 use columns::ColumnLayout;
+use layouts::{Layouts, StandardLayout};
 use programs::SavedPrograms;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,23 +39,6 @@ pub enum ThemeChoice {
     Dark,
     /// Light.
     Light,
-}
-
-/// The tabs of the panel below the methods.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LowerTab {
-    /// The table of traced calls.
-    #[default]
-    Events,
-    /// When traced calls ran.
-    Timeline,
-    /// The tree of traced calls.
-    Calls,
-    /// Numbers of selected methods over time.
-    Charts,
-    /// Source and IL of the selected method.
-    Code,
 }
 
 /// All saved settings.
@@ -107,6 +95,8 @@ pub struct Settings {
     pub programs: SavedPrograms,
     /// The columns of the method table.
     pub columns: ColumnLayout,
+    /// Layouts of the panels.
+    pub layouts: Layouts,
     /// The last values of the launch dialog.
     pub launch: SavedLaunch,
     /// The recent launches, latest first.
@@ -171,6 +161,7 @@ impl Default for Settings {
             filters: Vec::new(),
             programs: SavedPrograms::default(),
             columns: ColumnLayout::default(),
+            layouts: Layouts::default(),
             launch: SavedLaunch::default(),
             recent: Vec::new(),
         }
@@ -198,6 +189,36 @@ impl Settings {
         }
         self.filters.push(text.to_owned());
         Ok(())
+    }
+
+    /// Returns what the standard layout shows.
+    pub fn standard_layout(&self) -> StandardLayout {
+        StandardLayout {
+            processes_open: self.processes_open,
+            details_open: self.details_open,
+            log_open: self.log_open,
+            events_open: self.events_open,
+            lower_tab: self.lower_tab,
+            processes_width: self.processes_width,
+            detail_width: self.detail_width,
+            log_height: self.log_height,
+            events_height: self.events_height,
+            call_width: self.call_width,
+        }
+    }
+
+    /// Sets what the standard layout shows.
+    pub fn set_standard_layout(&mut self, layout: StandardLayout) {
+        self.processes_open = layout.processes_open;
+        self.details_open = layout.details_open;
+        self.log_open = layout.log_open;
+        self.events_open = layout.events_open;
+        self.lower_tab = layout.lower_tab;
+        self.processes_width = layout.processes_width;
+        self.detail_width = layout.detail_width;
+        self.log_height = layout.log_height;
+        self.events_height = layout.events_height;
+        self.call_width = layout.call_width;
     }
 
     /// Adds the current launch to the recent ones.
@@ -242,7 +263,15 @@ pub fn load(path: &Path) -> LoadedSettings {
             // An earlier version let others read the file. If the mode cannot be changed, the file is still usable.
             let _ = make_private(path);
             match serde_json::from_slice::<Settings>(&text) {
-                Ok(settings) if settings.version <= VERSION => return found(sound(settings)),
+                Ok(settings) if settings.version <= VERSION => {
+                    let mut settings = sound(settings);
+                    let dropped = std::mem::take(&mut settings.layouts.dropped);
+                    let what = if dropped == 1 { "a saved layout" } else { "saved layouts" };
+                    let notice = (dropped > 0).then(|| {
+                        format!("{what} could not be used; other settings and layouts are unchanged")
+                    });
+                    return LoadedSettings { notice, ..found(settings) };
+                }
                 Ok(settings) => {
                     format!("it has version {}, but this program supports only {VERSION}", settings.version)
                 }

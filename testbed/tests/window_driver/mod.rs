@@ -39,7 +39,17 @@ pub struct Window(pub Harness<'static, App>, Receiver<Instant>, LayoutFile);
 impl Window {
     /// Opens a window that looks for processes.
     pub fn open() -> Window {
-        let layout = LayoutFile::with_a_long_log();
+        Window::with(LayoutFile::with_a_long_log())
+    }
+
+    /// Closes the window and opens another with the same settings.
+    pub fn reopen(self) -> Window {
+        let Window(harness, _, layout) = self;
+        drop(harness);
+        Window::with(layout)
+    }
+
+    fn with(layout: LayoutFile) -> Window {
         let options = Options { scan: true, settings: Some(layout.0.clone()), ..Options::default() };
         let harness = Harness::builder()
             .with_size([1280.0, 1_200.0])

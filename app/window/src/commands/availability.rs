@@ -2,7 +2,7 @@
 
 use super::context::SINGLE;
 use super::{CommandContext, Reach, UiCommand};
-use crate::settings::LowerTab;
+use crate::settings::layouts::PanelId;
 
 /// Why a level is not offered.
 pub const NOT_OFFERED: &str =
@@ -28,14 +28,16 @@ impl UiCommand {
             }
             UiCommand::Follow => Some(switches.follow),
             UiCommand::FollowAttach => Some(switches.follow_attach),
-            UiCommand::Events => Some(switches.lower_tab == Some(LowerTab::Events)),
-            UiCommand::Lower(tab) => Some(switches.lower_tab == Some(*tab)),
+            UiCommand::Events => Some(switches.shows(PanelId::Events)),
+            UiCommand::Lower(tab) => Some(switches.shows(PanelId::of_tab(*tab))),
+            UiCommand::Panel(panel) => Some(switches.shows(*panel)),
+            UiCommand::MovablePanels => Some(switches.movable_panels),
             UiCommand::PauseEvents => Some(switches.events_paused),
             UiCommand::EventsOfAll => Some(switches.events_of_all),
             UiCommand::Compact => Some(switches.compact),
-            UiCommand::Log => Some(switches.log),
-            UiCommand::ProcessList => Some(switches.process_list),
-            UiCommand::Details => Some(switches.details),
+            UiCommand::Log => Some(switches.shows(PanelId::Log)),
+            UiCommand::ProcessList => Some(switches.shows(PanelId::Processes)),
+            UiCommand::Details => Some(switches.shows(PanelId::Details)),
             UiCommand::Theme(theme) => Some(switches.theme == *theme),
             _ => None,
         }

@@ -1,7 +1,8 @@
 //! The facts that decide which commands are available.
 
 use super::RangeChoice;
-use crate::settings::{LowerTab, ThemeChoice};
+use crate::settings::ThemeChoice;
+use crate::settings::layouts::PanelId;
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
 
@@ -131,24 +132,27 @@ pub struct Switches {
     pub follow: bool,
     /// The agent is loaded into processes that join.
     pub follow_attach: bool,
-    /// The panel of traced calls is shown.
+    /// A panel of traced calls is shown.
     pub events: bool,
-    /// Its tab, while it is shown.
-    pub lower_tab: Option<LowerTab>,
+    /// Which panels are shown, in the order of [`PanelId::ALL`].
+    pub panels: [bool; PanelId::ALL.len()],
+    /// Panels are movable.
+    pub movable_panels: bool,
     /// It shows no later calls.
     pub events_paused: bool,
     /// It shows the calls of all methods.
     pub events_of_all: bool,
     /// Rows are lower.
     pub compact: bool,
-    /// The log is shown.
-    pub log: bool,
-    /// The process list is shown.
-    pub process_list: bool,
-    /// The details are shown.
-    pub details: bool,
     /// The theme.
     pub theme: ThemeChoice,
+}
+
+impl Switches {
+    /// Returns whether a panel is shown.
+    pub fn shows(&self, panel: PanelId) -> bool {
+        PanelId::ALL.into_iter().zip(self.panels).any(|(one, shown)| one == panel && shown)
+    }
 }
 
 /// Why a command is not available while several processes are shown together.

@@ -131,6 +131,14 @@ impl UiCommand {
             UiCommand::Log => "Show the log",
             UiCommand::ProcessList => "Show the process list",
             UiCommand::Details => "Show the details",
+            UiCommand::Panel(_) => "Show or hide a panel",
+            UiCommand::MovablePanels => "Movable panels",
+            UiCommand::MovePanel(..) => "Move a panel",
+            UiCommand::Layouts => "Layouts…",
+            UiCommand::SaveLayout(_) => "Save the layout",
+            UiCommand::ChooseLayout(_) => "Choose a layout",
+            UiCommand::DeleteLayout(_) => "Delete a layout",
+            UiCommand::ResetLayout => "Reset layout",
             UiCommand::Theme(ThemeChoice::Dark) => "Dark theme",
             UiCommand::Theme(ThemeChoice::Light) => "Light theme",
             UiCommand::Theme(ThemeChoice::System) => "System theme",
@@ -249,6 +257,13 @@ impl UiCommand {
             }
             UiCommand::Lower(LowerTab::Code) => {
                 Some("Shows the selected method's source file, and its IL without and with the probe.")
+            }
+            UiCommand::MovablePanels => Some(
+                "Gives each panel a tab. Drag it to an edge of another panel, or among its tabs. Off: the \
+                standard layout.",
+            ),
+            UiCommand::ResetLayout => {
+                Some("Shows the panels as at the first start. Filters, pins, columns and saved layouts stay.")
             }
             UiCommand::PauseEvents => {
                 Some("Keeps the calls shown. Later calls are still collected and appear when you continue.")

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::columns::ProcessColumns;
 use super::demo;
 use super::dialogs::Dialogs;
+use super::dock::Dock;
 use super::folder_reader::FolderReader;
 use super::frame_budget::{FrameBudget, OtherWork};
 use super::history::History;
@@ -18,6 +19,7 @@ use crate::commands::{
     CommandContext, ListFacts, ProcessCounts, ProcessFacts, RangeChoice, Reach, SubjectFacts, SubjectKind,
     Switches,
 };
+use crate::settings::layouts::PanelId;
 use crate::settings::{Settings, ThemeChoice};
 use crate::ui::glyph_warmup::GlyphWarmup;
 use crate::ui::theme;
@@ -73,6 +75,8 @@ pub struct App {
     pub(super) history: History,
     /// The other tabs of the panel below the methods.
     pub(super) lower: views::lower_panel::LowerState,
+    /// The movable panels; `None` in the standard layout.
+    pub(super) dock: Option<Dock>,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
     /// Launches and processes to show as soon as they are there.
@@ -134,6 +138,7 @@ impl App {
             pins: PinLookup::default(),
             history: History::default(),
             lower: views::lower_panel::LowerState::default(),
+            dock: None,
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
@@ -152,6 +157,7 @@ impl App {
         for notice in notice.into_iter().chain(trouble) {
             app.model.log.add(app.now(), None, LogKind::Notice, notice);
         }
+        app.restore_dock();
         app.apply_look(context);
         app
     }
@@ -209,14 +215,12 @@ impl App {
                 arrangement: self.model.arrangement(),
                 follow: auto_join.is_some_and(AutoJoin::is_on),
                 follow_attach: auto_join.is_some_and(|auto_join| auto_join.attach),
-                events: self.settings.events_open,
-                lower_tab: self.settings.events_open.then_some(self.settings.lower_tab),
+                events: self.shows_lower(),
+                panels: PanelId::ALL.map(|panel| self.shows(panel)),
+                movable_panels: self.dock.is_some(),
                 events_paused: self.model.current().is_some_and(|one| one.events().is_paused()),
                 events_of_all: self.events.of_all,
                 compact: self.settings.compact,
-                log: self.settings.log_open,
-                process_list: self.settings.processes_open,
-                details: self.settings.details_open,
                 theme: self.settings.theme,
             },
         }

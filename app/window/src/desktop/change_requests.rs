@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::commands::UiCommand;
+use crate::settings::layouts::PanelId;
 use crate::views::confirmation::{LargeChange, PlanRequests};
 use crate::views::sharing_dialog::SharingQuestion;
 use redial_link::worker::fit_one_request;
@@ -135,7 +136,9 @@ impl App {
             self.last_change = Some((ticket, targets, level));
             if level == Level::Trace {
                 // Before the change is sent, so that no call is missed.
-                self.settings.events_open = true;
+                if !self.shows_lower() {
+                    self.show_panel(PanelId::of_tab(self.settings.lower_tab));
+                }
                 self.methods.follow = true;
                 self.stream_events();
             }

@@ -1,7 +1,7 @@
 //! Which rows the charts show, their samples, and requests for their histograms.
 
 use super::App;
-use crate::settings::LowerTab;
+use crate::settings::layouts::PanelId;
 use crate::views::charts::ChartedKey;
 use eframe::egui;
 use redial_model::Model;
@@ -19,7 +19,7 @@ const PACE: Duration = Duration::from_secs(1);
 impl App {
     /// Takes samples of the selected methods. Requests histograms while the charts are shown.
     pub(super) fn refresh_charts(&mut self, context: &egui::Context) {
-        let is_shown = self.settings.events_open && self.settings.lower_tab == LowerTab::Charts;
+        let is_shown = self.shows(PanelId::Charts);
         let table = self.model.current_table();
         let key = ChartedKey {
             subject: self.model.current,

@@ -1,7 +1,7 @@
 //! Source and IL of the selected method: what is requested, and opening the file in an editor.
 
 use super::App;
-use crate::settings::LowerTab;
+use crate::settings::layouts::PanelId;
 use crate::views::code;
 use eframe::egui::{self, Ui};
 use redial_link::worker::CodeRequest;
@@ -23,7 +23,7 @@ fn selected(connection: &Connection) -> Option<MethodIx> {
 impl App {
     /// Requests the code of the selected method while it is shown.
     pub(super) fn refresh_code(&mut self, context: &egui::Context) {
-        if self.settings.lower_tab != LowerTab::Code {
+        if !self.shows(PanelId::Code) {
             return;
         }
         let now = self.now().mono;

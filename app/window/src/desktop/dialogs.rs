@@ -26,6 +26,8 @@ pub(super) struct Dialogs {
     pub dial_sets: Option<views::dial_sets::DialSetsState>,
     /// Whether the dialog that arranges columns is open.
     pub columns: bool,
+    /// The dialog of layouts.
+    pub layouts: Option<views::layouts::LayoutsState>,
     /// The list that chooses a program or a folder, over the launch dialog.
     pub files: Option<views::file_list::FileListState>,
     /// The question for the file of a session.
@@ -53,7 +55,7 @@ impl Dialogs {
         let sessions = self.session.is_some() || self.saved_table.is_some();
         let sheets =
             self.dial_sets.is_some() || self.files.is_some() || self.agent || self.keys || self.columns;
-        asks || edits || sessions || sheets || self.launch
+        asks || edits || sessions || sheets || self.launch || self.layouts.is_some()
     }
 
     /// Closes the topmost dialogs: questions, sheets and the palette before the others. Returns whether any was open.
@@ -67,7 +69,7 @@ impl Dialogs {
         if question || self.palette.take().is_some() || sheet || self.session.take().is_some() {
             return true;
         }
-        if self.saved_table.take().is_some() {
+        if self.layouts.take().is_some() || self.saved_table.take().is_some() {
             return true;
         }
         let any = self.keys || self.launch || self.agent || self.columns || self.last_numbers.is_some();

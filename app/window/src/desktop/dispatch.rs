@@ -5,6 +5,7 @@ use super::fleet_commands::UNNAMED;
 use super::{App, clipboard};
 use crate::commands::{SessionPurpose, UiCommand};
 use crate::settings::columns::ColumnLayout;
+use crate::settings::layouts::PanelId;
 use crate::views;
 use crate::views::file_list::FileListState;
 use crate::views::launch_dialog::LaunchPlan;
@@ -166,7 +167,7 @@ impl App {
                 self.methods.focus_filter = true;
             }
             UiCommand::FocusFilter => {
-                self.settings.processes_open = true;
+                self.show_panel(PanelId::Processes);
                 self.processes.focus();
             }
             UiCommand::Filter(text) => {
@@ -243,9 +244,17 @@ impl App {
             | UiCommand::SetEditor(_) => {
                 self.execute_for_lower_panel(command);
             }
-            UiCommand::Log => self.settings.log_open = !self.settings.log_open,
-            UiCommand::ProcessList => self.settings.processes_open = !self.settings.processes_open,
-            UiCommand::Details => self.settings.details_open = !self.settings.details_open,
+            UiCommand::Log => self.toggle_panel(PanelId::Log),
+            UiCommand::ProcessList => self.toggle_panel(PanelId::Processes),
+            UiCommand::Details => self.toggle_panel(PanelId::Details),
+            UiCommand::Panel(_)
+            | UiCommand::MovablePanels
+            | UiCommand::MovePanel(..)
+            | UiCommand::Layouts
+            | UiCommand::SaveLayout(_)
+            | UiCommand::ChooseLayout(_)
+            | UiCommand::DeleteLayout(_)
+            | UiCommand::ResetLayout => self.execute_for_layouts(command),
             UiCommand::Theme(theme) => self.look(context, |settings| settings.theme = theme),
             UiCommand::Compact => self.look(context, |settings| settings.compact = !settings.compact),
             UiCommand::ZoomIn => {

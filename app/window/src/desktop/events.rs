@@ -2,11 +2,11 @@
 
 use super::App;
 use super::panels::SizedPanel;
-use crate::commands::{CallFormat, UiCommand};
-use crate::settings::LowerTab;
+use crate::commands::{CallFormat, CommandContext, UiCommand};
+use crate::settings::layouts::PanelId;
 use crate::ui::theme::Palette;
 use crate::views::events::{self, EventsKey};
-use crate::views::{calls, timeline};
+use crate::views::{calls, lower_panel, timeline};
 use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
 use redial_link::machine;
 use redial_model::connection::{Connection, Status};
@@ -31,11 +31,12 @@ impl App {
     /// Collects calls while the panel is shown, and brings the current process's calls up to date. Returns whether there
     /// is more to do.
     pub(super) fn refresh_events(&mut self, context: &egui::Context) -> bool {
-        context.data_mut(|data| data.insert_temp(events::shown_id(), self.settings.events_open));
+        let is_open = self.shows_lower();
+        context.data_mut(|data| data.insert_temp(events::shown_id(), is_open));
         self.take_back_conditions();
         self.stream_events();
         self.refresh_charts(context);
-        if !self.settings.events_open {
+        if !is_open {
             return false;
         }
         let (held, of_all, now) = (self.events.is_held(), self.events.of_all, self.now().mono);
@@ -73,7 +74,7 @@ impl App {
     /// Starts to collect the calls of the current process while the panel is shown, and stops when it is hidden. A
     /// process that was shown meanwhile goes on.
     pub(super) fn stream_events(&mut self) {
-        let (open, current) = (self.settings.events_open, self.model.current_process().map(|one| one.id));
+        let (open, current) = (self.shows_lower(), self.model.current_process().map(|one| one.id));
         let is_merged = self.model.is_merged();
         if let Some(fleet) = self.model.fleet_mut() {
             self.workers.free(fleet.events.take_gone());
@@ -103,18 +104,25 @@ impl App {
             range: Rangef::new(LEAST.min(room * 0.6), (room - METHODS).max(room * 0.6)),
         };
         let now = self.command_context();
-        let unix_ns = self.now().unix_ms.saturating_mul(1_000_000);
         let dragged = panel.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            if !self.show_lower_tab(ui, commands) {
-                return;
-            }
+            let shown = self.settings.lower_tab;
+            lower_panel::tabs(ui, shown, commands);
+            self.show_lower(ui, shown, &now, commands);
+        });
+        self.settings.events_height = dragged.or(self.settings.events_height);
+    }
+
+    /// Shows the table of traced calls and the selected one in the rest of `ui`.
+    pub(super) fn show_calls(&mut self, ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+        let unix_ns = self.now().unix_ms.saturating_mul(1_000_000);
+        {
             let App { model, events: state, settings, .. } = self;
             let Some(subject) = model.current() else { return };
             let bar = Frame::new().fill(Palette::of(ui).panel).inner_margin(Margin::symmetric(10, 4));
             bar.show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 4.0;
-                events::header(ui, state, subject, &now, commands);
+                events::header(ui, state, subject, now, commands);
                 events::conditions(ui, state, subject, commands);
             });
             let details = subject.events().selected().filter(|_| ui.available_width() >= events::BOTH);
@@ -133,14 +141,13 @@ impl App {
                 settings.call_width = dragged.or(settings.call_width);
             }
             events::calls(ui, state, subject, unix_ns, commands);
-        });
-        self.settings.events_height = dragged.or(self.settings.events_height);
+        }
     }
 
     /// Executes a command of the panel.
     pub(super) fn execute_for_events(&mut self, context: &egui::Context, command: UiCommand) {
         match command {
-            UiCommand::Events => self.toggle_lower_tab(LowerTab::Events),
+            UiCommand::Events => self.toggle_panel(PanelId::Events),
             UiCommand::PauseEvents => self.change_events(|events| {
                 let paused = events.is_paused();
                 events.set_paused(!paused);

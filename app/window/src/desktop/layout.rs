@@ -7,11 +7,11 @@ use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty_views::EmptyReason;
 use crate::views::{
-    agent, change_progress, columns_dialog, confirmation, connection_loss, detail, empty_views,
-    ended_process, fleet_header, key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette,
-    processes, sharing_dialog, status_bar,
+    agent, change_progress, columns_dialog, confirmation, connection_loss, empty_views, ended_process,
+    fleet_header, key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette, processes,
+    sharing_dialog, status_bar,
 };
-use eframe::egui::{self, CentralPanel, Frame, Margin, Panel, Rangef, Ui};
+use eframe::egui::{CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 use redial_model::processes::AgentState;
 use redial_model::state::LaunchedProgram;
 use redial_model::update::Retry;
@@ -34,13 +34,25 @@ impl App {
         let colours = Palette::of(ui);
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
-        Panel::top("bar").frame(frame(colours.raised)).show(ui, |ui| menu_bar::show(ui, &now, on, commands));
+        Panel::top("bar")
+            .frame(frame(colours.raised))
+            .show(ui, |ui| menu_bar::show(ui, &now, (on, &self.settings.layouts), commands));
         let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
             .show(ui, |ui| status_bar::show(ui, &self.model, mono, commands));
         let room = ui.ctx().content_rect().size();
         let notifications = self.current_notifications(ui, &now);
+        if self.dock.is_some() {
+            if let Some(notifications) = &notifications {
+                self.notifications_panel(ui, notifications, commands);
+            }
+            self.methods.no_panel = false;
+            CentralPanel::no_frame()
+                .frame(Frame::new().fill(colours.base))
+                .show(ui, |ui| self.show_dock(ui, &now, commands));
+            return self.overlays(ui, &now, commands);
+        }
         if self.settings.log_open {
             // Notifications take room from the log, as long as one of its lines stays visible.
             let notification_height = self.notification_height;
@@ -65,9 +77,7 @@ impl App {
             let dragged = dragged.filter(|_| self.notification_height == notification_height);
             self.settings.log_height = dragged.or(self.settings.log_height);
         } else if let Some(notifications) = &notifications {
-            let panel =
-                Panel::bottom("notifications").frame(Frame::NONE).show_separator_line(false).resizable(false);
-            panel.show(ui, |ui| self.show_notifications(ui, notifications, commands));
+            self.notifications_panel(ui, notifications, commands);
         }
         let processes = SizedPanel {
             panel: Panel::left("processes").frame(frame(colours.panel)),
@@ -99,23 +109,7 @@ impl App {
                 wanted: width,
                 range: Rangef::new(200.0, 500.0),
             };
-            let dragged = detail.show(ui, |ui| {
-                // The scroll bar stands beside the numbers, not on them.
-                let scroll = &mut ui.spacing_mut().scroll;
-                scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
-                let lines = self.model.current.and_then(|id| self.model.lines(id));
-                let mut area = egui::ScrollArea::vertical().auto_shrink(false);
-                if lines.is_some_and(|lines| detail::is_another(ui, lines)) {
-                    area = area.vertical_scroll_offset(0.0);
-                }
-                area.show(ui, |ui| {
-                    let Some(lines) = lines else { return };
-                    fleet_header::current_process(ui, lines);
-                    if !lines.lacks_selection() {
-                        detail::show(ui, lines.own, commands);
-                    }
-                });
-            });
+            let dragged = detail.show(ui, |ui| self.show_details(ui, commands));
             self.settings.detail_width = dragged.or(self.settings.detail_width);
             self.ask_about_looked_at(ui.ctx());
         }
@@ -125,10 +119,30 @@ impl App {
         self.overlays(ui, &now, commands);
     }
 
-    fn middle(&mut self, ui: &mut Ui, now: &crate::commands::CommandContext, commands: &mut Vec<UiCommand>) {
+    /// Draws notifications at the bottom of `ui`.
+    fn notifications_panel(
+        &mut self,
+        ui: &mut Ui,
+        notifications: &super::notifications::NotificationBar,
+        commands: &mut Vec<UiCommand>,
+    ) {
+        let panel =
+            Panel::bottom("notifications").frame(Frame::NONE).show_separator_line(false).resizable(false);
+        panel.show(ui, |ui| self.show_notifications(ui, notifications, commands));
+    }
+
+    /// Draws the methods and, in the standard layout, the panel below them in the rest of `ui`.
+    pub(super) fn middle(
+        &mut self,
+        ui: &mut Ui,
+        now: &crate::commands::CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
         ui.spacing_mut().item_spacing.y = 0.0;
         fleet_header::bar(ui, &self.model, self.now(), now, commands);
-        self.show_events(ui, commands);
+        if !self.settings.layouts.movable {
+            self.show_events(ui, commands);
+        }
         if self.model.is_beside() {
             return self.beside(ui, now, commands);
         }
@@ -232,6 +246,11 @@ impl App {
         if self.dialogs.columns {
             self.dialogs.columns = !columns_dialog::show(&context, &self.settings.columns, commands);
         }
+        if let Some(state) = &mut self.dialogs.layouts
+            && views::layouts::show(&context, state, &self.settings.layouts, commands)
+        {
+            self.dialogs.layouts = None;
+        }
         if let Some(state) = &mut self.dialogs.budget {
             let of = self.model.connections.get(&state.connection());
             if of.is_none_or(|connection| views::budget::show(&context, state, connection, commands)) {
@@ -263,6 +282,7 @@ impl App {
                 palette::Searched {
                     model: &self.model,
                     columns: &self.settings.columns,
+                    layouts: &self.settings.layouts,
                     now,
                     stops: stopped.as_deref(),
                 },

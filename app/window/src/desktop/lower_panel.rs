@@ -1,10 +1,11 @@
 //! The tabs of the panel below the methods.
 
 use super::App;
-use crate::commands::UiCommand;
+use crate::commands::{CommandContext, UiCommand};
 use crate::settings::LowerTab;
+use crate::settings::layouts::PanelId;
 use crate::ui::theme::Palette;
-use crate::views::{calls, charts, lower_panel, timeline};
+use crate::views::{calls, charts, timeline};
 use eframe::egui::{self, Frame, Margin, Ui};
 use redial_model::caller_tree::CallerTree;
 use redial_model::connection::{Connection, Status};
@@ -15,56 +16,58 @@ impl App {
     /// Brings the shown tab up to date.
     pub(super) fn refresh_lower_panel(&mut self, context: &egui::Context) {
         self.refresh_code(context);
-        let now = self.now().mono;
-        let App { model, lower, settings, workers, .. } = self;
+        let (now, shows_calls) = (self.now().mono, self.shows(PanelId::Calls));
+        let App { model, lower, workers, .. } = self;
         let Some(connection) = model.current_process_mut() else { return };
         lower.timeline.look_at(connection.id);
         lower.calls.look_at(connection.id);
-        if settings.lower_tab == LowerTab::Calls && calls::shows_callers(&lower.calls, connection) {
+        if shows_calls && calls::shows_callers(&lower.calls, connection) {
             let Connection { id, caller_tree, table, session, .. } = connection;
             if session.status == Status::Live {
                 let asked = caller_tree.ask(table, now);
                 asked.into_iter().for_each(|row| workers.callers(*id, row));
             }
-        } else if settings.lower_tab == LowerTab::Calls
-            && let Some(due) = lower.calls.refresh(connection.events.history_mut(), now)
-        {
+        } else if shows_calls && let Some(due) = lower.calls.refresh(connection.events.history_mut(), now) {
             context.request_repaint_after(due);
         }
     }
 
-    /// Shows the names of the tabs, and the shown tab unless it is that of the events. Returns whether it is.
-    pub(super) fn show_lower_tab(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) -> bool {
-        let shown = self.settings.lower_tab;
-        lower_panel::tabs(ui, shown, commands);
+    /// Shows the content of a tab in the rest of `ui`.
+    pub(super) fn show_lower(
+        &mut self,
+        ui: &mut Ui,
+        shown: LowerTab,
+        context: &CommandContext,
+        commands: &mut Vec<UiCommand>,
+    ) {
         if shown == LowerTab::Events {
-            return true;
+            return self.show_calls(ui, context, commands);
         }
         if shown == LowerTab::Code {
             if let Some(text) = self.show_code(ui, commands) {
                 empty(ui, text);
             }
-            return false;
+            return;
         }
         let now = self.now().unix_ms;
         let App { model, lower, .. } = self;
         if shown == LowerTab::Charts {
             if model.charts.charted().next().is_none() {
                 empty(ui, "Select methods whose dials are on to see their calls, durations and exceptions.");
-                return false;
+                return;
             }
             bar(ui, |ui| charts::header(ui, &mut lower.charts, &model.charts));
             charts::show(ui, &mut lower.charts, &model.charts, now);
-            return false;
+            return;
         }
         let Some(connection) = model.current().and_then(|subject| subject.process()) else {
             empty(ui, "Select a single process to see its calls.");
-            return false;
+            return;
         };
         let shows_callers = shown == LowerTab::Calls && CallerTree::has_any(&connection.table);
         if connection.events.history().spans().is_empty() && !shows_callers {
             empty(ui, nothing(connection, shown));
-            return false;
+            return;
         }
         match shown {
             LowerTab::Timeline => {
@@ -77,20 +80,12 @@ impl App {
             }
             LowerTab::Events | LowerTab::Charts | LowerTab::Code => {}
         }
-        false
-    }
-
-    /// Shows a tab, or hides the panel if it is shown already.
-    pub(super) fn toggle_lower_tab(&mut self, tab: LowerTab) {
-        let is_shown = self.settings.events_open && self.settings.lower_tab == tab;
-        self.settings.events_open = !is_shown;
-        self.settings.lower_tab = tab;
     }
 
     /// Executes a command of the tabs.
     pub(super) fn execute_for_lower_panel(&mut self, command: UiCommand) {
         match command {
-            UiCommand::Lower(tab) => self.toggle_lower_tab(tab),
+            UiCommand::Lower(tab) => self.toggle_panel(PanelId::of_tab(tab)),
             UiCommand::ExpandCaller(path) => self.change(|connection| connection.caller_tree.toggle(&path)),
             UiCommand::OpenInEditor(file, line) => self.open_in_editor(&file, line),
             UiCommand::SetEditor(command) => self.settings.editor = command,
@@ -102,7 +97,7 @@ impl App {
                 // Calls of methods that are not selected are hidden otherwise.
                 self.events.of_all = true;
                 self.events.follow = true;
-                (self.settings.events_open, self.settings.lower_tab) = (true, LowerTab::Events);
+                self.show_panel(PanelId::Events);
             }
             UiCommand::ShowInTimeline => {
                 let App { model, lower, .. } = self;
@@ -114,7 +109,7 @@ impl App {
                 if let Some(span) = span {
                     lower.timeline.reveal(*span);
                 }
-                (self.settings.events_open, self.settings.lower_tab) = (true, LowerTab::Timeline);
+                self.show_panel(PanelId::Timeline);
             }
             _ => {}
         }
@@ -129,7 +124,8 @@ pub(super) fn bar(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn empty(ui: &mut Ui, text: &str) {
+/// Shows why there is nothing to show.
+pub(super) fn empty(ui: &mut Ui, text: &str) {
     // The panel must not shrink with its content.
     ui.set_min_size(ui.available_size());
     ui.add_space(12.0);

@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Lists whose entries several windows may add and remove, by the last name of their place.
-const LISTS: [&str; 3] = ["filters", "pins", "dial_sets"];
+const LISTS: [&str; 4] = ["filters", "pins", "dial_sets", "named"];
+/// Objects that are replaced as a whole: half of one launch or layout does not fit another.
+const WHOLE: [&str; 2] = ["launch", "dock"];
 
 /// Returns the settings of a file with the changes that a window made since `before`: whatever it left as it was stays as in
 /// the file.
@@ -20,8 +22,7 @@ fn merge(name: &str, before: &Value, now: Value, file: Value) -> Value {
         return file;
     }
     match (before, now, file) {
-        // A column layout, a launch or a theme is one thing; programs are many.
-        (Value::Object(before), Value::Object(now), Value::Object(file)) if name != "launch" => {
+        (Value::Object(before), Value::Object(now), Value::Object(file)) if !WHOLE.contains(&name) => {
             Value::Object(merge_objects(before, now, file))
         }
         (Value::Array(before), Value::Array(now), Value::Array(file)) if LISTS.contains(&name) => {
@@ -91,7 +92,7 @@ fn is_empty(value: &Value) -> bool {
 fn merge_lists(before: &[Value], now: Vec<Value>, mut file: Vec<Value>) -> Vec<Value> {
     file.retain(|one| !before.contains(one) || now.contains(one));
     for one in now.into_iter().filter(|one| !before.contains(one)) {
-        // A dial set replaces one of the same name.
+        // A dial set or layout replaces one of the same name.
         let name = |value: &Value| value.get("name").cloned();
         file.retain(|other| *other != one && (name(&one).is_none() || name(other) != name(&one)));
         file.push(one);

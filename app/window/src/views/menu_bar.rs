@@ -1,7 +1,8 @@
 //! The bar at the top: the menus, and the button that turns everything off.
 
-use crate::commands::{CallFormat, CommandContext, MENUS, RangeChoice, UiCommand};
+use crate::commands::{CallFormat, CommandContext, LAYOUT_MENU, MENUS, RangeChoice, UiCommand};
 use crate::settings::ThemeChoice;
+use crate::settings::layouts::Layouts;
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{Align, Button, Layout, MenuBar, RichText, Role, Stroke, Ui, WidgetInfo};
@@ -10,7 +11,7 @@ use redial_text::words;
 use std::sync::Arc;
 
 /// Below this width one menu holds all the others, points.
-const NARROW: f32 = 740.0;
+const NARROW: f32 = 800.0;
 
 /// Dials that are on.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +25,21 @@ pub struct DialsOn {
 }
 
 /// Shows the bar.
-pub fn show(ui: &mut Ui, now: &CommandContext, on: DialsOn, commands: &mut Vec<UiCommand>) {
+pub fn show(
+    ui: &mut Ui,
+    now: &CommandContext,
+    (on, layouts): (DialsOn, &Layouts),
+    commands: &mut Vec<UiCommand>,
+) {
     let wide = ui.available_width() >= NARROW;
     let outlined = Arc::clone(ui.style());
     MenuBar::new().ui(ui, |ui| {
         if wide {
             ui.label(RichText::new("Redial").size(TITLE).strong());
             ui.add_space(8.0);
-            menus(ui, now, commands);
+            menus(ui, layouts, now, commands);
         } else {
-            ui.menu_button("Menu", |ui| menus(ui, now, commands));
+            ui.menu_button("Menu", |ui| menus(ui, layouts, now, commands));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             // These two look like buttons, unlike the menus.
@@ -47,7 +53,7 @@ pub fn show(ui: &mut Ui, now: &CommandContext, on: DialsOn, commands: &mut Vec<U
     });
 }
 
-fn menus(ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
+fn menus(ui: &mut Ui, layouts: &Layouts, now: &CommandContext, commands: &mut Vec<UiCommand>) {
     for (name, entries) in MENUS {
         ui.menu_button(*name, |ui| {
             for command in *entries {
@@ -56,7 +62,24 @@ fn menus(ui: &mut Ui, now: &CommandContext, commands: &mut Vec<UiCommand>) {
                 }
                 entry(ui, command, now, commands);
             }
+            if *name == LAYOUT_MENU {
+                saved_layouts(ui, layouts, commands);
+            }
         });
+    }
+}
+
+/// Offers the layouts that the user saved.
+fn saved_layouts(ui: &mut Ui, layouts: &Layouts, commands: &mut Vec<UiCommand>) {
+    if layouts.named.is_empty() {
+        return;
+    }
+    ui.separator();
+    for layout in &layouts.named {
+        if ui.button(&layout.name).clicked() {
+            commands.push(UiCommand::ChooseLayout(layout.name.clone()));
+            ui.close();
+        }
     }
 }
 
@@ -84,6 +107,7 @@ fn begins_group(command: &UiCommand) -> bool {
             | UiCommand::Theme(ThemeChoice::Dark)
             | UiCommand::Compact
             | UiCommand::Palette
+            | UiCommand::ResetLayout
     )
 }
 

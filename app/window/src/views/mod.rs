@@ -31,6 +31,7 @@ pub mod knob_state;
 pub mod last_numbers;
 pub mod latency;
 pub mod launch_dialog;
+pub mod layouts;
 pub mod log;
 pub mod lower_panel;
 pub mod menu_bar;

@@ -4,6 +4,7 @@
 use super::palette_search::{Hit, HitKind, PaletteSearch};
 use crate::commands::{CommandContext, UiCommand};
 use crate::settings::columns::ColumnLayout;
+use crate::settings::layouts::Layouts;
 use crate::ui::capitalized;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::Palette;
@@ -62,6 +63,8 @@ pub struct Searched<'a> {
     pub model: &'a Model,
     /// The columns of the method table.
     pub columns: &'a ColumnLayout,
+    /// Saved layouts.
+    pub layouts: &'a Layouts,
     /// The facts that decide which commands are available.
     pub now: &'a CommandContext,
     /// The launched program that the stop command would stop.
@@ -111,8 +114,8 @@ fn inside(
     searched: Searched<'_>,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let Searched { model, columns, now, stops } = searched;
-    let mut matching = state.search.hits(&state.text, model, columns);
+    let Searched { model, columns, layouts, now, stops } = searched;
+    let mut matching = state.search.hits(&state.text, model, (columns, layouts));
     let moved = ui.input_mut(|input| {
         input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowDown) as isize
             - input.count_and_consume_key(egui::Modifiers::NONE, Key::ArrowUp) as isize
@@ -138,7 +141,7 @@ fn inside(
     }
     if field.changed() {
         state.highlighted = Highlight::of(&state.text);
-        matching = state.search.hits(&state.text, model, columns);
+        matching = state.search.hits(&state.text, model, (columns, layouts));
     }
     let is_pending = state.search.is_pending(model);
     if is_pending {
@@ -184,6 +187,7 @@ fn entry(
     let detail = match hit.kind {
         HitKind::Command => command.keys(ui.ctx()),
         HitKind::Column => Some("Column".to_owned()),
+        HitKind::Layout => Some("Layout".to_owned()),
         HitKind::Method | HitKind::Process => Some(hit.detail.clone()),
     };
     let colour = if why.is_some() { palette.weak } else { palette.text };
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn highlight_stays_with_its_command() {
         let (model, columns) = (Model::default(), ColumnLayout::default());
-        let mut hits = PaletteSearch::default().hits("theme", &model, &columns);
+        let mut hits = PaletteSearch::default().hits("theme", &model, (&columns, &Layouts::default()));
         let aimed = Highlight::Hit(hits[0].command.clone());
         let best = Highlight::Best(Some(hits[0].command.clone()));
         // Another hit comes above.

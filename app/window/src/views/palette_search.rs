@@ -2,6 +2,7 @@
 
 use crate::commands::{UiCommand, listed};
 use crate::settings::columns::ColumnLayout;
+use crate::settings::layouts::{Layouts, PanelId, Side};
 use crate::views::processes;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -32,6 +33,8 @@ pub enum HitKind {
     Command,
     /// A column of the method table.
     Column,
+    /// A layout, or a panel to move.
+    Layout,
     /// A method of the process or processes shown.
     Method,
     /// A process.
@@ -80,7 +83,12 @@ impl Default for PaletteSearch {
 
 impl PaletteSearch {
     /// Returns the hits for a text, best first; for an empty one all commands in the order of the menus.
-    pub fn hits(&mut self, text: &str, model: &Model, columns: &ColumnLayout) -> Vec<Hit> {
+    pub fn hits(
+        &mut self,
+        text: &str,
+        model: &Model,
+        (columns, layouts): (&ColumnLayout, &Layouts),
+    ) -> Vec<Hit> {
         if self.text != text {
             text.clone_into(&mut self.text);
             self.pattern = Pattern::parse(text, CaseMatching::Smart, Normalization::Smart);
@@ -99,6 +107,23 @@ impl PaletteSearch {
             let command = UiCommand::SetColumns(columns.with_hidden(choice.column, !choice.hidden));
             hits.extend(self.score(&text).map(|score| Hit {
                 kind: HitKind::Column,
+                text,
+                detail: String::new(),
+                command,
+                score,
+            }));
+        }
+        let chosen = layouts.named.iter().map(|layout| {
+            (format!("Use layout {}", layout.name), UiCommand::ChooseLayout(layout.name.clone()))
+        });
+        let moved = PanelId::ALL.into_iter().flat_map(|panel| {
+            Side::ALL.into_iter().map(move |side| {
+                (format!("Move {} to the {}", panel.title(), side.word()), UiCommand::MovePanel(panel, side))
+            })
+        });
+        for (text, command) in chosen.chain(moved) {
+            hits.extend(self.score(&text).map(|score| Hit {
+                kind: HitKind::Layout,
                 text,
                 detail: String::new(),
                 command,
@@ -220,7 +245,11 @@ mod tests {
     use super::*;
 
     fn commands(text: &str) -> Vec<String> {
-        let hits = PaletteSearch::default().hits(text, &Model::default(), &ColumnLayout::default());
+        let hits = PaletteSearch::default().hits(
+            text,
+            &Model::default(),
+            (&ColumnLayout::default(), &Layouts::default()),
+        );
         hits.into_iter().map(|hit| hit.text).collect()
     }
 

@@ -22,6 +22,7 @@ mod fleet_texts;
 mod gestures;
 mod keys;
 mod layout;
+mod layouts;
 mod navigation;
 mod notifications;
 mod number_range;
