@@ -44,8 +44,6 @@ fn a_moved_panel_survives_a_restart_and_a_reset_loses_nothing() -> Result<()> {
     window.select(live.pid)?;
     window.filter("Price");
     window.until("the row", |window| window.shows(METHOD))?;
-    window.0.get_by_label_contains(METHOD).click();
-    window.0.run_steps(3);
     choose(&mut window, "Layout", "Movable panels");
     let log = tab(&window, "Log").context("the log's tab")?;
     let details = tab(&window, "Details").context("the tab of the details")?;

@@ -15,6 +15,7 @@ pub use context::{
 
 use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::{PanelId, Side};
+use crate::settings::sections::DetailSection;
 use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
@@ -248,6 +249,8 @@ pub enum UiCommand {
     ProcessList,
     /// Shows or hides the details of the selection.
     Details,
+    /// Collapses a section of the details, or expands it.
+    ToggleSection(DetailSection),
     /// Shows or hides a panel.
     Panel(PanelId),
     /// Gives every panel a tab by which it can be moved, or returns to the standard layout.

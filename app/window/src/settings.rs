@@ -8,14 +8,17 @@ mod merge;
 #[cfg(test)]
 mod merge_tests;
 pub mod programs;
+pub mod sections;
 
 pub use lower_tab::LowerTab;
 
 use columns::ColumnLayout;
 use layouts::{Layouts, StandardLayout};
 use programs::SavedPrograms;
+use sections::DetailSection;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,6 +98,9 @@ pub struct Settings {
     pub programs: SavedPrograms,
     /// The columns of the method table.
     pub columns: ColumnLayout,
+    /// The sections of the details that are collapsed.
+    #[serde(deserialize_with = "known_or_default")]
+    pub closed_sections: BTreeSet<DetailSection>,
     /// Layouts of the panels.
     pub layouts: Layouts,
     /// The last values of the launch dialog.
@@ -161,6 +167,7 @@ impl Default for Settings {
             filters: Vec::new(),
             programs: SavedPrograms::default(),
             columns: ColumnLayout::default(),
+            closed_sections: BTreeSet::new(),
             layouts: Layouts::default(),
             launch: SavedLaunch::default(),
             recent: Vec::new(),

@@ -131,6 +131,7 @@ impl UiCommand {
             UiCommand::Log => "Show the log",
             UiCommand::ProcessList => "Show the process list",
             UiCommand::Details => "Show the details",
+            UiCommand::ToggleSection(_) => "Collapse or expand a section",
             UiCommand::Panel(_) => "Show or hide a panel",
             UiCommand::MovablePanels => "Movable panels",
             UiCommand::MovePanel(..) => "Move a panel",

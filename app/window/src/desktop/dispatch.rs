@@ -247,6 +247,12 @@ impl App {
             UiCommand::Log => self.toggle_panel(PanelId::Log),
             UiCommand::ProcessList => self.toggle_panel(PanelId::Processes),
             UiCommand::Details => self.toggle_panel(PanelId::Details),
+            UiCommand::ToggleSection(section) => {
+                let closed = &mut self.settings.closed_sections;
+                if !closed.remove(&section) {
+                    closed.insert(section);
+                }
+            }
             UiCommand::Panel(_)
             | UiCommand::MovablePanels
             | UiCommand::MovePanel(..)

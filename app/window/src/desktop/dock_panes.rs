@@ -5,6 +5,7 @@ use super::dock::{Dock, SIMPLE};
 use crate::commands::{CommandContext, UiCommand};
 use crate::settings::layouts::{PanelId, Side};
 use crate::ui::theme::Palette;
+use crate::views::sections::Sections;
 use crate::views::{detail, fleet_header, log, processes};
 use eframe::egui::{
     self, Align2, Color32, Frame, Id, Margin, Response, Role, Sense, Stroke, TextStyle, Ui, Visuals,
@@ -65,7 +66,7 @@ impl App {
             }
             fleet_header::current_process(ui, lines);
             if !lines.lacks_selection() {
-                detail::show(ui, lines.own, commands);
+                detail::show(ui, lines.own, Sections(&self.settings.closed_sections), commands);
             }
         });
     }

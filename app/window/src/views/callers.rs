@@ -2,7 +2,9 @@
 
 use super::latency::row_looked_at;
 use super::painted_name::PaintedName;
+use super::sections::Sections;
 use crate::commands::UiCommand;
+use crate::settings::sections::DetailSection;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
 use eframe::egui::{Align, Checkbox, CursorIcon, Label, Layout, RichText, Role, Sense, Ui, WidgetInfo};
@@ -33,7 +35,7 @@ pub fn show(
     ui: &mut Ui,
     subject: Subject<'_>,
     row: &LiveRow,
-    targets: Targets,
+    (targets, sections): (Targets, Sections<'_>),
     commands: &mut Vec<UiCommand>,
 ) {
     let is_timed = row.wanted >= Level::Time;
@@ -49,9 +51,21 @@ pub fn show(
     };
     match connection.callers.of(row.id) {
         Some(Ok(counted)) if counted.calls() > 0 => {
-            drawn(ui, connection, counted, row.options.callers)
-                .into_iter()
-                .for_each(|who| look_at(connection, who, commands));
+            let heading = if row.options.callers { "Called by" } else { "Called by (no longer counted)" };
+            ui.add_space(4.0);
+            let height = ui.spacing().interact_size.y;
+            ui.spacing_mut().interact_size.y = 18.0;
+            let is_open = ui.horizontal(|ui| {
+                let is_open = sections.toggle(ui, DetailSection::Callers, heading, commands);
+                line(ui, "", &words::count(counted.calls(), "call", "calls"));
+                is_open
+            });
+            ui.spacing_mut().interact_size.y = height;
+            if is_open.inner
+                && let Some(who) = drawn(ui, connection, counted)
+            {
+                look_at(connection, who, commands);
+            }
         }
         _ if !row.options.callers => {}
         Some(Ok(_)) => nothing(ui, "Callers appear with the next calls."),
@@ -98,16 +112,8 @@ pub(super) fn listed(connection: &Connection, who: &CallOrigin) -> Option<Method
 }
 
 /// Draws the callers; returns the one that was clicked.
-fn drawn<'a>(
-    ui: &mut Ui,
-    connection: &Connection,
-    counted: &'a RowCallers,
-    now: bool,
-) -> Option<&'a CallOrigin> {
+fn drawn<'a>(ui: &mut Ui, connection: &Connection, counted: &'a RowCallers) -> Option<&'a CallOrigin> {
     let all = counted.calls();
-    ui.add_space(4.0);
-    let heading = if now { "Called by" } else { "Called by (no longer counted)" };
-    line(ui, heading, &words::count(all, "call", "calls"));
     let part =
         |calls: u64| format!("{}  {}", words::grouped(calls), words::percent(callers::share(calls, all)));
     let (first, rest) = counted.callers.split_at(counted.callers.len().min(SHOWN));

@@ -5,7 +5,9 @@ use super::cost;
 use super::detail_lines::{line_of, pair};
 use super::knob_state::{KnobState, state_hint};
 use super::number_range;
+use super::sections::Sections;
 use crate::commands::UiCommand;
+use crate::settings::sections::DetailSection;
 use crate::ui::capitalized;
 use crate::ui::knob::{self, Knob};
 use crate::ui::theme::{Palette, TITLE};
@@ -55,7 +57,7 @@ pub fn is_another(ui: &Ui, lines: VisibleRows<'_>) -> bool {
 }
 
 /// Shows the panel in the rest of `ui`.
-pub fn show(ui: &mut Ui, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+pub fn show(ui: &mut Ui, subject: Subject<'_>, sections: Sections<'_>, commands: &mut Vec<UiCommand>) {
     let table = subject.table();
     let targets = table.turned_by_selection();
     let shown = table.targets();
@@ -71,10 +73,10 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
                     commands.push(UiCommand::ShowHidden);
                 }
             });
-            one(ui, subject, method, commands);
+            one(ui, subject, method, sections, commands);
         }
         (None, ..) => nothing(ui, subject),
-        (Some(method), 1, _) => one(ui, subject, method, commands),
+        (Some(method), 1, _) => one(ui, subject, method, sections, commands),
         _ => many(ui, subject, targets, commands),
     }
 }
@@ -125,7 +127,13 @@ fn nothing(ui: &mut Ui, subject: Subject<'_>) {
     });
 }
 
-fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<UiCommand>) {
+fn one(
+    ui: &mut Ui,
+    subject: Subject<'_>,
+    method: MethodIx,
+    sections: Sections<'_>,
+    commands: &mut Vec<UiCommand>,
+) {
     let table = subject.table();
     let palette = Palette::of(ui);
     let full = table.catalogue.full_name(method);
@@ -159,57 +167,74 @@ fn one(ui: &mut Ui, subject: Subject<'_>, method: MethodIx, commands: &mut Vec<U
         commands,
     );
     let numbers = group.is_some() || dial.row.is_some();
-    if numbers {
+    let numbers_open = match numbers {
+        true => sections.heading(ui, DetailSection::Numbers, "Numbers", commands),
+        false => {
+            ui.separator();
+            false
+        }
+    };
+    if numbers_open {
         number_range::caption(ui, &table.live);
     }
     if let Some(group) = group {
-        let calls = words::grouped(group.sums.calls);
-        figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
-        // Always takes its line, so that nothing below moves when the dial goes off.
-        last_numbers(
-            ui,
-            Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
-        );
         let timed = NumberAge::of(connected && group.is_timed());
         let histogram = subject.fleet().and_then(|fleet| fleet.histogram.of(method));
-        super::latency::sums(ui, timed, group.sums.times.as_ref(), histogram);
-        if let Some(histogram) = histogram {
+        let calls = words::grouped(group.sums.calls);
+        if numbers_open {
+            figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
+            // Always takes its line, so that nothing below moves when the dial goes off.
+            last_numbers(
+                ui,
+                Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
+            );
+            super::latency::sums(ui, timed, group.sums.times.as_ref(), histogram);
+        }
+        if let Some(histogram) = histogram
+            && sections.heading(ui, DetailSection::Histogram, "Histogram", commands)
+        {
             super::latency::merged(ui, histogram, &full.text);
         }
-        group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
+        if numbers_open {
+            group.sums.times.iter().for_each(|times| super::completions::numbers(ui, timed, times));
+        }
     } else if let Some(row) = dial.row {
         let least = if super::row_notes::misses_calls(row) { "≥ " } else { "" };
         let calls = format!("{least}{}", words::grouped(row.shown_calls()));
         let counted = NumberAge::of(connected && row.counts());
-        figures(ui, counted, &calls, row.counted_rate().map(f64::from));
         let last = super::row_notes::last_of_row(row).filter(|_| connected);
         // The graph's caption says it instead, so that nothing below moves when the dial goes off.
         let in_graph = row.series.is_some() && !row.counts();
-        last_numbers(ui, last.filter(|_| !in_graph));
-        super::completions::show(ui, subject, row, commands);
-        super::latency::show(ui, subject, row);
+        if numbers_open {
+            figures(ui, counted, &calls, row.counted_rate().map(f64::from));
+            last_numbers(ui, last.filter(|_| !in_graph));
+            super::completions::show(ui, subject, row, commands);
+            super::latency::show(ui, subject, row);
+        }
         // Above the histogram, so that its checkbox does not move under the pointer when the callers appear.
-        super::callers::show(ui, subject, row, table.targets_for(&MethodSet::one(method)), commands);
+        let targets = table.targets_for(&MethodSet::one(method));
+        super::callers::show(ui, subject, row, (targets, sections), commands);
         if row.options.keeps_calls() {
-            worst(ui, subject, (method, row), commands);
+            worst(ui, subject, (method, row), sections, commands);
         }
         if row.wanted >= Level::Trace {
             events_link(ui, commands);
         }
-        super::latency::spread(ui, subject, row, &full.text, commands);
+        super::latency::spread(ui, subject, row, (&full.text, sections), commands);
         if let Some(series) = &row.series {
-            let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
-            sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(table.live.tick()), palette);
             // The graph's points are a second apart; the current rate may lie between them.
             let top = series.at(table.live.tick()).fold(row.counted_rate().unwrap_or(0.0), f32::max);
             let text = match last.filter(|_| in_graph) {
                 Some(last) => last.to_owned(),
                 None => format!("Last minute, peak {}", numbers::rate(top.into())),
             };
-            ui.label(RichText::new(text).small().color(palette.weak));
+            if sections.heading(ui, DetailSection::Rate, &text, commands) {
+                let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 56.0), Sense::hover());
+                sparkline::paint(ui.painter(), rect.shrink(2.0), series.at(table.live.tick()), palette);
+            }
         }
         if !row.options.keeps_calls() {
-            worst(ui, subject, (method, row), commands);
+            worst(ui, subject, (method, row), sections, commands);
         }
         let wanted = if dial.pending {
             format!("{} (waiting for the agent)", dial.wanted)
@@ -271,10 +296,11 @@ fn worst(
     ui: &mut Ui,
     subject: Subject<'_>,
     (method, row): (MethodIx, &LiveRow),
+    sections: Sections<'_>,
     commands: &mut Vec<UiCommand>,
 ) {
     let targets = subject.table().targets_for(&MethodSet::one(method));
-    super::slowest_calls::show(ui, subject, row, targets, commands);
+    super::slowest_calls::show(ui, subject, row, (targets, sections), commands);
 }
 
 /// Shows the method's module, and the AppDomains that share its dial.
@@ -330,6 +356,7 @@ fn many(ui: &mut Ui, subject: Subject<'_>, targets: Targets, commands: &mut Vec<
         ui.weak("Changed together");
     }
     knob(ui, subject, (&face, sums.known > 0, None), targets.clone(), commands);
+    ui.separator();
     if let Some(level) = face.wanted.filter(|level| *level >= Level::Time) {
         super::slowest_calls::menu(ui, subject, (level, None), targets, commands);
     }
@@ -424,7 +451,6 @@ fn knob(
             .for_each(|why| drop(ui.label(RichText::new(capitalized(why)).small().color(palette.asked))));
     });
     ui.add_space(4.0);
-    ui.separator();
 }
 
 /// Returns the knob's size in a panel of this height; `timed` if methods can be timed.

@@ -2,6 +2,7 @@
 
 use super::knob_state::KnobState;
 use crate::commands::{CommandContext, UiCommand};
+use crate::ui::segmented::{self, Segment};
 use crate::ui::theme::Palette;
 use eframe::egui::{
     Align, Button, Color32, Frame, Label, Layout, Margin, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2,
@@ -57,21 +58,20 @@ pub fn bar(ui: &mut Ui, model: &Model, time: Now, now: &CommandContext, commands
         let is_narrow = ui.available_width() < ONE_LINE;
         ui.horizontal(|ui| {
             ui.strong(words::count(now.processes.running() as u64, "process", "processes"));
-            for (arrangement, text) in [
+            let arrangements = [
                 (Arrangement::Merged, "Merged"),
                 (Arrangement::Separate, "Per process"),
                 (Arrangement::SideBySide, "Side by side"),
-            ] {
+            ];
+            let segments = arrangements.map(|(arrangement, text)| {
                 let command = UiCommand::Arrange(arrangement);
-                let chosen = now.switches.arrangement == arrangement;
-                let button = Button::new(text).selected(chosen);
-                let response = ui.add_enabled(command.enabled(now).is_ok(), button);
                 let hint = command.explained().unwrap_or_default();
                 let keys = command.keys(ui.ctx()).map(|keys| format!(" ({keys})")).unwrap_or_default();
-                if response.on_hover_text(format!("{hint}{keys}")).clicked() && !chosen {
-                    commands.push(command);
-                }
-            }
+                let enabled = command.enabled(now).is_ok();
+                Segment { value: arrangement, text, hint: format!("{hint}{keys}"), enabled }
+            });
+            let chosen = segmented::show(ui, "Arrangement", &segments, Some(now.switches.arrangement));
+            commands.extend(chosen.map(UiCommand::Arrange));
             if !is_narrow {
                 ui.separator();
                 status(ui, commands);

@@ -2,7 +2,9 @@
 
 use super::cells::NumberAge;
 use super::detail_lines::number;
+use super::sections::Sections;
 use crate::commands::UiCommand;
+use crate::settings::sections::DetailSection;
 use crate::ui::histogram::{self, Histogram, HistogramBar, HistogramLine};
 use crate::ui::numbers;
 use crate::ui::theme::Palette;
@@ -63,7 +65,13 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow) {
 }
 
 /// Shows the histogram of a method with ended calls.
-pub fn spread(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, name: &str, commands: &mut Vec<UiCommand>) {
+pub fn spread(
+    ui: &mut Ui,
+    subject: Subject<'_>,
+    row: &LiveRow,
+    (name, sections): (&str, Sections<'_>),
+    commands: &mut Vec<UiCommand>,
+) {
     if row.times.as_deref().is_none_or(|times| times.exits == 0) {
         return;
     }
@@ -73,14 +81,17 @@ pub fn spread(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, name: &str, comm
     };
     match connection.histograms.of(row.id) {
         Some(Ok(now)) if connection.table.live.range() == NumberRange::Total => {
-            drawn(ui, now, connection.histograms.marked(row.id), name, commands);
+            drawn(ui, (now, connection.histograms.marked(row.id)), (name, sections), commands);
         }
-        Some(Ok(now)) => match connection.in_range(row, now) {
-            Some(now) if now.times.exits > 0 => merged(ui, &now, name),
-            Some(_) => drop(ui.weak("No call has ended in this range.")),
-            None if connection.awaits_range(row.id) => drop(ui.weak("Loading the histogram…")),
-            None => drop(ui.weak("No histogram of this range: its beginning was not read.")),
-        },
+        Some(Ok(now)) if sections.heading(ui, DetailSection::Histogram, "Histogram", commands) => {
+            match connection.in_range(row, now) {
+                Some(now) if now.times.exits > 0 => merged(ui, &now, name),
+                Some(_) => drop(ui.weak("No call has ended in this range.")),
+                None if connection.awaits_range(row.id) => drop(ui.weak("Loading the histogram…")),
+                None => drop(ui.weak("No histogram of this range: its beginning was not read.")),
+            }
+        }
+        Some(Ok(_)) => {}
         Some(Err(why)) => drop(ui.weak(format!("No histogram to show: {why}."))),
         None if connection.obstacle().is_none() => drop(ui.weak("Loading the histogram…")),
         // Nobody viewed the histogram while the process still answered.
@@ -164,14 +175,14 @@ pub fn merged(ui: &mut Ui, histogram: &RowHistogram, name: &str) {
 /// Shows a histogram and the buttons that mark it. They stand above it, where a low window shows them.
 fn drawn(
     ui: &mut Ui,
-    now: &RowHistogram,
-    mark: Option<&RowHistogram>,
-    name: &str,
+    (now, mark): (&RowHistogram, Option<&RowHistogram>),
+    (name, sections): (&str, Sections<'_>),
     commands: &mut Vec<UiCommand>,
 ) {
     ui.add_space(4.0);
-    marks(ui, now.times.row, mark.is_some(), commands);
-    chart(ui, now, mark, name);
+    if marks(ui, (now.times.row, mark.is_some()), sections, commands) {
+        chart(ui, now, mark, name);
+    }
 }
 
 fn chart(ui: &mut Ui, now: &RowHistogram, mark: Option<&RowHistogram>, name: &str) {
@@ -211,9 +222,15 @@ fn chart(ui: &mut Ui, now: &RowHistogram, mark: Option<&RowHistogram>, name: &st
     }
 }
 
-/// Shows the buttons that mark the histogram and clear the mark.
-fn marks(ui: &mut Ui, row: RowId, marked: bool, commands: &mut Vec<UiCommand>) {
+/// Shows the heading, and the buttons that mark the histogram and clear the mark. Returns whether the section is open.
+fn marks(
+    ui: &mut Ui,
+    (row, marked): (RowId, bool),
+    sections: Sections<'_>,
+    commands: &mut Vec<UiCommand>,
+) -> bool {
     ui.horizontal(|ui| {
+        let is_open = sections.toggle(ui, DetailSection::Histogram, "Histogram", commands);
         let hint = "Keeps this histogram as an outline to compare later calls with.";
         if ui.button(if marked { "Mark again" } else { "Mark" }).on_hover_text(hint).clicked() {
             commands.push(UiCommand::MarkHistogram(row));
@@ -222,7 +239,9 @@ fn marks(ui: &mut Ui, row: RowId, marked: bool, commands: &mut Vec<UiCommand>) {
         if marked && ui.button("Clear mark").on_hover_text(hint).clicked() {
             commands.push(UiCommand::ClearMark(row));
         }
-    });
+        is_open
+    })
+    .inner
 }
 
 /// Returns the bars' heights: calls by width on the axis, so that areas are shares of all calls, before and

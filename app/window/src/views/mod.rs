@@ -45,6 +45,7 @@ pub mod processes;
 mod row_notes;
 pub mod rows;
 pub mod saved_session;
+pub mod sections;
 pub mod setup_dialog;
 pub mod sharing_dialog;
 pub mod slowest_calls;

@@ -1,7 +1,9 @@
 //! The slowest calls of the selected method, and the condition under which they are kept.
 
 use super::callers;
+use super::sections::Sections;
 use crate::commands::UiCommand;
+use crate::settings::sections::DetailSection;
 use crate::ui::capitalized;
 use crate::ui::local_time;
 use crate::ui::text_width::GlyphWidths;
@@ -31,15 +33,22 @@ pub fn show(
     ui: &mut Ui,
     subject: Subject<'_>,
     row: &LiveRow,
-    targets: Targets,
+    (targets, sections): (Targets, Sections<'_>),
     commands: &mut Vec<UiCommand>,
 ) {
     if row.wanted < Level::Time || row.times_note.is_some() && !row.options.keeps_calls() {
         return;
     }
     let targets = Targets { when: subject.condition_of(row), ..targets };
-    menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
     if !row.options.keeps_calls() {
+        return menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
+    }
+    let is_open = ui.horizontal_wrapped(|ui| {
+        let is_open = sections.toggle(ui, DetailSection::Slowest, "Slowest calls", commands);
+        menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
+        is_open
+    });
+    if !is_open.inner {
         return;
     }
     let weak = Palette::of(ui).weak;

@@ -31,6 +31,7 @@ mod process_switching;
 mod row_order;
 mod saved;
 mod saved_sessions;
+mod sections;
 mod settings;
 mod side_by_side;
 mod snapshots;

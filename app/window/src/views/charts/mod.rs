@@ -9,6 +9,7 @@ pub use state::{ChartedKey, ChartsState};
 use self::chart::Chart;
 use self::lines::{colour, segments};
 use self::state::Span;
+use crate::ui::segmented::{self, Segment};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{self, Id, Rangef, RichText, Sense, Ui, vec2};
 use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints};
@@ -22,10 +23,9 @@ const LEAST: f32 = 60.0;
 pub fn header(ui: &mut Ui, state: &mut ChartsState, charts: &Charts) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 6.0;
-        for span in Span::ALL {
-            if ui.selectable_label(state.span == span && state.follows, span.name()).clicked() {
-                (state.span, state.follows) = (span, true);
-            }
+        let spans = Span::ALL.map(|span| Segment::new(span, span.name()));
+        if let Some(span) = segmented::show(ui, "Time shown", &spans, state.follows.then_some(state.span)) {
+            (state.span, state.follows) = (span, true);
         }
         let mut follows = state.follows;
         if ui.checkbox(&mut follows, "Follow").on_hover_text("Moves along until you pan or zoom").changed() {

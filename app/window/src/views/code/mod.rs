@@ -8,6 +8,7 @@ pub use state::{CodeState, CodeView};
 
 use crate::commands::UiCommand;
 use crate::settings::DEFAULT_EDITOR;
+use crate::ui::segmented::{self, Segment};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{Button, Label, RichText, ScrollArea, TextEdit, Ui};
@@ -30,10 +31,10 @@ pub fn header(
     commands: &mut Vec<UiCommand>,
 ) {
     ui.horizontal(|ui| {
-        for (view, text) in [(CodeView::Source, "Source"), (CodeView::Il, "IL before and after")] {
-            if ui.selectable_label(state.view == view, text).clicked() {
-                state.view = view;
-            }
+        let views =
+            [Segment::new(CodeView::Source, "Source"), Segment::new(CodeView::Il, "IL before and after")];
+        if let Some(view) = segmented::show(ui, "Code shown", &views, Some(state.view)) {
+            state.view = view;
         }
         ui.separator();
         let Some(SourceFile::Known { file, local, lines, pdb, .. }) = code.map(|code| &code.source) else {
