@@ -3,6 +3,7 @@
 
 mod availability;
 mod context;
+mod icons;
 mod keys;
 mod labels;
 #[cfg(test)]

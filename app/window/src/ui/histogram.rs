@@ -2,7 +2,7 @@
 //! lines.
 
 use super::numbers::tick;
-use super::theme::{Palette, SMALL};
+use super::theme::{Palette, SMALL, digits};
 use eframe::egui::{
     self, Align2, EventFilter, FontId, Key, Painter, Rangef, Rect, Response, Sense, Shape, Stroke, Ui,
     WidgetInfo, pos2, vec2,
@@ -235,8 +235,7 @@ impl Axis {
     }
 
     fn paint_ticks(&self, painter: &Painter, y: f32, palette: &Palette) {
-        let laid_out =
-            |text: &str| painter.layout_no_wrap(text.to_owned(), FontId::proportional(SMALL), palette.weak);
+        let laid_out = |text: &str| painter.layout_no_wrap(text.to_owned(), digits(SMALL), palette.weak);
         let ticks = ticks(2_f64.powf(self.from), 2_f64.powf(self.to));
         for ns in &ticks {
             painter.vline(self.place(*ns), Rangef::new(y, y + 3.0), Stroke::new(1.0, palette.edge));

@@ -1,6 +1,19 @@
-//! Small painted icons that the fonts lack.
+//! Icons: those of the icon font, and triangles, which are painted to be sharp at every size.
 
-use eframe::egui::{Color32, Painter, Pos2, Shape, Stroke, vec2};
+use eframe::egui::{Color32, FontFamily, Painter, Pos2, RichText, Shape, Stroke, vec2};
+pub use lucide_icons::Icon;
+
+/// The name of the icon font's family.
+pub const FAMILY: &str = "icons";
+/// The icon font's file.
+pub const FONT: &[u8] = lucide_icons::LUCIDE_FONT_BYTES;
+/// Size of icons beside text, points.
+pub const SIZE: f32 = 15.0;
+
+/// Returns an icon as text, to stand beside a name. Screen readers need a name of their own.
+pub fn text(icon: Icon) -> RichText {
+    RichText::new(icon.unicode()).family(FontFamily::Name(FAMILY.into())).size(SIZE)
+}
 
 /// The direction of a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

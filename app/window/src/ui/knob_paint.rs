@@ -72,10 +72,10 @@ pub fn paint(
 
 fn ring_colour(actual: Option<CopyState>, pending: bool, palette: &Palette) -> Color32 {
     if pending {
-        return palette.asked;
+        return palette.waiting;
     }
     match actual {
-        Some(CopyState::Asked | CopyState::Reverting) => palette.asked,
+        Some(CopyState::Asked | CopyState::Reverting) => palette.waiting,
         Some(CopyState::Refused | CopyState::Failed) => palette.bad,
         Some(CopyState::Live) => palette.live,
         Some(CopyState::Lost) => palette.weak,
@@ -162,7 +162,7 @@ fn body(painter: &Painter, centre: Pos2, radius: f32, face: &KnobFace<'_>, palet
         Some(CopyState::Live) => needle(face.runs, palette.live),
         Some(CopyState::Refused | CopyState::Failed) => sign(painter, centre, inner, "!", palette.bad),
         Some(CopyState::Lost) => cross(painter, centre, inner * 0.5, Stroke::new(width, palette.weak)),
-        Some(CopyState::Reverting) => needle(Level::Off, palette.asked),
+        Some(CopyState::Reverting) => needle(Level::Off, palette.waiting),
         // Part of a pending group runs already.
         Some(CopyState::Asked) if face.runs != Level::Off => needle(face.runs, palette.live),
         Some(CopyState::Off | CopyState::Asked) => needle(Level::Off, palette.weak.gamma_multiply(strength)),

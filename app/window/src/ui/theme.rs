@@ -1,9 +1,12 @@
 //! The two themes. Every text colour has a contrast of at least 4.5:1 with every surface it may be on (WCAG
 //! 2.2, 1.4.3); the tests below compute it.
 
+use crate::ui::icons;
 use eframe::egui::{
-    self, Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
+    self, Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Stroke, TextStyle, Theme,
+    Visuals,
 };
+use std::sync::Arc;
 
 /// Height of table rows and controls, points; and with compact rows.
 pub const ROW: f32 = 26.0;
@@ -54,7 +57,9 @@ pub struct Palette {
     pub accent: Color32,
     /// Live methods.
     pub live: Color32,
-    /// Pending changes and warnings.
+    /// What waits, and will come by itself: pending dials, connections being made.
+    pub waiting: Color32,
+    /// Warnings.
     pub asked: Color32,
     /// Failures and refusals.
     pub bad: Color32,
@@ -86,6 +91,7 @@ pub const DARK: Palette = Palette {
     weak: Color32::from_rgb(0xa7, 0xb2, 0xbf),
     accent: Color32::from_rgb(0x62, 0xb8, 0xff),
     live: Color32::from_rgb(0x57, 0xd9, 0x9a),
+    waiting: Color32::from_rgb(0x62, 0xb8, 0xff),
     asked: Color32::from_rgb(0xf2, 0xb8, 0x4b),
     bad: Color32::from_rgb(0xff, 0x91, 0x85),
     mark: Color32::from_rgb(0x5a, 0x47, 0x12),
@@ -110,6 +116,7 @@ pub const LIGHT: Palette = Palette {
     weak: Color32::from_rgb(0x4a, 0x56, 0x63),
     accent: Color32::from_rgb(0x00, 0x54, 0x99),
     live: Color32::from_rgb(0x0b, 0x5f, 0x38),
+    waiting: Color32::from_rgb(0x00, 0x54, 0x99),
     asked: Color32::from_rgb(0x7a, 0x49, 0x00),
     bad: Color32::from_rgb(0xa1, 0x1d, 0x16),
     mark: Color32::from_rgb(0xff, 0xe0, 0x8a),
@@ -125,6 +132,11 @@ impl Palette {
     pub fn of(ui: &egui::Ui) -> &'static Palette {
         if ui.visuals().dark_mode { &DARK } else { &LIGHT }
     }
+}
+
+/// Returns the font of all numbers; its digits have equal widths.
+pub fn digits(size: f32) -> FontId {
+    FontId::monospace(size)
 }
 
 /// Returns the most used fonts, the most common first.
@@ -199,6 +211,9 @@ pub fn outline_ticks(ui: &mut egui::Ui) {
 /// mathematical signs.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
+    let icons = Arc::new(FontData::from_static(icons::FONT));
+    fonts.font_data.insert(icons::FAMILY.to_owned(), icons);
+    fonts.families.insert(FontFamily::Name(icons::FAMILY.into()), vec![icons::FAMILY.to_owned()]);
     let spare = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
     let text = fonts.families.entry(FontFamily::Proportional).or_default();
     for font in spare {

@@ -142,8 +142,8 @@ fn counts(ui: &mut Ui, model: &Model, palette: &Palette) {
     for member in model.members().filter(|member| !has_ended(&member.session.status)) {
         let (rank, word, colour) = match &member.session.status {
             Status::Live => (0, "connected", palette.live),
-            Status::Connecting => (1, "connecting", palette.asked),
-            Status::Attaching => (2, "loading the agent", palette.asked),
+            Status::Connecting => (1, "connecting", palette.waiting),
+            Status::Attaching => (2, "loading the agent", palette.waiting),
             Status::Lost { retry: Retry::WithAgent, .. } => (3, "without the agent", palette.weak),
             Status::Lost { .. } => (4, "not connected", palette.bad),
         };

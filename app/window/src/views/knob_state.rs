@@ -188,7 +188,7 @@ impl KnobState {
             return palette.bad;
         }
         match (self.pending, self.state) {
-            (true, _) | (_, Some(CopyState::Asked | CopyState::Reverting)) => palette.asked,
+            (true, _) | (_, Some(CopyState::Asked | CopyState::Reverting)) => palette.waiting,
             (_, Some(CopyState::Live)) => palette.live,
             (_, Some(CopyState::Refused | CopyState::Failed)) => palette.bad,
             (_, Some(CopyState::Off | CopyState::Lost) | None) => palette.weak,

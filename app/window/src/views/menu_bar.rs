@@ -4,14 +4,20 @@ use crate::commands::{CallFormat, CommandContext, LAYOUT_MENU, MENUS, RangeChoic
 use crate::settings::ThemeChoice;
 use crate::settings::layouts::Layouts;
 use crate::ui::capitalized;
+use crate::ui::icons::{self, Icon};
 use crate::ui::theme::{Palette, TITLE};
-use eframe::egui::{Align, Button, Layout, MenuBar, RichText, Role, Stroke, Ui, WidgetInfo};
+use eframe::egui::{
+    Align, AtomExt, Button, Layout, MenuBar, RichText, Role, Stroke, Ui, Vec2, WidgetInfo, vec2,
+};
 use redial_protocol::level::Level;
 use redial_text::words;
 use std::sync::Arc;
 
 /// Below this width one menu holds all the others, points.
 const NARROW: f32 = 800.0;
+
+/// Room of an icon before an entry, points.
+const ICON: Vec2 = vec2(16.0, 16.0);
 
 /// Dials that are on.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +51,12 @@ pub fn show(
             // These two look like buttons, unlike the menus.
             ui.set_style(outlined);
             all_off(ui, on, now, commands);
-            if wide && ui.button("Launch…").on_hover_text("Starts a program with the agent in it").clicked()
-            {
-                commands.push(UiCommand::Launch);
+            if wide {
+                let launch = ui.add(Button::new((icons::text(Icon::Play), "Launch…")));
+                launch.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Launch…"));
+                if launch.on_hover_text("Starts a program with the agent in it").clicked() {
+                    commands.push(UiCommand::Launch);
+                }
             }
         });
     });
@@ -76,7 +85,9 @@ fn saved_layouts(ui: &mut Ui, layouts: &Layouts, commands: &mut Vec<UiCommand>) 
     }
     ui.separator();
     for layout in &layouts.named {
-        if ui.button(&layout.name).clicked() {
+        let entry = ui.add(Button::new((RichText::new("").atom_size(ICON), layout.name.as_str())));
+        entry.widget_info(|| WidgetInfo::labeled(Role::Button, true, &layout.name));
+        if entry.clicked() {
             commands.push(UiCommand::ChooseLayout(layout.name.clone()));
             ui.close();
         }
@@ -131,17 +142,25 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
     // may be.
     let button = match on {
         DialsOn { known: 0, more: false, .. } => {
-            Button::new(RichText::new(text)).shortcut_text(keys.color(palette.weak))
+            Button::new((icons::text(Icon::PowerOff), RichText::new(&text)))
+                .shortcut_text(keys.color(palette.weak))
         }
-        DialsOn { known: 0, more: true, .. } => Button::new(RichText::new(text).strong())
-            .stroke(Stroke::new(1.0, palette.bad))
-            .shortcut_text(keys.color(palette.text)),
-        _ => Button::new(RichText::new(text).strong().color(palette.on_alarm))
-            .fill(palette.alarm)
-            .stroke(Stroke::new(1.0, palette.bad))
-            .shortcut_text(keys.color(palette.on_alarm)),
+        DialsOn { known: 0, more: true, .. } => {
+            Button::new((icons::text(Icon::PowerOff), RichText::new(&text).strong()))
+                .stroke(Stroke::new(1.0, palette.bad))
+                .shortcut_text(keys.color(palette.text))
+        }
+        _ => Button::new((
+            icons::text(Icon::PowerOff).color(palette.on_alarm),
+            RichText::new(&text).strong().color(palette.on_alarm),
+        ))
+        .fill(palette.alarm)
+        .stroke(Stroke::new(1.0, palette.bad))
+        .shortcut_text(keys.color(palette.on_alarm)),
     };
     let response = ui.add(button);
+    let label = format!("{text} {}", UiCommand::AllOff.keys(ui.ctx()).unwrap_or_default());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     let mut hint = "Turns every dial off, whoever set it, in all selected processes and wherever else \
                    this window holds dials. Each agent confirms when every method runs its original \
                    code again."
@@ -167,15 +186,20 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
 fn entry(ui: &mut Ui, command: &UiCommand, now: &CommandContext, commands: &mut Vec<UiCommand>) {
     let enabled = command.enabled(now);
     let on = command.is_on(now);
-    let mut button = Button::new(command.name()).selected(on == Some(true));
-    if let Some(keys) = command.keys(ui.ctx()) {
-        button = button.shortcut_text(keys);
+    // A switch that is on has a tick in place of its icon.
+    let icon = if on == Some(true) { Some(Icon::Check) } else { command.icon() };
+    let icon = icon.map_or_else(|| RichText::new(""), icons::text).atom_size(ICON);
+    let mut button = Button::new((icon, command.name()));
+    let keys = command.keys(ui.ctx());
+    if let Some(keys) = &keys {
+        button = button.shortcut_text(keys.as_str());
     }
     let response = ui.add_enabled(enabled.is_ok(), button);
-    if let Some(on) = on {
-        let info = || WidgetInfo::selected(Role::CheckBox, enabled.is_ok(), on, command.name());
-        response.widget_info(info);
-    }
+    let label = [Some(command.name()), keys.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    response.widget_info(|| match on {
+        Some(on) => WidgetInfo::selected(Role::CheckBox, enabled.is_ok(), on, command.name()),
+        None => WidgetInfo::labeled(Role::Button, enabled.is_ok(), &label),
+    });
     let response = match enabled {
         Ok(()) => match command.explained() {
             Some(text) => response.on_hover_text(text),

@@ -40,10 +40,32 @@ impl Sections<'_> {
         self.shown(ui, (section, title), None, commands)
     }
 
+    /// Shows a triangle before a text that names the section already; returns whether the section is open. `name` is
+    /// for screen readers.
+    pub fn triangle(
+        self,
+        ui: &mut Ui,
+        section: DetailSection,
+        name: &str,
+        commands: &mut Vec<UiCommand>,
+    ) -> bool {
+        self.shown_as(ui, (section, "", name), None, commands)
+    }
+
     fn shown(
         self,
         ui: &mut Ui,
         (section, title): (DetailSection, &str),
+        width: Option<f32>,
+        commands: &mut Vec<UiCommand>,
+    ) -> bool {
+        self.shown_as(ui, (section, title, title), width, commands)
+    }
+
+    fn shown_as(
+        self,
+        ui: &mut Ui,
+        (section, title, name): (DetailSection, &str, &str),
         width: Option<f32>,
         commands: &mut Vec<UiCommand>,
     ) -> bool {
@@ -53,7 +75,7 @@ impl Sections<'_> {
         let natural = TRIANGLE + text.size().x + 4.0;
         let size = vec2(width.unwrap_or(natural).max(natural), HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::DisclosureTriangle, true, title));
+        response.widget_info(|| WidgetInfo::labeled(Role::DisclosureTriangle, true, name));
         ui.ctx().accesskit_node_builder(response.id, |node| node.set_expanded(open));
         if ui.is_rect_visible(rect) {
             let colour = if response.hovered() { palette.text } else { palette.weak };

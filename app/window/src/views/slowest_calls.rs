@@ -44,7 +44,7 @@ pub fn show(
         return menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
     }
     let is_open = ui.horizontal_wrapped(|ui| {
-        let is_open = sections.toggle(ui, DetailSection::Slowest, "Slowest calls", commands);
+        let is_open = sections.triangle(ui, DetailSection::Slowest, "Slowest calls", commands);
         menu(ui, subject, (row.wanted, Some(row.options)), targets, commands);
         is_open
     });

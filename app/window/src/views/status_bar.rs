@@ -46,10 +46,10 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
         let SessionInfo { status, paused, .. } = &connection.session;
         let (text, colour) = match status {
             Status::Live if paused.is_some() => ("Paused", palette.asked),
-            Status::Live if connection.is_reading_dials() => ("Connected, reading dials…", palette.asked),
+            Status::Live if connection.is_reading_dials() => ("Connected, reading dials…", palette.waiting),
             Status::Live => ("Connected", palette.live),
-            Status::Connecting => ("Connecting…", palette.asked),
-            Status::Attaching => ("Loading the agent…", palette.asked),
+            Status::Connecting => ("Connecting…", palette.waiting),
+            Status::Attaching => ("Loading the agent…", palette.waiting),
             Status::Lost { retry: Retry::Never, .. } => ("Ended", palette.weak),
             Status::Lost { retry: Retry::WithAgent, .. } => ("No agent", palette.weak),
             Status::Lost { .. } => ("Not connected", palette.bad),
@@ -134,7 +134,11 @@ fn of_fleet(ui: &mut Ui, model: &Model, fleet: &Fleet, mono: Duration, commands:
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     let reading = model.members().any(Connection::is_reading_dials);
     let paused = model.members().filter(|connection| connection.session.paused.is_some()).count();
-    let colour = if answer == all && !reading && paused == 0 { palette.live } else { palette.asked };
+    let colour = match (answer == all && paused == 0, reading) {
+        (true, false) => palette.live,
+        (true, true) => palette.waiting,
+        (false, _) => palette.asked,
+    };
     let paused = if paused > 0 { format!(", {paused} paused") } else { String::new() };
     let reading = if reading { ", reading dials…" } else { "" };
     match fleet.status() {

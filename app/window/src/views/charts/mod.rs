@@ -10,7 +10,7 @@ use self::chart::Chart;
 use self::lines::{colour, segments};
 use self::state::Span;
 use crate::ui::segmented::{self, Segment};
-use crate::ui::theme::{Palette, SMALL};
+use crate::ui::theme::{Palette, SMALL, digits};
 use eframe::egui::{self, Id, Rangef, RichText, Sense, Ui, vec2};
 use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints};
 use redial_model::charts::{ChartSeries, Charts};
@@ -100,12 +100,14 @@ fn one(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, chart: Chart, now:
             AxisHints::new_x()
                 .label_spacing(Rangef::new(70.0, 70.1))
                 .tick_label_color(palette.weak)
+                .tick_label_font(digits(SMALL))
                 .formatter(|mark, _| time(mark.value)),
         ])
         .custom_y_axes(vec![
             AxisHints::new_y()
                 .label_spacing(Rangef::new(18.0, 18.1))
                 .tick_label_color(palette.weak)
+                .tick_label_font(digits(SMALL))
                 .min_thickness(74.0)
                 .formatter(move |mark, _| chart.format(mark.value)),
         ])
