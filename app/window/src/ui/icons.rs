@@ -40,3 +40,23 @@ pub fn triangle(painter: &Painter, centre: Pos2, way: TriangleDirection, half: f
     };
     painter.add(Shape::convex_polygon(points.map(|point| centre + point).to_vec(), colour, Stroke::NONE));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::listed;
+    use eframe::egui::{Context, FontId, RawInput};
+
+    #[test]
+    fn the_font_has_every_icon() {
+        let context = Context::default();
+        crate::ui::theme::install(&context);
+        let output = context.run_ui(RawInput::default(), |ui| {
+            let font = FontId::new(SIZE, FontFamily::Name(FAMILY.into()));
+            for icon in listed().filter_map(|command| command.icon()).chain([Icon::Check]) {
+                assert!(ui.fonts_mut(|fonts| fonts.has_glyph(&font, icon.unicode())), "{icon}");
+            }
+        });
+        output.drop_without_applying_deltas();
+    }
+}

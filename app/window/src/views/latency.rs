@@ -157,7 +157,11 @@ fn cell(ui: &mut Ui, column: TimeColumn, timed: NumberAge, times: &Times, resolu
     let finds_room =
         column.is_duration() || wide(ui, &exact, TextStyle::Monospace.resolve(ui.style())) <= room;
     let number_of_calls = column.number(times).filter(|_| !finds_room);
-    let shown = number_of_calls.map_or_else(|| exact.clone(), numbers::short);
+    let is_zero = column == TimeColumn::Exceptions && exact == "0";
+    let shown = match is_zero {
+        true => "–".to_owned(),
+        false => number_of_calls.map_or_else(|| exact.clone(), numbers::short),
+    };
     let response = ui.scope(|ui| number(ui, &label, timed, &shown)).response;
     let first = if shown == exact { String::new() } else { format!("{exact}: ") };
     response.on_hover_text(match column.is_percentile() {

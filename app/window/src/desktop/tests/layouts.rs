@@ -5,10 +5,11 @@ use super::gestures::last_logged;
 use crate::commands::UiCommand;
 use crate::desktop::{App, Options};
 use crate::settings::layouts::{PanelId, Side};
-use eframe::egui::accesskit::Role;
+use crate::ui::icons::Icon;
+use eframe::egui::accesskit::{Role, Toggled};
 use eframe::egui::{Pos2, Rect, Theme, vec2};
 use egui_kittest::Harness;
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::log::LogKind;
 use std::path::{Path, PathBuf};
 
@@ -247,4 +248,17 @@ fn the_palette_moves_panels_and_chooses_layouts() {
     harness.key_press(eframe::egui::Key::Enter);
     harness.run_steps(4);
     assert!(tab(&harness, "Log").is_none());
+}
+
+#[test]
+fn menus_show_icons_and_ticks_without_changing_names() {
+    let mut harness = shop([1_180.0, 720.0]);
+    harness.get_by_label("View").click();
+    harness.run_steps(3);
+    let log = harness.get_by_role_and_label(Role::CheckBox, "Show the log");
+    assert_eq!(log.accesskit_node().toggled(), Some(Toggled::True));
+    assert!(harness.query_by_label("Columns…").is_some());
+    let painted = |icon: Icon| super::times::painted(&harness, &icon.unicode().to_string()).is_some();
+    assert!(painted(Icon::Check) && painted(Icon::Columns3) && painted(Icon::Sun));
+    assert!(!painted(Icon::PanelBottom), "the tick takes its place while the log is shown");
 }

@@ -49,8 +49,8 @@ fn a_collapsed_section_stays_collapsed_for_other_methods() {
     let mut harness = counted();
     let caption = |harness: &Harness<'static, App>| {
         let all = harness.query_all_by_role(Role::DisclosureTriangle);
-        let labels = all.filter_map(|one| one.accesskit_node().label());
-        labels.filter(|label| label.starts_with("Last minute, peak")).next()
+        let mut labels = all.filter_map(|one| one.accesskit_node().label());
+        labels.find(|label| label.starts_with("Last minute, peak"))
     };
     let title = caption(&harness).expect("the rate");
     harness.get_by_role_and_label(Role::DisclosureTriangle, &title).click();
