@@ -27,6 +27,17 @@ pub enum TurnDirection {
 }
 
 impl App {
+    /// Takes control of the current process, and repeats a change that was refused without it.
+    pub(super) fn take_control(&mut self) {
+        match self.last_change.clone().filter(|_| self.command_context().is_refused_for_control()) {
+            Some((_, targets, level)) => self.set_level(targets, level, true),
+            None => {
+                let id = self.model.current.and_then(SubjectId::process);
+                id.into_iter().for_each(|id| self.workers.take_control(id));
+            }
+        }
+    }
+
     pub(super) fn change_selected(&mut self, how: TurnDirection) {
         // In the tree, Left and Right collapse and expand groups.
         let focus = self.model.list().filter(|list| list.shape == Shape::Tree);

@@ -11,7 +11,6 @@ use crate::views::file_list::FileListState;
 use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_model::connection::{Connection, Status};
-use redial_model::ids::SubjectId;
 use redial_model::ids::{Node, Ticket};
 use redial_model::list::{Filter, Sort, SortKey};
 use redial_model::log::LogKind;
@@ -106,15 +105,7 @@ impl App {
             }
             UiCommand::Undo => self.undo(false),
             UiCommand::Redo => self.undo(true),
-            UiCommand::TakeControl => {
-                match self.last_change.clone().filter(|_| self.command_context().is_refused_for_control()) {
-                    Some((_, targets, level)) => self.set_level(targets, level, true),
-                    None => {
-                        let id = self.model.current.and_then(SubjectId::process);
-                        id.into_iter().for_each(|id| self.workers.take_control(id));
-                    }
-                }
-            }
+            UiCommand::TakeControl => self.take_control(),
             UiCommand::TakeControlOf(id) => self.workers.take_control(id),
             UiCommand::Select(process) => {
                 self.select(process);
@@ -247,12 +238,7 @@ impl App {
             UiCommand::Log => self.toggle_panel(PanelId::Log),
             UiCommand::ProcessList => self.toggle_panel(PanelId::Processes),
             UiCommand::Details => self.toggle_panel(PanelId::Details),
-            UiCommand::ToggleSection(section) => {
-                let closed = &mut self.settings.closed_sections;
-                if !closed.remove(&section) {
-                    closed.insert(section);
-                }
-            }
+            UiCommand::ToggleSection(section) => self.settings.toggle_section(section),
             UiCommand::Panel(_)
             | UiCommand::MovablePanels
             | UiCommand::MovePanel(..)

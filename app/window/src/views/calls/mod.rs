@@ -11,6 +11,7 @@ pub use nodes::{canvas_id, search_id};
 pub use state::{CallsState, CallsView};
 
 use crate::commands::UiCommand;
+use crate::ui::segmented::{self, Segment};
 use crate::ui::theme::{Palette, SMALL};
 use crate::views::events::field_keys;
 use eframe::egui::{self, Align, Button, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
@@ -23,7 +24,7 @@ use redial_text::words;
 const VIEWS: [(CallsView, &str, &str); 3] = [
     (CallsView::Tree, "Tree", "The tree of traced calls"),
     (CallsView::Flame, "Flame graph", "The same tree as bars"),
-    (CallsView::Callers, "Callers", "Who calls methods whose callers are counted, without traced calls"),
+    (CallsView::Callers, "Callers", "The callers of methods with counted callers, without traced calls"),
 ];
 
 /// Returns the view that is shown: without traced calls, that of callers.
@@ -41,12 +42,13 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
     let history = connection.events.history();
     ui.horizontal(|ui| {
         let shown = view(state, connection);
-        for (view, text, hint) in VIEWS {
-            let is_there = view == CallsView::Callers || !history.spans().is_empty();
-            let label = ui.add_enabled(is_there, Button::selectable(shown == view, text)).on_hover_text(hint);
-            if label.on_disabled_hover_text("No call was traced yet.").clicked() {
-                state.view = view;
-            }
+        let segments = VIEWS.map(|(value, text, hint)| {
+            let enabled = value == CallsView::Callers || !history.spans().is_empty();
+            let hint = if enabled { hint } else { "No call was traced yet." }.to_owned();
+            Segment { hint, enabled, ..Segment::new(value, text) }
+        });
+        if let Some(view) = segmented::show(ui, "View of calls", &segments, Some(shown)) {
+            state.view = view;
         }
         ui.separator();
         if shown == CallsView::Callers {
