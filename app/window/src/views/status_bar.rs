@@ -231,7 +231,10 @@ fn items(connection: &Connection) -> Vec<StatusItem> {
         item(format!("Agent answers in {ms:.1} ms"), "Time from a message to the agent to its answer");
     }
     item(
-        format!("{:.0} updates/s", connection.update_rate()),
+        match connection.update_rate().round() {
+            1.0 => "1 update/s".to_owned(),
+            rate => format!("{rate} updates/s"),
+        },
         "Messages per second from the agent with new numbers or states",
     );
     if let Some(agent) = &connection.agent {
