@@ -6,7 +6,6 @@ use eframe::egui::Ui;
 use redial_model::connection::{Connection, Status};
 use redial_model::fleet::Fleet;
 use redial_model::list::Filter;
-use redial_model::method_table::MethodTable;
 use redial_model::processes::AgentState;
 use redial_model::state::Model;
 use redial_model::subject::Subject;
@@ -86,10 +85,11 @@ pub fn show_none(
     if let Some(seconds) = suggestions.refresh(subject, ui.input(|input| input.time)) {
         ui.ctx().request_repaint_after(Duration::from_secs_f64(seconds));
     }
-    empty_views::show(ui, &left_out(subject.table(), suggestions), now, commands);
+    empty_views::show(ui, &left_out(subject, suggestions), now, commands);
 }
 
-fn left_out<'a>(table: &'a MethodTable, suggestions: &'a Suggestions) -> EmptyReason<'a> {
+fn left_out<'a>(subject: Subject<'a>, suggestions: &'a Suggestions) -> EmptyReason<'a> {
+    let table = subject.table();
     let filter = table.list.filter();
     let text = filter.text.trim();
     if !filter.is_active() {
@@ -98,6 +98,9 @@ fn left_out<'a>(table: &'a MethodTable, suggestions: &'a Suggestions) -> EmptyRe
     if filter.only_dialled && text.is_empty() {
         let on = Filter { hide_framework: false, off_again: false, ..filter.clone() };
         let framework = table.list.would_show(&on, &table.catalogue, &table.live);
+        if framework == 0 && subject.process().is_some_and(Connection::is_reading_dials) {
+            return EmptyReason::Waiting("Reading dials…");
+        }
         return EmptyReason::NoDials { off_again: table.list.off_again(), framework };
     }
     if text.is_empty() && table.catalogue.modules().iter().all(|module| module.framework) {

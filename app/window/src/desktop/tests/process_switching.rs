@@ -304,3 +304,18 @@ fn a_launched_program_joins_several_and_replaces_one() {
         "{text:?}"
     );
 }
+
+#[test]
+fn says_no_dials_are_on_once_they_are_read() {
+    let mut harness = window(Theme::Dark);
+    choose_shops(&mut harness);
+    execute(&mut harness, UiCommand::Select(SHOP));
+    deliver_to(&mut harness, 1, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
+    deliver_to(&mut harness, 1, catalogue());
+    execute(&mut harness, UiCommand::OnlyDialled);
+    assert!(harness.query_by_label("Reading dials…").is_some());
+    assert!(harness.query_by_label("No dials are on").is_none());
+    deliver_to(&mut harness, 1, vec![nothing_counted()]);
+    assert!(harness.query_by_label("Reading dials…").is_none());
+    assert!(harness.query_by_label("No dials are on").is_some());
+}
