@@ -6,6 +6,7 @@ use super::track_layout::{LANE, PlacedLane, lanes};
 use super::wording::{bar_font, canvas_id, length, method_name};
 use super::{gestures, ruler};
 use crate::commands::UiCommand;
+use crate::ui::local_time::time_of_day;
 use crate::ui::theme::Palette;
 use crate::ui::{method_colours, painted_part};
 use eframe::egui::{
@@ -15,7 +16,7 @@ use eframe::egui::{
 use redial_model::call_history::{Bar, CallHistory, Span, TimeView, TrackKey};
 use redial_model::events::Events;
 use redial_protocol::peer_text::clean;
-use redial_text::traced_calls::{arguments, course, outcome, time_of_day};
+use redial_text::traced_calls::{arguments, course, outcome};
 use redial_text::width::cut_end;
 use redial_text::words;
 use std::sync::Arc;

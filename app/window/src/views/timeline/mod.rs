@@ -15,11 +15,11 @@ pub use wording::canvas_id;
 use self::wording::{length as exact_length, method_name};
 
 use crate::commands::UiCommand;
+use crate::ui::local_time::time_of_day;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{Align, Button, Label, Layout, RichText, Ui};
 use redial_model::call_history::CallHistory;
 use redial_model::connection::Connection;
-use redial_text::traced_calls::time_of_day;
 use redial_text::words;
 
 /// Shows the line above the timeline.
