@@ -60,14 +60,18 @@ pub const OPEN: &[(&str, &str, &str)] = &[
     ("everything", "compiler_output_is_the_same", COMPILER),
     ("exits", "reports_mistyped_dials_while_the_program_runs::net_2_1", "hangs; not understood yet"),
     ("faults", "limits::memory_of_large_frames_is_bounded", "64 sessions take 62 MB; not understood yet"),
+    ("hot", "*", UNTRIED),
     (
         "internals",
         "program_is_unchanged_with_core_library_dialled::net_8_0",
         "ends with 0xc0000409; not understood yet",
     ),
     ("killed_controllers", "*", "the single-file program is for Linux"),
+    ("large_bodies", "*", UNTRIED),
     ("paused_controllers", "stopped_controllers_lose_nothing", EVENTS),
     ("refusals", "watches_methods_that_are_not_dialled", EVENTS),
+    ("snapshots", "*", UNTRIED),
+    ("source_lines", "*", UNTRIED),
     ("times", "dying_threads_leave_no_call_in_flight", "ends threads with pthread_exit"),
     (
         "toggles",
@@ -76,10 +80,17 @@ pub const OPEN: &[(&str, &str, &str)] = &[
     ),
     ("trace_async", "*", UNTRIED),
     ("trace_conditions", "*", UNTRIED),
+    ("trace_layouts", "*", UNTRIED),
     ("web", "everything_timed_under_load_on_3_1", TIMED_WEB),
     ("web", "everything_timed_under_load_on_8_0", TIMED_WEB),
     ("web", "serves_with_times_on_3_1", TIMED_WEB),
     ("web", "serves_with_times_on_8_0", TIMED_WEB),
+    ("window_hot", "*", UNTRIED),
+    ("window_layouts", "*", UNTRIED),
+    ("window_navigation", "*", UNTRIED),
+    ("window_numbers", "*", UNTRIED),
+    ("window_sessions", "*", UNTRIED),
+    ("window_timeline", "*", UNTRIED),
 ];
 const COMPILER: &str = "not run at level trace yet";
 const PACED: &str = "failed while the program paced by sleeping; not run since it yields";
