@@ -98,7 +98,8 @@ pub fn run(formats: &[Format]) -> Result<PathBuf> {
 pub fn run_with_debug_builds(formats: &[Format]) -> Result<PathBuf> {
     step("tools for packages", || apt::ensure(TOOLS))?;
     let release = Release::of_checkout()?;
-    let programs = compile::split(Target::LinuxX64, &target_folder().join("debug"), &target_folder())?;
+    let built = target_folder().join("debug");
+    let programs = compile::split(Target::LinuxX64, [&built, &built], &target_folder())?;
     let is_linux = |format: &&Format| format.targets() == [Target::LinuxX64];
     let all = if formats.is_empty() { &Format::ALL } else { formats };
     let formats: Vec<Format> = all.iter().filter(is_linux).copied().collect();

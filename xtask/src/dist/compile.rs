@@ -47,32 +47,43 @@ pub fn compile_from(
     release: &Release,
 ) -> Result<Programs> {
     let what = format!("redial {} ({}) for {}", release.version, release.commit, target.rid());
-    step(&what, || build(source, target_folder, target, release))?;
-    let programs = split(target, &target_folder.join(target.triple()).join("dist"), target_folder)?;
+    let profiles = [("redial", "dist"), ("redial-agent", target.agent_profile())];
+    step(&what, || {
+        profiles.into_iter().try_for_each(|(package, profile)| {
+            build(source, target_folder, target, release, ["--package", package, "--profile", profile])
+        })
+    })?;
+    let built = profiles.map(|(_, profile)| target_folder.join(target.triple()).join(profile));
+    let programs = split(target, [&built[0], &built[1]], target_folder)?;
     check(&programs)?;
     Ok(programs)
 }
 
-/// Takes the symbols out of built programs.
+/// Takes the symbols out of the program and the agent, which are in the folders given.
 ///
 /// # Errors
 /// When a program is missing, or `objcopy` fails.
-pub fn split(target: Target, built: &Path, target_folder: &Path) -> Result<Programs> {
+pub fn split(target: Target, built: [&Path; 2], target_folder: &Path) -> Result<Programs> {
     let into = target_folder.join("packages/programs").join(target.rid());
     std::fs::create_dir_all(&into).with_context(|| into.display().to_string())?;
     let mut symbols = Vec::new();
-    for file in [target.program(), target.agent()] {
-        symbols.push(strip(target, &built.join(file), &into)?);
+    for (folder, file) in built.into_iter().zip([target.program(), target.agent()]) {
+        symbols.push(strip(target, &folder.join(file), &into)?);
     }
     Ok(Programs { target, program: into.join(target.program()), agent: into.join(target.agent()), symbols })
 }
 
-fn build(source: &Path, target_folder: &Path, target: Target, release: &Release) -> Result<()> {
+fn build(
+    source: &Path,
+    target_folder: &Path,
+    target: Target,
+    release: &Release,
+    options: [&str; 4],
+) -> Result<()> {
     let triple = match target {
         Target::LinuxX64 => format!("{}.{}.{}", target.triple(), OLDEST_GLIBC.0, OLDEST_GLIBC.1),
         Target::WinX64 => target.triple().to_owned(),
     };
-    let options = ["--profile", "dist", "--locked", "--package", "redial", "--package", "redial-agent"];
     let mut build = if target.is_windows() {
         cargo(&["build"])
     } else {
@@ -82,7 +93,7 @@ fn build(source: &Path, target_folder: &Path, target: Target, release: &Release)
         build.env("CARGO_ZIGBUILD_ZIG_PATH", &zig.zig);
         build
     };
-    build.args(options).args(["--target", &triple]);
+    build.args(options).args(["--locked", "--target", &triple]);
     if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         build.arg("--quiet");
     }
