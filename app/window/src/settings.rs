@@ -101,7 +101,7 @@ pub struct Settings {
     /// The columns of the method table.
     pub columns: ColumnLayout,
     /// The sections of the details that are collapsed.
-    #[serde(deserialize_with = "known_or_default")]
+    #[serde(deserialize_with = "sections::known")]
     pub closed_sections: BTreeSet<DetailSection>,
     /// Layouts of the panels.
     pub layouts: Layouts,
@@ -281,12 +281,10 @@ pub fn load(path: &Path) -> LoadedSettings {
             match serde_json::from_slice::<Settings>(&text) {
                 Ok(settings) if settings.version <= VERSION => {
                     let mut settings = sound(settings);
-                    let dropped = std::mem::take(&mut settings.layouts.dropped);
-                    let what = if dropped == 1 { "a saved layout" } else { "saved layouts" };
-                    let notice = (dropped > 0).then(|| {
-                        format!("{what} could not be used; other settings and layouts are unchanged")
-                    });
-                    return LoadedSettings { notice, ..found(settings) };
+                    return match std::mem::take(&mut settings.layouts.dropped) {
+                        0 => found(settings),
+                        dropped => without_layouts(path, settings, dropped),
+                    };
                 }
                 Ok(settings) => {
                     format!("it has version {}, but this program supports only {VERSION}", settings.version)
@@ -307,6 +305,18 @@ pub fn load(path: &Path) -> LoadedSettings {
     };
     let notice = Some(format!("the saved layout could not be used ({why}); {whereto}"));
     LoadedSettings { settings: Settings::default(), notice, may_be_saved }
+}
+
+/// Returns settings some of whose layouts could not be used, and keeps a copy of the file that has them.
+fn without_layouts(path: &Path, settings: Settings, dropped: usize) -> LoadedSettings {
+    let layouts = if dropped == 1 { "a saved layout" } else { "saved layouts" };
+    let kept = free_name(path).and_then(|to| std::fs::copy(path, &to).map(|_| to));
+    let copy = match &kept {
+        Ok(to) => format!("{} still has what could not be used", to.display()),
+        Err(error) => format!("the file cannot be copied, so nothing is saved over it: {error}"),
+    };
+    let notice = format!("{layouts} could not be used; other settings and layouts are unchanged, and {copy}");
+    LoadedSettings { settings, notice: Some(notice), may_be_saved: kept.is_ok() }
 }
 
 /// Writes the changes that a window made since `before`, and leaves alone those that another window has saved meanwhile.
@@ -368,12 +378,15 @@ fn sound(mut settings: Settings) -> Settings {
 }
 
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
-    for number in 1..1000 {
-        let aside = path.with_extension(format!("json.bad{number}"));
-        if !aside.exists() {
-            std::fs::rename(path, &aside)?;
-            return Ok(aside);
-        }
-    }
-    Err(io::Error::other("there are too many files set aside already"))
+    let aside = free_name(path)?;
+    std::fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// Returns the name for a file to set aside.
+fn free_name(path: &Path) -> io::Result<PathBuf> {
+    let mut names = (1..1000).map(|number| path.with_extension(format!("json.bad{number}")));
+    names
+        .find(|name| !name.exists())
+        .ok_or_else(|| io::Error::other("there are too many files set aside already"))
 }

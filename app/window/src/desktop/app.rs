@@ -45,7 +45,10 @@ use std::time::{Duration, Instant};
 pub(super) struct SettingsFile {
     /// None if the settings must not be saved.
     pub path: Option<PathBuf>,
+    /// The settings that were saved last, or whose saving was reported as failed.
     pub saved: Settings,
+    /// The settings that this window last knew to be in the file.
+    pub written: Settings,
 }
 
 /// The window's state.
@@ -124,7 +127,11 @@ impl App {
             model: Model::default(),
             workers,
             clock: options.clock,
-            settings_file: SettingsFile { path: settings_path, saved: settings.clone() },
+            settings_file: SettingsFile {
+                path: settings_path,
+                saved: settings.clone(),
+                written: settings.clone(),
+            },
             settings,
             processes: views::processes::ProcessListState::default(),
             methods: views::methods::MethodsState::default(),
@@ -301,11 +308,15 @@ impl App {
         if self.settings == self.settings_file.saved {
             return;
         }
-        let before = std::mem::replace(&mut self.settings_file.saved, self.settings.clone());
-        let Some(path) = &self.settings_file.path else { return };
-        if let Err(error) = crate::settings::save_changes(path, &before, &self.settings) {
-            let text = format!("The settings could not be saved to {}: {error}", path.display());
-            self.model.log.add(self.now(), None, LogKind::Notice, text);
+        let file = &mut self.settings_file;
+        file.saved = self.settings.clone();
+        let Some(path) = &file.path else { return };
+        match crate::settings::save_changes(path, &file.written, &self.settings) {
+            Ok(()) => file.written = self.settings.clone(),
+            Err(error) => {
+                let text = format!("The settings could not be saved to {}: {error}", path.display());
+                self.model.log.add(self.now(), None, LogKind::Notice, text);
+            }
         }
     }
 }

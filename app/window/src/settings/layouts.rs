@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Most layouts with a name.
 pub const NAMED: usize = 50;
 /// Most characters of a layout's name.
-const NAME: usize = 60;
+pub const NAME: usize = 60;
 
 /// A panel of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

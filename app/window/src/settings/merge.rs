@@ -5,25 +5,27 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// Lists whose entries several windows may add and remove, by the last name of their place.
-const LISTS: [&str; 4] = ["filters", "pins", "dial_sets", "named"];
-/// Objects that are replaced as a whole: half of one launch or layout does not fit another.
-const WHOLE: [&str; 2] = ["launch", "dock"];
+const LISTS: [&str; 5] = ["filters", "pins", "dial_sets", "named", "closed_sections"];
+/// Objects that are replaced as a whole, with the objects that they are in: half of one launch or layout does not fit another.
+const WHOLE: [(&str, &str); 2] = [("", "launch"), ("layouts", "dock")];
 
 /// Returns the settings of a file with the changes that a window made since `before`: whatever it left as it was stays as in
 /// the file.
 pub fn merged<T: Clone + Serialize + DeserializeOwned>(before: &T, now: &T, file: &T) -> T {
     let values = [before, now, file].map(|one| serde_json::to_value(one).unwrap_or_default());
     let [before, now_value, file] = values;
-    serde_json::from_value(merge("", &before, now_value, file)).unwrap_or_else(|_| now.clone())
+    serde_json::from_value(merge(("", ""), &before, now_value, file)).unwrap_or_else(|_| now.clone())
 }
 
-fn merge(name: &str, before: &Value, now: Value, file: Value) -> Value {
+fn merge((parent, name): (&str, &str), before: &Value, now: Value, file: Value) -> Value {
     if *before == now {
         return file;
     }
     match (before, now, file) {
-        (Value::Object(before), Value::Object(now), Value::Object(file)) if !WHOLE.contains(&name) => {
-            Value::Object(merge_objects(before, now, file))
+        (Value::Object(before), Value::Object(now), Value::Object(file))
+            if !WHOLE.contains(&(parent, name)) =>
+        {
+            Value::Object(merge_objects(name, before, now, file))
         }
         (Value::Array(before), Value::Array(now), Value::Array(file)) if LISTS.contains(&name) => {
             Value::Array(merge_lists(before, now, file))
@@ -33,6 +35,7 @@ fn merge(name: &str, before: &Value, now: Value, file: Value) -> Value {
 }
 
 fn merge_objects(
+    parent: &str,
     before: &Map<String, Value>,
     mut now: Map<String, Value>,
     mut file: Map<String, Value>,
@@ -59,7 +62,7 @@ fn merge_objects(
             (was, theirs) => {
                 let was = was.unwrap_or_else(nothing);
                 let theirs = theirs.unwrap_or_else(nothing);
-                file.insert(name.clone(), merge(&name, &was, mine, theirs));
+                file.insert(name.clone(), merge((parent, &name), &was, mine, theirs));
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Tests of two windows that save to one file.
 
+use super::layouts::NamedLayout;
 use super::merge::merged;
 use super::programs::SavedDialSet;
+use super::sections::DetailSection;
 use super::{Settings, ThemeChoice};
 
 fn pinned(names: &[&str]) -> Settings {
@@ -53,4 +55,37 @@ fn a_dial_set_replaces_one_of_its_name() {
     let both = merged(&with("old"), &with("mine"), &with("theirs"));
     let sets = &both.programs.get("Shop.dll").expect("kept").dial_sets;
     assert_eq!(sets.iter().map(|set| set.text.as_str()).collect::<Vec<_>>(), ["mine"]);
+}
+
+#[test]
+fn pins_of_a_program_named_like_a_setting_add_up() {
+    for program in ["launch", "dock", "filters"] {
+        let with = |names: &[&str]| {
+            let mut settings = Settings::default();
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            settings.programs.pin(program, &names, true).expect("room");
+            settings
+        };
+        let both = merged(&with(&["A"]), &with(&["A", "B"]), &with(&["A", "C"]));
+        assert_eq!(both.programs.get(program).expect("kept").pins, ["A", "C", "B"]);
+    }
+}
+
+#[test]
+fn layouts_and_sections_of_two_windows_add_up() {
+    let with = |name: &str, section: DetailSection| {
+        let mut settings = Settings::default();
+        let layout = NamedLayout { name: name.into(), standard: settings.standard_layout(), dock: None };
+        settings.layouts.save(layout).expect("room");
+        settings.toggle_section(section);
+        settings
+    };
+    let mine = with("mine", DetailSection::Rate);
+    let both = merged(&Settings::default(), &mine, &with("theirs", DetailSection::Numbers));
+    let names: Vec<&str> = both.layouts.named.iter().map(|layout| layout.name.as_str()).collect();
+    assert_eq!(names, ["theirs", "mine"]);
+    assert_eq!(
+        both.closed_sections.into_iter().collect::<Vec<_>>(),
+        [DetailSection::Numbers, DetailSection::Rate]
+    );
 }

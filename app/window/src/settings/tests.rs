@@ -136,3 +136,12 @@ fn keeps_recent_launches_once_each_latest_first() {
     let programs: Vec<&str> = settings.recent.iter().map(|one| one.program.as_str()).collect();
     assert_eq!(programs, ["15", "19", "18", "17", "16", "14", "13", "12", "11", "10"]);
 }
+
+#[test]
+fn sections_of_a_later_version_cost_only_themselves() {
+    let folder = TempFolder::new("sections");
+    std::fs::write(folder.file(), r#"{"version": 1, "closed_sections": ["rate", "weather"]}"#)
+        .expect("written");
+    let closed = load(&folder.file()).settings.closed_sections;
+    assert_eq!(closed.into_iter().collect::<Vec<_>>(), [sections::DetailSection::Rate]);
+}

@@ -168,3 +168,19 @@ fn a_filter_beyond_the_limit_is_refused_with_a_notice() {
     let log = harness.state().model.log.entries();
     assert!(log.iter().any(|entry| entry.text.contains("50 filters are saved already: remove one first")));
 }
+
+#[test]
+fn a_failed_save_is_made_up_for_by_the_next() {
+    let folder = TempFolder::new("again");
+    let file = folder.0.join("folder").join("window.json");
+    let mut harness = opened(&file);
+    std::fs::write(folder.0.join("folder"), "in the way").expect("written");
+    execute(&mut harness, UiCommand::SaveFilter("cart".to_owned()));
+    assert!(harness.query_by_label_contains("could not be saved").is_some());
+    std::fs::remove_file(folder.0.join("folder")).expect("removed");
+    let other = crate::settings::Settings { zoom: 1.5, ..Default::default() };
+    crate::settings::save(&file, &other).expect("saved by another window");
+    execute(&mut harness, UiCommand::Theme(ThemeChoice::Light));
+    let saved = crate::settings::glance(&file).expect("settings");
+    assert_eq!((saved.filters, saved.theme, saved.zoom), (vec!["cart".to_owned()], ThemeChoice::Light, 1.5));
+}
