@@ -16,7 +16,7 @@ const THROWS: &str = "timed!Timed.Throws(int)";
 const HISTOGRAM: &str = "Latency histogram of timed!Timed.Sleep(int)";
 
 /// Lets the program do something, and waits until it has.
-fn told(host: &mut Host, what: &str) -> Result<()> {
+fn run_command(host: &mut Host, what: &str) -> Result<()> {
     host.say(what)?;
     while host.next_line()? != "end" {}
     Ok(())
@@ -55,7 +55,7 @@ fn since_now(runtime: Runtime) -> Result<()> {
     window.0.run_steps(2);
     window.0.key_press(Key::Num2);
     window.until("time asked", |window| window.dial(SLEEP) == "time, pending")?;
-    told(&mut live.host, "sleep 12 5")?;
+    run_command(&mut live.host, "sleep 12 5")?;
     let ended = |window: &Window, calls: &str| {
         let value = window.value(SLEEP);
         value.contains(&format!("live, {calls}, ")) && value.contains("in flight 0")
@@ -66,7 +66,7 @@ fn since_now(runtime: Runtime) -> Result<()> {
     window.until("no calls since", |window| window.value(SLEEP).contains("live, 0 calls, exceptions 0"))?;
     ensure!(window.shows("Numbers since "), "it says so");
     window.until("the histogram at the mark", |window| window.shows("No call has ended in this range"))?;
-    told(&mut live.host, "sleep 3 40")?;
+    run_command(&mut live.host, "sleep 3 40")?;
     window.until("three calls", |window| {
         ended(window, "3 calls") && window.value(SLEEP).contains("3 calls, p50 4")
     })?;
@@ -83,7 +83,7 @@ fn since_now(runtime: Runtime) -> Result<()> {
     window.0.run_steps(2);
     window.0.key_press(Key::Num2);
     window.until("its time", |window| window.dial(THROWS) == "time, pending")?;
-    told(&mut live.host, "throw 9")?;
+    run_command(&mut live.host, "throw 9")?;
     window.until("its exceptions", |window| {
         let value = window.value(THROWS);
         value.contains("live, 27 calls, p50 ") && value.contains("exceptions 9, in flight 0")
@@ -91,13 +91,13 @@ fn since_now(runtime: Runtime) -> Result<()> {
 
     window.filter("Timed.Sleep");
     choose(&mut window, "Last 10 s");
-    told(&mut live.host, "sleep 2 5")?;
+    run_command(&mut live.host, "sleep 2 5")?;
     window.until("two calls", |window| ended(window, "2 calls"))?;
     window.until("ten seconds without", |window| ended(window, "0 calls"))?;
     choose(&mut window, "Totals");
     window.until("all calls", |window| ended(window, "17 calls"))?;
     choose(&mut window, "Since now");
-    told(&mut live.host, "sleep 1 5")?;
+    run_command(&mut live.host, "sleep 1 5")?;
     window.until("one call", |window| ended(window, "1 call"))?;
     ensure!(controller.agent_status()?.guard_trips == 0);
     live.host.say("exit")?;

@@ -266,8 +266,8 @@ impl Live {
         Some(before)
     }
 
-    /// Applies a counter snapshot.
-    pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) {
+    /// Applies a counter snapshot. Returns whether the range on display begins with it.
+    pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) -> bool {
         self.updates += 1;
         self.folds += 1;
         let is_first = self.clock.last_ms().is_none();
@@ -276,9 +276,7 @@ impl Live {
         let intervals = self.intervals.clone();
         self.ahead_ms = 0;
         let (fold, tick) = (self.folds, self.tick());
-        if is_first {
-            self.rows_listed();
-        }
+        let begins = is_first && self.rows_listed();
         self.move_range();
         if !delta.rows.is_empty() {
             self.called_ms = Some(delta.t_ms);
@@ -310,6 +308,7 @@ impl Live {
                 self.record_changed(id);
             }
         }
+        begins
     }
 
     /// Records that the agent said goodbye; the numbers are final.

@@ -245,8 +245,11 @@ impl Connection {
                 }
             }
             Event::Counters { delta, dropped } => {
-                live.take_counters(&delta, dropped);
+                let begins = live.take_counters(&delta, dropped);
                 live.record_snapshot(now.mono, delta.rows.is_empty());
+                if begins {
+                    self.begin_range_late(now);
+                }
             }
             Event::Times { times, .. } => live.take_times(times),
             Event::Control(holder) => self.take_control_change(holder, log, now),

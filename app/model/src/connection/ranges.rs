@@ -4,6 +4,7 @@ use super::Connection;
 use crate::histograms::ranged::VisibleRow;
 use crate::live::LiveRow;
 use crate::number_range::NumberRange;
+use crate::update::Now;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use std::cmp::Reverse;
@@ -13,13 +14,23 @@ impl Connection {
     /// Shows numbers of this range from now on.
     pub fn set_range(&mut self, range: NumberRange) {
         self.table.live.set_range(range);
+        self.begin_range_histograms();
+    }
+
+    /// Takes in that a range begins with a session's first numbers.
+    pub(super) fn begin_range_late(&mut self, now: Now) {
+        self.table.live.begin_since(now.unix_ms);
+        self.begin_range_histograms();
+    }
+
+    fn begin_range_histograms(&mut self) {
         let ended = self.table.live.rows().filter_map(|row| {
             let times = row.times.as_deref().filter(|times| times.exits > 0)?;
             Some((Reverse(times.total_ns), row.id))
         });
         let mut ended: Vec<(Reverse<u64>, RowId)> = ended.collect();
         ended.sort_unstable();
-        self.range_histograms.begin(range, ended.into_iter().map(|(_, row)| row));
+        self.range_histograms.begin(self.table.live.range(), ended.into_iter().map(|(_, row)| row));
     }
 
     /// Returns the rows whose histograms to request for percentiles of the range, which counts as done. `visible` are the

@@ -101,6 +101,10 @@ impl RangeHistograms {
                 continue;
             }
             let row = self.watched.entry(visible.row).or_default();
+            if self.range == NumberRange::Recent && row.seen + 2 * PACE < now {
+                // Histograms from before it was out of view are older than the range.
+                *row = WatchedRow::default();
+            }
             row.seen = now;
             let is_due = row.asked.is_none_or(|(at, exits)| exits != visible.exits && now >= at + PACE);
             if is_due && self.awaited.len() < MAX_AWAITED && !self.awaited.contains_key(&visible.row) {
@@ -119,7 +123,11 @@ impl RangeHistograms {
     /// Applies an answer; `None` if the agent refused.
     pub fn take(&mut self, row: RowId, histogram: Option<&RowHistogram>, now: Duration) {
         self.awaited.remove(&row);
-        let Some(histogram) = histogram.filter(|_| self.range != NumberRange::Total) else { return };
+        let Some(histogram) = histogram.filter(|_| self.range != NumberRange::Total) else {
+            // A later histogram is not that of the mark.
+            self.expected.remove(&row);
+            return;
+        };
         if self.expected.contains(&row) && !self.marked.contains_key(&row) {
             self.marked.insert(row, histogram.clone());
         }
@@ -291,6 +299,17 @@ mod tests {
     }
 
     #[test]
+    fn histograms_from_before_a_row_was_out_of_view_are_forgotten() {
+        let mut kept = RangeHistograms::default();
+        kept.begin(NumberRange::Recent, [ROW]);
+        for (second, calls) in [(0, 5), (70, 905), (71, 915)] {
+            assert_eq!(kept.ask(&visible(1, calls), at(second)), [ROW]);
+            kept.take(ROW, Some(&histogram(7, &[(64, calls)])), at(second));
+        }
+        assert_eq!(kept.latest(ROW).map(|latest| latest.times.exits), Some(10));
+    }
+
+    #[test]
     fn requests_are_bounded_and_repeated_in_the_next_session() {
         let mut kept = RangeHistograms::default();
         kept.begin(MARK, (0..5_000).map(RowId));
@@ -303,6 +322,7 @@ mod tests {
         let rows: Vec<VisibleRow> =
             (0..9_000).map(|row| VisibleRow { row: RowId(row), exits_before: 1, exits: 1 }).collect();
         kept.ask(&rows, at(3));
-        assert!(kept.watched.len() <= MAX_WATCHED && kept.expected.len() == MAX_MARKED);
+        assert!(kept.watched.len() <= MAX_WATCHED);
+        assert_eq!(kept.expected.len(), MAX_MARKED - 1, "one was refused");
     }
 }

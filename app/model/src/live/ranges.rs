@@ -20,7 +20,7 @@ impl Live {
     /// Shows numbers of this range from now on.
     pub fn set_range(&mut self, range: NumberRange) {
         self.range = range;
-        self.rebase();
+        self.rebase(false);
     }
 
     /// Returns how many seconds the numbers of the last seconds cover: fewer at first.
@@ -69,18 +69,26 @@ impl Live {
     pub(super) fn begin_ranges(&mut self) {
         self.range_tick = 0;
         if self.range == NumberRange::Recent {
-            self.rebase();
+            self.rebase(false);
         }
     }
 
     /// Takes the rows as listed at a session's beginning: calls made before are not in the range, unless the range began in
-    /// an earlier session.
-    pub(super) fn rows_listed(&mut self) {
+    /// an earlier session. Returns whether it begins here.
+    pub(super) fn rows_listed(&mut self) -> bool {
         (self.range_tick, self.range_begun) = (self.tick(), self.tick());
         let is_first = !std::mem::replace(&mut self.has_listed, true);
-        let begins = is_first || self.range == NumberRange::Recent;
-        if begins && self.range != NumberRange::Total {
-            self.rebase();
+        let begins = (is_first || self.range == NumberRange::Recent) && self.range != NumberRange::Total;
+        if begins {
+            self.rebase(true);
+        }
+        begins
+    }
+
+    /// Notes that a range since a mark begins later here, with the numbers that came first.
+    pub fn begin_since(&mut self, now_ms: u64) {
+        if let NumberRange::Since { unix_ms } = &mut self.range {
+            *unix_ms = now_ms.max(*unix_ms);
         }
     }
 
@@ -91,8 +99,9 @@ impl Live {
         }
     }
 
-    /// Begins the range anew, without the calls counted until now.
-    fn rebase(&mut self) {
+    /// Begins the range anew, without the calls counted until now. When a session begins, times arrive after the counts, some of
+    /// them seconds later.
+    fn rebase(&mut self, session_begins: bool) {
         self.folds += 1;
         (self.range_tick, self.range_begun) = (self.tick(), self.tick());
         self.moving_rows.clear();
@@ -106,6 +115,8 @@ impl Live {
                     NumberRange::Since { .. } => Some(Box::new(RangeBasis::at_mark(counted))),
                     NumberRange::Recent => Some(Box::new(RangeBasis::recent(counted))),
                 };
+                let lacks_times = session_begins && row.lacks_times();
+                row.basis.iter_mut().for_each(|basis| basis.lacks_times = lacks_times);
             }
             self.record_changed(id);
             self.show_range(id);

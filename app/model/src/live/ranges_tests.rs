@@ -4,6 +4,7 @@ use crate::fixtures::{counters, row};
 use crate::live::Live;
 use crate::number_range::NumberRange;
 use redial_protocol::ids::RowId;
+use redial_protocol::level::Level;
 use redial_protocol::message::{Event, StatusRow};
 use redial_protocol::state::CopyState;
 use redial_protocol::times::Times;
@@ -118,4 +119,24 @@ fn sums_and_shares_follow_the_range() {
     let row = live.row(RowId(0)).expect("a row");
     assert_eq!(live.exits_before_range(row), Some(times(0).exits));
     assert_eq!(row.shown_times().map(|times| (times.exits, times.percentiles)), Some((1, None)));
+}
+
+/// The agent sends times after counts, and those of many rows with later snapshots.
+#[test]
+fn times_that_follow_the_first_counts_were_before_the_range() {
+    for range in [MARK, NumberRange::Recent] {
+        let mut live = Live::default();
+        live.set_range(range);
+        list(&mut live, vec![StatusRow { wanted: Level::Time, ..live_row(0, 1_000) }]);
+        count(&mut live, 1_000, &[]);
+        let before = times(0);
+        live.take_times(vec![before]);
+        count(&mut live, 2_000, &[(0, 3)]);
+        let after = Times { exits: before.exits + 3, total_ns: before.total_ns + 30, ..before };
+        live.take_times(vec![after]);
+        count(&mut live, 3_000, &[]);
+        let row = live.row(RowId(0)).expect("a row");
+        let exits = row.shown_times().map(|times| (times.exits, times.total_ns));
+        assert_eq!((row.shown_calls(), exits), (3, Some((3, 30))), "{range:?}");
+    }
 }

@@ -82,6 +82,11 @@ impl LiveRow {
         self.state.is_timed(self.wanted)
     }
 
+    /// Returns whether it has calls that may have been timed, and no times yet.
+    pub(super) fn lacks_times(&self) -> bool {
+        self.is_timed() && self.times.is_none() && self.calls > 0
+    }
+
     /// Returns calls per second while it counts; unknown when off.
     pub fn counted_rate(&self) -> Option<f32> {
         self.rate.filter(|_| self.counts())

@@ -12,6 +12,9 @@ impl Live {
         self.folds += 1;
         for one in times {
             let Some(row) = self.row_mut(one.row) else { continue };
+            if let Some(basis) = row.basis.as_mut().filter(|basis| basis.lacks_times) {
+                basis.begin_times(row.calls, &one);
+            }
             match &mut row.times {
                 Some(known) => **known = one,
                 None => row.times = Some(Box::new(one)),

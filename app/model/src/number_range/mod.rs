@@ -53,6 +53,8 @@ pub struct RangeBasis {
     pub durations: Option<RangedDurations>,
     /// Whether its owner lists it among those whose numbers change as time passes.
     pub is_listed: bool,
+    /// Whether the row has times of calls before the range that have not arrived yet.
+    pub lacks_times: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +66,12 @@ enum BasisCounts {
 impl RangeBasis {
     /// Begins a range of all calls after `counted`.
     pub fn at_mark(counted: Counted) -> RangeBasis {
-        RangeBasis { counts: BasisCounts::Mark(counted), durations: None, is_listed: false }
+        RangeBasis {
+            counts: BasisCounts::Mark(counted),
+            durations: None,
+            is_listed: false,
+            lacks_times: false,
+        }
     }
 
     /// Begins a range of the last seconds with the calls after `counted`.
@@ -73,6 +80,16 @@ impl RangeBasis {
             counts: BasisCounts::Recent(RecentCounts::new(counted)),
             durations: None,
             is_listed: false,
+            lacks_times: false,
+        }
+    }
+
+    /// Takes the first times of a row as those of calls before the range. `calls` are its present calls.
+    pub fn begin_times(&mut self, calls: u64, times: &Times) {
+        self.lacks_times = false;
+        match &mut self.counts {
+            BasisCounts::Mark(mark) => *mark = Counted::of(mark.calls, Some(times)),
+            BasisCounts::Recent(recent) => *recent = RecentCounts::new(Counted::of(calls, Some(times))),
         }
     }
 

@@ -86,6 +86,11 @@ pub fn spread(
         Some(Ok(now)) if sections.heading(ui, DetailSection::Histogram, "Histogram", commands) => {
             match connection.in_range(row, now) {
                 Some(now) if now.times.exits > 0 => merged(ui, &now, name),
+                Some(_) if row.shown_times().is_some_and(|times| times.exits > 0) => {
+                    drop(
+                        ui.weak("No histogram: the calls of this range ended before its beginning was read."),
+                    );
+                }
                 Some(_) => drop(ui.weak("No call has ended in this range.")),
                 None if connection.awaits_range(row.id) => drop(ui.weak("Loading the histogram…")),
                 None => drop(ui.weak("No histogram of this range: its beginning was not read.")),

@@ -130,6 +130,8 @@ fn percentiles_need_the_histogram_at_the_mark() {
     let connection = harness.state_mut().model.current_process_mut().expect("Shop");
     connection.table.live.take_times(vec![now.times]);
     harness.run_steps(3);
+    deliver(&mut harness, vec![ConnectionUpdate::Histogram(RowId(0), Ok(Box::new(now)))]);
+    harness.run_steps(3);
     let text = value(&harness, ADD);
     assert!(text.starts_with("live, 70 calls, ") && !text.contains("p50"), "{text}");
 }
