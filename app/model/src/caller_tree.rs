@@ -1,5 +1,4 @@
-//! Who calls whom, from the counts of callers that the agent keeps for methods that are only timed: each method with its callers,
-//! theirs, and so on. The counts of a method's callers are those of all its calls, whatever called the callers.
+//! Callers of timed methods as a tree, from the counts that the agent keeps: each method with its callers, theirs, and so on. The counts of a method's callers are those of all its calls, whatever called the callers.
 
 use super::callers::CallersAnswer;
 use super::live::LiveRow;
@@ -145,16 +144,15 @@ impl CallerTree {
         }
     }
 
-    /// Returns the rows whose callers to request now, which counts as done: those of lines with callers in view.
+    /// Returns the rows whose callers to request now, which counts as done: those of expanded lines first, then those of the
+    /// methods at the top.
     pub fn ask(&mut self, table: &MethodTable, now: Duration) -> Vec<RowId> {
         let mut wanted: Vec<(RowId, u64)> = Vec::new();
-        for row in roots(table) {
-            wanted.push((row.id, row.calls));
-        }
         for last in self.open.iter().filter_map(|path| path.last()) {
             let row = table.catalogue.find(*last).and_then(|method| table.live.of_method(method));
             wanted.extend(row.filter(|row| row.options.callers).map(|row| (row.id, row.calls)));
         }
+        wanted.extend(roots(table).into_iter().map(|row| (row.id, row.calls)));
         let is_awaited =
             |known: &KnownCallers| known.is_awaited && known.asked.is_some_and(|(at, _)| now < at + LOST);
         let mut room =
@@ -162,7 +160,10 @@ impl CallerTree {
         let mut asked = Vec::new();
         for (row, calls) in wanted {
             let known = self.known.entry(row).or_default();
-            let is_due = known.asked.is_none_or(|(at, before)| calls != before && now >= at + PACE);
+            let is_due = known.asked.is_none_or(|(at, before)| {
+                let is_lost = known.callers.is_none() && now >= at + LOST;
+                calls != before && now >= at + PACE || is_lost
+            });
             if room > 0 && is_due && !is_awaited(known) {
                 (known.asked, known.is_awaited) = (Some((now, calls)), true);
                 asked.push(row);

@@ -41,6 +41,12 @@ impl EventRing {
         EventRing { bytes: events.iter().map(|event| event.bytes()).sum(), events, dropped: self.dropped }
     }
 
+    /// Returns an empty ring whose places follow those of this one.
+    #[must_use]
+    pub fn emptied(&self) -> EventRing {
+        EventRing { dropped: self.dropped, ..EventRing::default() }
+    }
+
     /// Returns its calls.
     pub fn into_events(self) -> impl Iterator<Item = Arc<TracedEvent>> {
         self.events.into_iter()

@@ -56,8 +56,8 @@ pub struct Events {
     paused: Option<EventRing>,
     view: EventView,
     in_flight: Vec<Arc<TracedEvent>>,
-    /// Why the calls in flight are unknown.
-    trouble: Option<String>,
+    /// Why the calls in flight of a process are unknown.
+    trouble: BTreeMap<ConnectionId, String>,
     /// The forms in which methods were traced, by row: the latest one.
     methods: BTreeMap<EventRow, Arc<TracedMethod>>,
     dropped: BTreeMap<EventRow, u64>,
@@ -86,7 +86,16 @@ impl Events {
     /// Adds the calls of another process that it has collected so far.
     pub fn join(&mut self, connection: ConnectionId, theirs: &Events) {
         let known = theirs.ring.at(0..u64::MAX).map(|(_, event)| Arc::clone(event)).collect();
+        // All in the order of their ends, so that the latest of all processes are kept.
+        let empty = self.ring.emptied();
+        let others = std::mem::replace(&mut self.ring, empty);
         self.take(connection, EventsUpdate::Earlier(known));
+        let empty = self.ring.emptied();
+        let joined = std::mem::replace(&mut self.ring, empty);
+        let mut all: Vec<_> = others.into_events().chain(joined.into_events()).collect();
+        all.sort_by_key(|event| event.call.start_unix_ns.saturating_add(event.call.duration_ns.unwrap_or(0)));
+        all.into_iter().for_each(|event| self.ring.push(event, &mut self.gone));
+        self.view.restart();
         let dropped = theirs.dropped.iter().map(|((row, _), calls)| ((*row, connection), *calls));
         self.dropped.extend(dropped);
         self.unread.insert(connection, theirs.unread());
@@ -103,6 +112,7 @@ impl Events {
         self.view.restart();
         self.selected.take_if(|event| event.connection == connection);
         self.clear_in_flight_of(connection);
+        self.trouble.remove(&connection);
         self.methods.retain(|(_, of), _| *of != connection);
         self.dropped.retain(|(_, of), _| *of != connection);
         self.unread.remove(&connection);
@@ -138,7 +148,10 @@ impl Events {
                     self.clear_in_flight_of(connection);
                     self.in_flight.extend(calls);
                     self.in_flight.sort_by_key(|one| one.call.start_unix_ns);
-                    self.trouble = trouble;
+                    match trouble {
+                        Some(why) => drop(self.trouble.insert(connection, why)),
+                        None => drop(self.trouble.remove(&connection)),
+                    }
                 }
             }
             EventsUpdate::Dropped(rows) => {
@@ -172,7 +185,7 @@ impl Events {
     /// Begins a new session: nothing streams, and requests are never answered.
     pub fn begin_session(&mut self) {
         (self.is_streaming, self.is_polling, self.polled) = (false, false, None);
-        (self.unread, self.trouble) = (BTreeMap::new(), None);
+        (self.unread, self.trouble) = (BTreeMap::new(), BTreeMap::new());
         self.in_flight.clear();
     }
 
@@ -202,7 +215,12 @@ impl Events {
 
     /// Returns whether to request the calls in flight now, which counts as done; otherwise when to ask again.
     pub fn poll(&mut self, now: Duration) -> Result<(), Option<Duration>> {
-        if self.is_polling || self.paused.is_some() {
+        if self.paused.is_some() { Err(None) } else { self.poll_for_merged(now) }
+    }
+
+    /// As [`Events::poll`], for a list of several processes, which is paused on its own.
+    pub fn poll_for_merged(&mut self, now: Duration) -> Result<(), Option<Duration>> {
+        if self.is_polling {
             return Err(None);
         }
         match self.polled.map(|polled| polled + POLL).filter(|due| *due > now) {
@@ -310,7 +328,7 @@ impl Events {
 
     /// Returns why the calls in flight are unknown.
     pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+        self.trouble.values().next().map(String::as_str)
     }
 
     /// Returns the number of calls that are kept, and of those dropped in favour of later ones.
@@ -328,12 +346,7 @@ impl Events {
 
     /// Returns the number of calls of a call's row that were not captured.
     pub fn dropped_like(&self, event: &TracedEvent) -> u64 {
-        self.dropped.get(&event.row()).copied().unwrap_or_else(|| self.dropped(event.method.row))
-    }
-
-    /// Returns the number of calls of a row that were not captured.
-    pub fn dropped(&self, row: RowId) -> u64 {
-        of_row(&self.dropped, row).copied().unwrap_or(0)
+        self.dropped.get(&event.row()).copied().unwrap_or(0)
     }
 
     /// Returns the number of calls that the agent dropped because this program read too slowly.

@@ -146,3 +146,50 @@ fn calls_of_several_processes_merge_by_time() {
     assert_eq!(shown(&mut all), [(1, 3), (1, 2), (1, 1)]);
     assert_eq!((all.in_flight().count(), all.unread(), all.selected().is_some()), (0, 0, false));
 }
+
+#[test]
+fn the_latest_calls_of_all_processes_are_kept() {
+    let half = event_ring::MAX_EVENTS as u64 / 2;
+    let mut all = Events::merged();
+    for id in [1, 2] {
+        let mut one = Events::default();
+        one.take(ConnectionId(id), EventsUpdate::Ended(of_process(id, 1..=half + 10), 0));
+        all.join(ConnectionId(id), &one);
+    }
+    for id in [1, 2] {
+        let of = all.ring.latest(usize::MAX).filter(|event| event.connection == ConnectionId(id));
+        assert_eq!(of.count() as u64, half, "the ten oldest of each are gone");
+    }
+    assert_eq!(all.gone.len(), 20);
+    assert_eq!(shown(&mut all).len() as u64, 2 * half);
+}
+
+#[test]
+fn dropped_calls_are_those_of_the_process() {
+    let mut all = Events::merged();
+    let [mine, theirs] = [1, 2].map(|id| of_process(id, 1..=1).remove(0));
+    let dropped = DroppedCalls { row: mine.method.row, over_rate: 500, no_room: 0, undecided: 0 };
+    all.take(ConnectionId(1), EventsUpdate::Dropped(vec![dropped]));
+    assert_eq!((all.dropped_like(&mine), all.dropped_like(&theirs)), (500, 0));
+}
+
+#[test]
+fn a_paused_process_is_polled_for_a_merged_list() {
+    let (mut one, second) = (Events::default(), Duration::from_secs(1));
+    one.set_paused(true);
+    assert_eq!(one.poll(second), Err(None));
+    assert_eq!(one.poll_for_merged(second), Ok(()));
+    one.take(ConnectionId(1), EventsUpdate::InFlight(Ok(of_process(1, 0..=0))));
+    assert_eq!(one.in_flight().count(), 0, "its own list is paused");
+    assert_eq!(one.poll_for_merged(2 * second), Ok(()));
+}
+
+#[test]
+fn trouble_of_one_process_outlasts_answers_of_another() {
+    let mut all = Events::merged();
+    all.take(ConnectionId(1), EventsUpdate::InFlight(Err("the agent is off".into())));
+    all.take(ConnectionId(2), EventsUpdate::InFlight(Ok(vec![])));
+    assert_eq!(all.trouble(), Some("the agent is off"));
+    all.take(ConnectionId(1), EventsUpdate::InFlight(Ok(vec![])));
+    assert_eq!(all.trouble(), None);
+}

@@ -1,6 +1,8 @@
 //! The calls of a thread as frames that open and close in order, as speedscope demands: the latest opened frame closes first.
 
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A frame that opens or closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,7 +49,7 @@ impl ProfiledCall {
 /// Returns the events of calls of one thread, in any order. Clocks of caller and callee may differ by some nanoseconds: a callee
 /// never ends after its caller.
 pub fn nested(mut calls: Vec<ProfiledCall>) -> Vec<FrameEvent> {
-    calls.sort_by_key(|call| (call.start, call.depth, std::cmp::Reverse(call.end())));
+    calls.sort_by_key(|call| (call.start, call.depth, Reverse(call.end())));
     let mut events = Vec::with_capacity(2 * calls.len());
     let mut open: Vec<ProfiledCall> = Vec::new();
     for call in calls {
@@ -73,13 +75,20 @@ fn close(events: &mut Vec<FrameEvent>, call: &ProfiledCall, at: u64) {
 pub fn lanes(mut calls: Vec<ProfiledCall>) -> Vec<Vec<ProfiledCall>> {
     calls.sort_by_key(|call| (call.start, call.end()));
     let mut lanes: Vec<Vec<ProfiledCall>> = Vec::new();
+    // The ends of the lanes, the earliest first.
+    let mut ends: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     for call in calls {
         let call = ProfiledCall { depth: 0, ..call };
-        let is_free = |lane: &&mut Vec<ProfiledCall>| lane.last().is_none_or(|last| last.end() <= call.start);
-        match lanes.iter_mut().find(is_free) {
+        let free = ends.peek().filter(|Reverse((end, _))| *end <= call.start).map(|Reverse((_, lane))| *lane);
+        let index = free.unwrap_or(lanes.len());
+        if free.is_some() {
+            ends.pop();
+        }
+        match lanes.get_mut(index) {
             Some(lane) => lane.push(call),
             None => lanes.push(vec![call]),
         }
+        ends.push(Reverse((call.end(), index)));
     }
     lanes
 }

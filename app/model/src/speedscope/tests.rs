@@ -158,3 +158,22 @@ fn nothing_known_is_no_profile() {
     let snapshot = ProcessSnapshot { calls: vec![unknown], ..ProcessSnapshot::default() };
     assert!(SpeedscopeFile::of(&snapshot).is_empty());
 }
+
+#[test]
+fn lanes_hold_no_overlapping_calls_and_are_few() {
+    let mut state = 7_u64;
+    let mut random = |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) % bound
+    };
+    let calls: Vec<ProfiledCall> = (0..20_000)
+        .map(|_| ProfiledCall { start: random(1_000), duration_ns: 1 + random(500), depth: 0, frame: 0 })
+        .collect();
+    let is_open = |call: &ProfiledCall, at: u64| (call.start..call.start + call.duration_ns).contains(&at);
+    let most = (0..1_500).map(|at| calls.iter().filter(|call| is_open(call, at)).count()).max();
+    let lanes = evented::lanes(calls.clone());
+    assert_eq!((Some(lanes.len()), lanes.iter().map(Vec::len).sum::<usize>()), (most, calls.len()));
+    for lane in &lanes {
+        assert!(lane.windows(2).all(|two| two[0].start + two[0].duration_ns <= two[1].start));
+    }
+}

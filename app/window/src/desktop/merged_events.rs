@@ -15,6 +15,7 @@ impl App {
     /// Brings the merged calls up to date. Returns whether there is more to do.
     pub(super) fn refresh_merged_events(&mut self, context: &egui::Context) -> bool {
         let (held, of_all, now) = (self.events.is_held(), self.events.of_all, self.now().mono);
+        let is_paused = self.model.fleet().is_some_and(|fleet| fleet.events.is_paused());
         let ids: Vec<ConnectionId> = self.model.members().map(|member| member.id).collect();
         for id in ids {
             let Some(connection) = self.model.connections.get_mut(&id) else { continue };
@@ -24,7 +25,10 @@ impl App {
                 self.model.fleet_mut().into_iter().for_each(|fleet| fleet.events.clear_in_flight_of(id));
                 continue;
             }
-            match connection.events.poll(now) {
+            if is_paused {
+                continue;
+            }
+            match connection.events.poll_for_merged(now) {
                 Ok(()) => self.workers.calls_in_flight(id),
                 Err(Some(at)) => context.request_repaint_after(at.saturating_sub(now)),
                 Err(None) => {}

@@ -3,7 +3,7 @@
 use super::fixture::{deliver, execute, look_at_shops, row, window_of, with_shop};
 use super::fleet::deliver_to;
 use super::snapshots::both;
-use crate::commands::{CallFormat, UiCommand};
+use crate::commands::UiCommand;
 use crate::desktop::App;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{self, Key, OutputCommand, Theme};
@@ -339,8 +339,10 @@ fn calls_of_merged_processes_stand_together() {
     let row = rows_of(&harness)[0].clone();
     harness.get_by_label(&row).click();
     harness.run_steps(3);
-    execute(&mut harness, UiCommand::CopyEvent(CallFormat::Text));
-    assert!(harness.state().model.current().is_some_and(|one| one.events().selected().is_some()));
+    harness.event(egui::Event::Copy);
+    harness.step();
+    let text = copied(&harness).expect("a copied call");
+    assert!(text.starts_with(&titles[0]) && text.contains("Discount"), "{text}");
     harness.get_by_label("Events of All processes").click_accesskit();
     harness.run_steps(3);
     let entry = harness.query_all_by_label(&titles[1]).last().expect("an entry of the menu");
