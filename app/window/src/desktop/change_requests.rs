@@ -147,7 +147,9 @@ impl App {
             self.last_change = Some((ticket, targets, level));
             if level == Level::Trace {
                 // Before the change is sent, so that no call is missed.
-                if !self.shows_lower() {
+                if self.dock.is_some() && !self.shows_calls() {
+                    self.show_panel(PanelId::Events);
+                } else if !self.shows_lower() {
                     self.show_panel(PanelId::of_tab(self.settings.lower_tab));
                 }
                 self.methods.follow = true;

@@ -1,6 +1,7 @@
 //! Requests for details of the current method: histogram, callers, slowest calls.
 
 use super::App;
+use crate::settings::sections::DetailSection;
 use crate::views;
 use eframe::egui;
 use redial_model::row_poll::PollTime;
@@ -16,6 +17,11 @@ impl App {
         let Some(connection) = self.model.current_process_mut() else { return };
         let id = connection.id;
         let (histogram, callers) = (views::latency::wanted(connection), views::callers::wanted(connection));
+        // The percentiles need it as well. The first one is requested anyway: without it there is no heading.
+        let closed = &self.settings.closed_sections;
+        let hidden =
+            [DetailSection::Numbers, DetailSection::Histogram].iter().all(|one| closed.contains(one));
+        let histogram = histogram.filter(|(row, _)| !hidden || connection.histograms.of(*row).is_none());
         let histogram = histogram.map(|(row, exits)| (row, connection.histograms.ask(row, exits, now)));
         let callers = callers.map(|(row, seen)| (row, connection.callers.ask(row, seen, now)));
         let later = |at: Duration| context.request_repaint_after(at.saturating_sub(now));

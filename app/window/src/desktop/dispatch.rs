@@ -155,6 +155,7 @@ impl App {
             }
             UiCommand::StopLaunched(ticket) => self.stop_launched(ticket),
             UiCommand::FocusFilter if self.model.list().is_some_and(|table| !table.catalogue.is_empty()) => {
+                self.show_panel(PanelId::Methods);
                 self.methods.focus_filter = true;
             }
             UiCommand::FocusFilter => {

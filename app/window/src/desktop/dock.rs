@@ -4,7 +4,7 @@ use crate::settings::layouts::{DockLayout, PanelId, SavedPart, SavedTile};
 use eframe::egui::Id;
 use egui_tiles::{Container, Linear, LinearDir, SimplificationOptions, Tabs, Tile, TileId, Tiles, Tree};
 
-/// How the tree is kept simple: every panel has a tab, and no area holds a single other one.
+/// Simplifications of the tree: every panel has a tab, and an area with a single other one is replaced by it.
 pub(super) const SIMPLE: SimplificationOptions = SimplificationOptions {
     all_panes_must_have_tabs: true,
     flatten_tabs_in_tabs: true,
@@ -71,8 +71,10 @@ fn insert(tiles: &mut Tiles<PanelId>, tile: &SavedTile) -> TileId {
     let mut linear = |dir, parts: &[SavedPart]| {
         let children: Vec<TileId> = parts.iter().map(|part| insert(tiles, &part.tile)).collect();
         let mut linear = Linear::new(dir, children.clone());
+        // A panel dropped here gets a share of 1, so that is the mean.
+        let mean = parts.iter().map(|part| part.share).sum::<f32>() / parts.len().max(1) as f32;
         let shares = children.into_iter().zip(parts);
-        shares.for_each(|(child, part)| linear.shares.set_share(child, part.share));
+        shares.for_each(|(child, part)| linear.shares.set_share(child, part.share / mean));
         tiles.insert_container(Container::Linear(linear))
     };
     match tile {

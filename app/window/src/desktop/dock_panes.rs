@@ -6,7 +6,7 @@ use crate::commands::{CommandContext, UiCommand};
 use crate::settings::layouts::{PanelId, Side};
 use crate::ui::theme::Palette;
 use crate::views::sections::Sections;
-use crate::views::{detail, fleet_header, log, processes};
+use crate::views::{self, detail, fleet_header, log, processes};
 use eframe::egui::{
     self, Align2, Color32, Frame, Id, Margin, Response, Role, Sense, Stroke, TextStyle, Ui, Visuals,
     WidgetInfo, WidgetText, vec2,
@@ -72,7 +72,7 @@ impl App {
     }
 }
 
-/// What draws the panels.
+/// Draws the panels.
 struct Panes<'a> {
     app: &'a mut App,
     now: &'a CommandContext,
@@ -114,14 +114,15 @@ impl Panes<'_> {
         match tiles.get(id) {
             Some(Tile::Pane(panel)) => panel.title().to_owned(),
             Some(Tile::Container(container)) => {
-                let titles = container.active_children(tiles).map(|child| Panes::title(tiles, child));
+                let shown = container.active_children(tiles).filter(|child| tiles.is_visible(*child));
+                let titles = shown.map(|child| Panes::title(tiles, child));
                 titles.collect::<Vec<_>>().join(" + ")
             }
             None => String::new(),
         }
     }
 
-    /// Offers what the tab of a panel does, for keyboards and screen readers, too.
+    /// Shows the menu of a panel's tab. Without a pointer, the palette moves panels and the × button hides them.
     fn menu(&mut self, ui: &mut Ui, panel: PanelId) {
         for side in Side::ALL {
             if ui.button(format!("Move to the {}", side.word())).clicked() {
@@ -219,6 +220,9 @@ impl Behavior<PanelId> for Panes<'_> {
         close.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
         if close.on_hover_text(name).clicked() {
             self.commands.push(UiCommand::Panel(panel));
+        }
+        if matches!(panel, PanelId::Timeline | PanelId::Calls) {
+            views::lower_panel::clear(ui, self.commands);
         }
     }
 

@@ -32,7 +32,9 @@ impl App {
     /// is more to do.
     pub(super) fn refresh_events(&mut self, context: &egui::Context) -> bool {
         let is_open = self.shows_lower();
-        context.data_mut(|data| data.insert_temp(events::shown_id(), is_open));
+        // The link to the calls is needed while movable panels show charts or source alone.
+        let shows_calls = if self.dock.is_some() { self.shows_calls() } else { is_open };
+        context.data_mut(|data| data.insert_temp(events::shown_id(), shows_calls));
         self.take_back_conditions();
         self.stream_events();
         self.refresh_charts(context);

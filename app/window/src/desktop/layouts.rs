@@ -26,6 +26,11 @@ impl App {
         LowerTab::ALL.into_iter().any(|tab| self.shows(PanelId::of_tab(tab)))
     }
 
+    /// Returns whether a panel with traced calls is on screen.
+    pub(super) fn shows_calls(&self) -> bool {
+        [PanelId::Events, PanelId::Timeline, PanelId::Calls].into_iter().any(|panel| self.shows(panel))
+    }
+
     /// Shows a panel.
     pub(super) fn show_panel(&mut self, panel: PanelId) {
         if let Some(dock) = &mut self.dock {
@@ -83,8 +88,7 @@ impl App {
             UiCommand::MovePanel(panel, side) => {
                 let standard = self.settings.standard_layout();
                 let layouts = &mut self.settings.layouts;
-                let layout = layouts.dock.take().filter(|_| layouts.movable);
-                let mut layout = layout.unwrap_or_else(|| movable(&standard));
+                let mut layout = layouts.dock.take().unwrap_or_else(|| movable(&standard));
                 layout.move_to(panel, side);
                 (layouts.movable, layouts.dock) = (true, Some(layout));
                 self.restore_dock();

@@ -4,6 +4,7 @@
 use super::App;
 use super::history::Place;
 use crate::commands::UiCommand;
+use crate::settings::layouts::PanelId;
 use eframe::egui;
 use redial_model::ids::{MethodIx, Node};
 use redial_model::list::Filter;
@@ -49,6 +50,7 @@ impl App {
 
     /// Selects a method and scrolls to it. The details show it even where the filter hides its row.
     fn reveal(&mut self, method: MethodIx) {
+        self.show_panel(PanelId::Methods);
         self.model.change_list(|table| {
             let row = table.catalogue.row_method(method);
             table.tree.reveal(Node::Method(row), &table.catalogue);

@@ -13,7 +13,7 @@ const ROUND: u8 = 4;
 /// A choice.
 #[derive(Clone, Debug)]
 pub struct Segment<'a, T> {
-    /// What it stands for.
+    /// The value that it chooses.
     pub value: T,
     /// Its text.
     pub text: &'a str,
@@ -144,6 +144,7 @@ fn paint<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eframe::egui::accesskit::Toggled;
     use egui_kittest::Harness;
     use egui_kittest::kittest::{NodeT, Queryable};
 
@@ -169,12 +170,13 @@ mod tests {
         harness.get_by_label("Three").click();
         harness.run();
         assert_eq!(*harness.state(), 2);
-        assert!(harness.get_by_label("Three").accesskit_node().toggled().is_some());
+        let is_on = |text| harness.get_by_label(text).accesskit_node().toggled() == Some(Toggled::True);
+        assert_eq!(TEXTS.map(is_on), [false, false, true]);
         assert!(harness.query_by_role_and_label(Role::RadioGroup, "Numbers").is_some());
     }
 
     #[test]
-    fn arrow_keys_choose_and_skip_what_is_disabled() {
+    fn arrow_keys_skip_disabled_segments() {
         let mut harness = harness(true);
         harness.get_by_label("One").focus();
         harness.run();

@@ -57,7 +57,7 @@ pub struct Palette {
     pub accent: Color32,
     /// Live methods.
     pub live: Color32,
-    /// What waits, and will come by itself: pending dials, connections being made.
+    /// Pending work that needs no action: dials, connections being made.
     pub waiting: Color32,
     /// Warnings.
     pub asked: Color32,
@@ -296,8 +296,15 @@ pub mod tests {
                 palette.hover,
                 palette.selected,
             ];
-            let texts =
-                [palette.text, palette.weak, palette.accent, palette.live, palette.asked, palette.bad];
+            let texts = [
+                palette.text,
+                palette.weak,
+                palette.accent,
+                palette.waiting,
+                palette.live,
+                palette.asked,
+                palette.bad,
+            ];
             for text in texts {
                 for surface in surfaces {
                     let ratio = contrast(text, surface);
@@ -318,7 +325,7 @@ pub mod tests {
     fn controls_are_distinct_from_their_background() {
         // WCAG 2.2, 1.4.11: 3:1 for the parts of a control that the user must see.
         for palette in [&DARK, &LIGHT] {
-            for mark in [palette.accent, palette.live, palette.asked, palette.bad] {
+            for mark in [palette.accent, palette.waiting, palette.live, palette.asked, palette.bad] {
                 for ground in [palette.face, palette.panel, palette.selected] {
                     assert!(contrast(mark, ground) >= 3.0, "{mark:?} on {ground:?}");
                 }

@@ -1,7 +1,7 @@
 //! The dialog of layouts: save the current one under a name, choose or delete a saved one.
 
 use crate::commands::UiCommand;
-use crate::settings::layouts::Layouts;
+use crate::settings::layouts::{Layouts, NAME};
 use eframe::egui::{self, Align2, Button, Id, Key, TextEdit, Ui, vec2};
 
 /// The dialog's state while it is open.
@@ -59,7 +59,9 @@ fn saved(ui: &mut Ui, layouts: &Layouts, commands: &mut Vec<UiCommand>) {
 fn save(ui: &mut Ui, state: &mut LayoutsState, layouts: &Layouts, commands: &mut Vec<UiCommand>) {
     ui.horizontal(|ui| {
         let label = ui.label("Save the current layout as");
-        let edit = ui.add(TextEdit::singleline(&mut state.name).desired_width(140.0).hint_text("name"));
+        let edit = ui.add(
+            TextEdit::singleline(&mut state.name).desired_width(140.0).hint_text("name").char_limit(NAME),
+        );
         let edit = edit.labelled_by(label.id);
         if !std::mem::replace(&mut state.focused, true) {
             edit.request_focus();

@@ -213,8 +213,8 @@ pub fn colour(kind: LogKind, palette: &Palette) -> Color32 {
     match kind {
         LogKind::Request | LogKind::Hint => palette.accent,
         LogKind::Answer | LogKind::Undone | LogKind::AllOff | LogKind::Transition => palette.live,
-        LogKind::Connection => palette.weak,
-        LogKind::Budget | LogKind::Control | LogKind::Notice | LogKind::NoAnswer => palette.asked,
+        LogKind::Connection | LogKind::Notice => palette.weak,
+        LogKind::Budget | LogKind::Control | LogKind::NoAnswer => palette.asked,
         LogKind::Refusal | LogKind::Failure => palette.bad,
     }
 }

@@ -74,13 +74,18 @@ pub fn tabs(ui: &mut Ui, shown: LowerTab, commands: &mut Vec<UiCommand>) {
                         commands.push(UiCommand::Lower(shown));
                     }
                     if matches!(shown, LowerTab::Timeline | LowerTab::Calls) {
-                        let clear = ui.add(Button::new("Clear").small());
-                        if clear.on_hover_text("Forgets the calls collected so far").clicked() {
-                            commands.push(UiCommand::ClearEvents);
-                        }
+                        clear(ui, commands);
                     }
                 });
             }
         });
     });
+}
+
+/// Shows the button that forgets the collected calls.
+pub fn clear(ui: &mut Ui, commands: &mut Vec<UiCommand>) {
+    let clear = ui.add(Button::new("Clear").small());
+    if clear.on_hover_text("Forgets the calls collected so far").clicked() {
+        commands.push(UiCommand::ClearEvents);
+    }
 }

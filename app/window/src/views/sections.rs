@@ -12,7 +12,7 @@ const HEIGHT: f32 = 16.0;
 /// Room of the triangle, points.
 const TRIANGLE: f32 = 14.0;
 
-/// Which sections are collapsed.
+/// The collapsed sections.
 #[derive(Clone, Copy, Debug)]
 pub struct Sections<'a>(pub &'a BTreeSet<DetailSection>);
 

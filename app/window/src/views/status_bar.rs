@@ -72,7 +72,7 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             Status::Live => {
                 paused.iter().for_each(|why| drop(ui.colored_label(palette.asked, capitalized(why))));
                 if let Some(text) = connection.hot_search.text() {
-                    ui.colored_label(palette.asked, text);
+                    ui.colored_label(palette.waiting, text);
                     let hint = UiCommand::CancelHot.explained().unwrap_or_default();
                     if ui.small_button("Stop").on_hover_text(hint).clicked() {
                         commands.push(UiCommand::CancelHot);
@@ -134,10 +134,13 @@ fn of_fleet(ui: &mut Ui, model: &Model, fleet: &Fleet, mono: Duration, commands:
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     let reading = model.members().any(Connection::is_reading_dials);
     let paused = model.members().filter(|connection| connection.session.paused.is_some()).count();
-    let colour = match (answer == all && paused == 0, reading) {
-        (true, false) => palette.live,
-        (true, true) => palette.waiting,
-        (false, _) => palette.asked,
+    let lost = model
+        .members()
+        .any(|member| matches!(&member.session.status, Status::Lost { retry, .. } if *retry != Retry::Never));
+    let colour = match (lost || paused > 0, answer == all && !reading) {
+        (true, _) => palette.asked,
+        (false, true) => palette.live,
+        (false, false) => palette.waiting,
     };
     let paused = if paused > 0 { format!(", {paused} paused") } else { String::new() };
     let reading = if reading { ", reading dials…" } else { "" };

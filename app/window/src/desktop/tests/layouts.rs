@@ -11,6 +11,7 @@ use eframe::egui::{Pos2, Rect, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::log::LogKind;
+use redial_protocol::level::Level;
 use std::path::{Path, PathBuf};
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
@@ -47,7 +48,7 @@ fn drag(harness: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
     harness.run_steps(4);
 }
 
-/// The name of the method and what the panels around it show.
+/// Checks that every panel can be shown and has its tab within the window.
 fn assert_all_reachable(harness: &mut Harness<'static, App>) {
     for panel in PanelId::ALL {
         if !harness.state().shows(panel) {
@@ -219,6 +220,8 @@ fn a_damaged_layout_gives_the_standard_one_and_a_notice() {
     let harness = open(&folder.file());
     assert!(tab(&harness, "Methods").is_none() && harness.query_by_label(ADD).is_some());
     assert!(last_logged(&harness, LogKind::Notice).contains("a saved layout could not be used"));
+    let copy = folder.0.join("window.json.bad1");
+    assert_eq!(std::fs::read_to_string(copy).expect("a copy"), text);
     assert_eq!(harness.state().settings.filters, ["Cart"]);
 }
 
@@ -261,4 +264,43 @@ fn menus_show_icons_and_ticks_without_changing_names() {
     let painted = |icon: Icon| super::times::painted(&harness, &icon.unicode().to_string()).is_some();
     assert!(painted(Icon::Check) && painted(Icon::Columns3) && painted(Icon::Sun));
     assert!(!painted(Icon::PanelBottom), "the tick takes its place while the log is shown");
+}
+
+/// Otherwise the keys after it would turn dials.
+#[test]
+fn the_filter_shows_its_panel() {
+    let mut harness = movable([1_180.0, 720.0]);
+    let log = tab(&harness, "Log").expect("log").center();
+    let methods = tab(&harness, "Methods").expect("methods").center();
+    drag(&mut harness, log, methods);
+    harness.state_mut().show_panel(PanelId::Log);
+    harness.run_steps(3);
+    assert!(!harness.state().shows(PanelId::Methods), "the log is in front");
+    execute(&mut harness, UiCommand::FocusFilter);
+    harness.run_steps(3);
+    assert!(harness.state().shows(PanelId::Methods));
+    let focused = harness.ctx.memory(|memory| memory.focused());
+    assert_eq!(focused, Some(crate::views::methods::filter_id()));
+}
+
+#[test]
+fn moving_a_panel_keeps_the_arrangement() {
+    let mut harness = movable([1_180.0, 720.0]);
+    execute(&mut harness, UiCommand::MovePanel(PanelId::Details, Side::Left));
+    let details = tab(&harness, "Details").expect("details").left();
+    execute(&mut harness, UiCommand::MovablePanels);
+    execute(&mut harness, UiCommand::MovePanel(PanelId::Log, Side::Right));
+    assert!(tab(&harness, "Details").is_some_and(|place| place.left() - details < 5.0));
+}
+
+#[test]
+fn tracing_shows_the_calls() {
+    let mut harness = movable([1_600.0, 1_000.0]);
+    execute(&mut harness, UiCommand::Lower(crate::settings::LowerTab::Charts));
+    assert!(!harness.state().shows_calls());
+    let shop = harness.state_mut().model.current_process_mut().expect("Shop");
+    shop.session.facts.as_mut().expect("facts").levels.push(Level::Trace);
+    execute(&mut harness, UiCommand::TurnTo(Level::Trace));
+    assert!(harness.state().shows(PanelId::Events));
+    assert!(harness.query_by_label("Hide events").is_none(), "its tab has the button");
 }

@@ -60,18 +60,15 @@ pub fn header(
         switch(ui, state.of_all, "All methods", UiCommand::EventsOfAll, commands);
         switch(ui, events.is_paused(), "Pause", UiCommand::PauseEvents, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let close = ui.add(Button::new("×").small().frame(false));
-            close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Hide events"));
-            if close.on_hover_text("Hide events").clicked() {
-                commands.push(UiCommand::Events);
+            // The tab of a movable panel has a button of its own.
+            if !now.switches.movable_panels {
+                let close = ui.add(Button::new("×").small().frame(false));
+                close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Hide events"));
+                if close.on_hover_text("Hide events").clicked() {
+                    commands.push(UiCommand::Events);
+                }
             }
-            if ui
-                .add(Button::new("Clear").small())
-                .on_hover_text("Forgets the calls collected so far")
-                .clicked()
-            {
-                commands.push(UiCommand::ClearEvents);
-            }
+            super::lower_panel::clear(ui, commands);
             let copy = UiCommand::CopyEvent(CallFormat::Json);
             if copy.enabled(now).is_ok() {
                 MenuButton::from_button(Button::new("Copy").small()).ui(ui, |ui| {
