@@ -11,6 +11,10 @@ use crate::programs;
 use crate::runtimes::Runtime;
 use crate::target_host::SocketFolder;
 
+/// The collector's budget of generation 0, in bytes as a hexadecimal number. By default it follows the size of the
+/// processor's cache, up to 200 MB, and a test of memory measures the collector instead of the agent.
+const GENERATION_0: &str = "1000000";
+
 /// The host, at work from its start on.
 pub struct BusyHost {
     /// The process.
@@ -35,6 +39,9 @@ impl BusyHost {
         };
         if !is_web {
             command.args(["--live", "--threads", "2"]);
+        }
+        for variable in ["DOTNET_GCgen0size", "COMPlus_GCgen0size"] {
+            command.env(variable, GENERATION_0);
         }
         host::load_agent_from(&mut command, agent);
         let folder = SocketFolder::of(&mut command)?;
