@@ -147,8 +147,12 @@ impl Compilation {
         Ok(command)
     }
 
-    fn compile(&self, into: &Path) -> Result<()> {
-        let mut command = self.command(Runtime::V8_0, &into.join(self.file_name()))?;
+    /// Compiles to a file outside the cache, without copies of references and without a `runtimeconfig.json`.
+    ///
+    /// # Errors
+    /// Fails like [`Compilation::build`].
+    pub fn compile_to(&self, dll: &Path) -> Result<()> {
+        let mut command = self.command(Runtime::V8_0, dll)?;
         let output =
             command.stdin(Stdio::null()).output().with_context(|| "the C# compiler cannot be started")?;
         if !output.status.success() {
@@ -160,6 +164,11 @@ impl Compilation {
                 String::from_utf8_lossy(&output.stderr)
             );
         }
+        Ok(())
+    }
+
+    fn compile(&self, into: &Path) -> Result<()> {
+        self.compile_to(&into.join(self.file_name()))?;
         for reference in &self.references {
             let name = reference.file_name().unwrap_or_default();
             fs::copy(reference, into.join(name))
@@ -191,7 +200,8 @@ impl Compilation {
         }
     }
 
-    fn runtime_config(&self) -> String {
+    /// Returns the content of the program's `runtimeconfig.json`.
+    pub fn runtime_config(&self) -> String {
         let (name, version) = match self.framework {
             Framework::Core => ("Microsoft.NETCore.App", "2.1.0"),
             Framework::AspNet => ("Microsoft.AspNetCore.App", "3.1.0"),

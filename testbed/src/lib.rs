@@ -41,6 +41,7 @@ pub mod runtimes;
 #[cfg(windows)]
 pub mod security;
 pub mod selftimes;
+pub mod shipped_demo;
 pub mod shop;
 pub mod signals;
 pub mod single_file;

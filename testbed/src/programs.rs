@@ -210,7 +210,11 @@ fn referenced(compilation: &Compilation, built: &[PathBuf]) -> Result<Vec<PathBu
     Ok(found)
 }
 
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the C# files directly in a folder, sorted.
+///
+/// # Errors
+/// When the folder cannot be listed.
+pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     children(folder, |path| path.extension().is_some_and(|extension| extension == "cs"))
 }
 

@@ -74,3 +74,17 @@ fn launches_dials_and_stops_a_program() -> Result<()> {
     ensure!(!window.shows("failed"), "that it ended is no failure");
     Ok(())
 }
+
+/// The demo's program is inside `redial`: nothing is needed but a `dotnet`.
+#[test]
+fn starts_the_demo() -> Result<()> {
+    let mut window = Window::open();
+    window.until("the first page", |window| window.shows("Start the demo"))?;
+    window.0.get_by_role_and_label(Role::Button, "Start the demo").click();
+    window.until("its methods", |window| window.shows("Hide framework"))?;
+    ensure!(window.shows("Running as pid"), "the log says so");
+    window.filter("Shop.Cart.Add");
+    window.until("the method", |window| window.shows(ADD))?;
+    window.0.get_by_role_and_label(Role::Button, "Stop").click_accesskit();
+    window.until("its end", |window| window.shows("Stopped, ended with code"))
+}

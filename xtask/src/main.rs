@@ -33,6 +33,8 @@ enum Task {
         #[arg(long, value_name = "N")]
         count: Option<u32>,
     },
+    /// Compile the demo program that `redial` carries, in assets/demo/built
+    DemoProgram,
     /// Build everything, then run all suites or those named
     Test {
         /// Suites to run, in this order
@@ -117,6 +119,7 @@ fn run(task: Task) -> Result<()> {
     match task {
         Task::Setup => setup::everything(),
         Task::Demo { count } => demo::run_demo(count),
+        Task::DemoProgram => redial_testbed::shipped_demo::compile(&redial_testbed::shipped_demo::folder()),
         Task::Test { suites, only } => test::run(&suites, only.as_deref()),
         Task::Soak { hours: Some(hours), on, seed, .. } => soak::run_continuously(hours, &on, seed),
         Task::Soak { suites, fuzz, again, .. } => soak::run(&suites, fuzz, again),

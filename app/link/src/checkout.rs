@@ -1,4 +1,4 @@
-//! Finds the demo and the .NET runtime that a checkout's set-up provides to programs built in it.
+//! Finds the .NET runtime that a checkout's set-up provides to programs built in it.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const RUNTIME: &str = "runtimes/8.0.31";
 const SOURCE: &str = "app/src/main.rs";
 
 /// Returns the cache folder of the checkout that this program was built in.
-pub fn cache() -> Option<PathBuf> {
+fn cache() -> Option<PathBuf> {
     let named = std::env::var_os(CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
     named.or_else(|| Some(of_program(&std::env::current_exe().ok()?)?.join(".cache")))
 }

@@ -132,7 +132,7 @@ impl UiCommand {
                 need(now.list.shown > 0, "the list is empty: change the filter, or the switches below it")
             }
             UiCommand::StartDemo => {
-                need(now.demo, "the demo was not found: build it with `cargo xtask demo` in a checkout")
+                need(now.demo, "no dotnet was found: install .NET, or name its dotnet in REDIAL_DEMO_DOTNET")
             }
             _ => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use super::change_requests::TurnDirection;
 use super::fleet_commands::UNNAMED;
-use super::{App, clipboard};
+use super::{App, clipboard, demo};
 use crate::commands::{SessionPurpose, UiCommand};
 use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::PanelId;
@@ -145,7 +145,14 @@ impl App {
             }
             UiCommand::StartDemo => {
                 if let Some(plan) = self.demo.clone() {
-                    self.start(plan);
+                    match demo::unpack() {
+                        Ok(()) => self.start(plan),
+                        Err(error) => {
+                            let why = format!("The demo cannot be written: {error}");
+                            let now = self.now();
+                            self.model.log.add(now, None, LogKind::Failure, why);
+                        }
+                    }
                 }
             }
             UiCommand::Stop => {
