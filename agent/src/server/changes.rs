@@ -105,7 +105,8 @@ impl Session {
         };
         let bytes = orders.iter().map(of_order).sum::<usize>();
         // A client that does not read its answers gets no more of them.
-        let Some(memory) = self.server.order_memory(bytes).filter(|_| !self.outbox.is_backed_up()) else {
+        let Some(memory) = self.server.order_memory(bytes).filter(|_| !self.outbox.has_unread_answers())
+        else {
             return Err(too_many_pending());
         };
         let (number, cancelled) =

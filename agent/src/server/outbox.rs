@@ -30,12 +30,20 @@ pub struct Outbox {
 
 #[derive(Default)]
 struct OutboxState {
-    frames: VecDeque<Vec<u8>>,
+    frames: VecDeque<QueuedFrame>,
     bytes: usize,
+    /// Those of frames queued at once.
+    bytes_at_once: usize,
     writing: bool,
     closed: bool,
     /// Time that threads waited for room.
     waited: Duration,
+}
+
+struct QueuedFrame {
+    bytes: Vec<u8>,
+    /// Queued without regard to the bound.
+    at_once: bool,
 }
 
 /// Bytes of frames to write together: a burst of small ones is one system call, not thousands.
@@ -84,7 +92,7 @@ impl Outbox {
         if state.closed {
             return false;
         }
-        self.push(&mut state, frame);
+        self.push(&mut state, frame, false);
         !state.closed
     }
 
@@ -92,17 +100,20 @@ impl Outbox {
     pub fn put_at_once(&self, frame: Vec<u8>) {
         let mut state = lock(&self.state);
         if !state.closed {
-            self.push(&mut state, frame);
+            self.push(&mut state, frame, true);
         }
     }
 
-    fn push(&self, state: &mut OutboxState, frame: Vec<u8>) {
+    fn push(&self, state: &mut OutboxState, bytes: Vec<u8>, at_once: bool) {
         if let Some(start) = lock(&self.writer).take() {
             state.closed |= !start();
         }
-        self.memory.add(frame.len());
-        state.bytes += frame.len();
-        state.frames.push_back(frame);
+        self.memory.add(bytes.len());
+        state.bytes += bytes.len();
+        if at_once {
+            state.bytes_at_once += bytes.len();
+        }
+        state.frames.push_back(QueuedFrame { bytes, at_once });
         self.moved.notify_all();
     }
 
@@ -119,12 +130,16 @@ impl Outbox {
         let waited = self.moved.wait_timeout_while(state, timeout, |s| s.frames.is_empty() && !s.closed);
         let mut state = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         match state.frames.pop_front() {
-            Some(mut frame) => {
-                while let Some(next) = state.frames.pop_front_if(|next| frame.len() + next.len() <= MAX_WRITE)
-                {
-                    frame.extend_from_slice(&next);
+            Some(first) => {
+                let mut at_once = if first.at_once { first.bytes.len() } else { 0 };
+                let mut frame = first.bytes;
+                let fits = |frame: &Vec<u8>, next: &QueuedFrame| frame.len() + next.bytes.len() <= MAX_WRITE;
+                while let Some(next) = state.frames.pop_front_if(|next| fits(&frame, next)) {
+                    at_once += if next.at_once { next.bytes.len() } else { 0 };
+                    frame.extend_from_slice(&next.bytes);
                 }
                 state.bytes -= frame.len();
+                state.bytes_at_once -= at_once;
                 self.memory.remove(frame.len());
                 state.writing = true;
                 self.moved.notify_all();
@@ -149,6 +164,12 @@ impl Outbox {
     /// Whether so much is queued that no live numbers should be added.
     pub fn is_backed_up(&self) -> bool {
         lock(&self.state).bytes > MAX_OUTBOX / 4
+    }
+
+    /// Whether so many answers are unread that no request should be accepted whose answer is queued at once. Live
+    /// numbers do not count: a peer that is too slow for them can still turn its dials down.
+    pub fn has_unread_answers(&self) -> bool {
+        lock(&self.state).bytes_at_once > MAX_OUTBOX / 4
     }
 
     /// Waits until everything is written; false if the session ends with something left, or after `longest`.
@@ -187,6 +208,25 @@ mod tests {
         assert!(other.put(vec![0; 9]));
         drop(stopped);
         assert!(memory.has_room(9, MAX_OUTBOX - 9));
+    }
+
+    #[test]
+    fn only_answers_count_as_unread() {
+        let outbox = Outbox::default();
+        assert!(outbox.put(vec![0; MAX_OUTBOX / 2]));
+        assert!(outbox.is_backed_up() && !outbox.has_unread_answers());
+        outbox.put_at_once(vec![0; MAX_OUTBOX / 4]);
+        outbox.put_at_once(vec![0; 1]);
+        assert!(outbox.has_unread_answers());
+        for _ in 0..3 {
+            assert!(matches!(outbox.next(Duration::ZERO), NextFrame::Frame(_)));
+        }
+        assert!(!outbox.is_backed_up() && !outbox.has_unread_answers());
+        (0..3).for_each(|_| outbox.put_at_once(vec![0; MAX_WRITE / 4]));
+        assert!(
+            matches!(outbox.next(Duration::ZERO), NextFrame::Frame(frame) if frame.len() == 3 * MAX_WRITE / 4)
+        );
+        assert_eq!(lock(&outbox.state).bytes_at_once, 0);
     }
 
     #[test]

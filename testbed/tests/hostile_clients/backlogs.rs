@@ -6,8 +6,9 @@ use anyhow::{Result, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::limits::{MAX_OUTBOX, MAX_SESSIONS};
 use redial_protocol::message::{Event, Reply, WireCommand};
-use redial_protocol::order::Order;
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::packet::AgentPacket;
+use redial_protocol::state::CopyState;
 use redial_testbed::controller::Lifetime;
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::target_host::{RawClient, TargetHost};
@@ -16,7 +17,11 @@ use redial_testbed::{on_each_runtime, soak, truth};
 
 use crate::shop;
 
-on_each_runtime!(stopped_readers_share_a_bound, orders_of_ended_sessions_are_bounded);
+on_each_runtime!(
+    stopped_readers_share_a_bound,
+    slow_readers_turn_their_dials_off,
+    orders_of_ended_sessions_are_bounded
+);
 
 /// Each asks for far more than an outbox holds. The host's numbers stay exact, and its methods can be dialled.
 fn stopped_readers_share_a_bound(runtime: Runtime) -> Result<()> {
@@ -58,6 +63,55 @@ fn stopped_readers_share_a_bound(runtime: Runtime) -> Result<()> {
     let row = other.row(METHOD)?;
     ensure!(row.calls > 0 && row.calls >= truth["Shop.Cart.Add(int)"], "{truth:?} {row:?}");
     ensure!(other.agent_status()?.guard_trips == 0);
+    Ok(())
+}
+
+/// A controller that reads more slowly than its methods are called must be able to turn them off.
+fn slow_readers_turn_their_dials_off(runtime: Runtime) -> Result<()> {
+    const METHODS: &str = "Shop!Shop.Cart.*";
+    let mut host = TargetHost::start(shop(runtime)?)?;
+    let mut slow = host.connect()?;
+    slow.hello()?;
+    let change = |pattern: &str, level, options| WireCommand::RequestReJit {
+        orders: vec![Order { options, ..Order::new(pattern.to_owned(), level) }],
+        later: true,
+        take: false,
+        lifetime: Lifetime::Held,
+    };
+    let every_call = TimeOptions { rate: Some(1_000_000), ..TimeOptions::default() };
+    slow.ask(1, change(METHODS, Level::Trace, every_call))?;
+    slow.ask(2, WireCommand::StreamCalls { pattern: None })?;
+    let read_until = |last: u32, slow: &mut RawClient| -> Result<usize> {
+        let mut bytes = 0;
+        loop {
+            let Some(packet) = slow.packet()? else { anyhow::bail!("closed") };
+            bytes += packet.to_frame()?.len();
+            if let AgentPacket::Event(Event::Reply { id, reply }) = packet {
+                ensure!(!matches!(reply, Reply::Refused(_)), "{id}: {reply:?}");
+                if id == last {
+                    return Ok(bytes);
+                }
+            }
+        }
+    };
+    read_until(2, &mut slow)?;
+    // Another session gets the same calls, and reads them.
+    let mut other = host.live.controller()?;
+    other.execute(WireCommand::StreamCalls { pattern: None })?;
+    while other.received_bytes() < MAX_OUTBOX as u64 {
+        host.live.host.ask("round 200", "done")?;
+        // Reads everything that was sent before the answer.
+        other.agent_status()?;
+        other.take_queued()?;
+    }
+    for id in 3..9 {
+        slow.ask(id, change("Shop!Shop.Money.*", Level::Count, TimeOptions::default()))?;
+    }
+    slow.ask(9, change(METHODS, Level::Off, TimeOptions::default()))?;
+    let unread = read_until(9, &mut slow)?;
+    ensure!(unread > MAX_OUTBOX / 4, "the reader was not slow: {unread} bytes");
+    let rows = other.status(Some(METHODS))?;
+    ensure!(!rows.is_empty() && rows.iter().all(|row| row.state == CopyState::Off), "{rows:?}");
     Ok(())
 }
 
