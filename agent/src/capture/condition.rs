@@ -10,6 +10,7 @@ use redial_protocol::condition::{
     CheckedCondition, Condition, Node, Operand, Root, Scope, Stage, Text, Undecided, ValueType, Values,
 };
 use redial_protocol::trace::OmittedReason;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Records and structs within each other that are followed; probes write fewer.
@@ -67,6 +68,11 @@ impl CallCondition {
     /// Makes the condition for the `MoveNext` of an async method: it decides nothing there.
     pub fn decided_elsewhere(written: Arc<Condition>, plan: CapturePlan) -> CallCondition {
         CallCondition { written, inline: Box::default(), entry: Box::default(), exit: Box::default(), plan }
+    }
+
+    /// Replaces values by equal ones of plans; see [`CapturePlan::share`].
+    pub fn share(&mut self, known: &mut HashSet<Arc<PlannedValue>>) {
+        self.plan.share(known);
     }
 
     /// Whether it compares the types of exceptions.

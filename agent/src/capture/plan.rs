@@ -165,6 +165,13 @@ pub struct PlannedValue {
     pub capture: Capture,
 }
 
+impl PlannedValue {
+    /// Returns about the bytes that it takes, with its texts.
+    pub fn bytes(&self) -> usize {
+        size_of::<PlannedValue>() + self.name.capacity() + self.type_name.capacity()
+    }
+}
+
 /// The values of a method that its body captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturePlan {

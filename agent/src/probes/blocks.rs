@@ -11,7 +11,7 @@ use super::stack_pages::Pages;
 use crate::sync::long_work;
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Index of a dialled copy's counter in every block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,7 +50,6 @@ pub struct Block {
 }
 
 static HEAD: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
-static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 /// Shared by threads that cannot own a block (memory refused, or at their very end): exact but slow.
 static SHARED: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
 /// Number of counters that are open in every block, from the first and before the end.
@@ -170,6 +169,28 @@ impl Block {
         counter.is_some()
     }
 
+    /// Returns the bytes of its first page and of those with counters that are not zero: nobody writes zeros.
+    fn touched_bytes(&self) -> usize {
+        let open = self.open.load(Ordering::Acquire).min(ROOM.load(Ordering::SeqCst));
+        let from = self
+            .open_from
+            .load(Ordering::Acquire)
+            .max(self.end.saturating_sub(ROOM_AT_END.load(Ordering::SeqCst)));
+        let counters = |first: u32, end: u32| {
+            // SAFETY: the counters are open, and what is open stays so.
+            unsafe {
+                let first_counter = self.base().add(first as usize).as_ptr();
+                std::slice::from_raw_parts(first_counter.cast_const(), end.saturating_sub(first) as usize)
+            }
+        };
+        let is_touched =
+            |page: &&[AtomicU64]| page.iter().any(|counter| counter.load(Ordering::Relaxed) != 0);
+        let first = PAGE.saturating_sub(size_of::<Block>()) / size_of::<AtomicU64>();
+        let rest = counters(open.min(first as u32), open).chunks(PAGE / size_of::<AtomicU64>());
+        let at_end = counters(from.max(open), self.end).chunks(PAGE / size_of::<AtomicU64>());
+        (1 + rest.chain(at_end).filter(is_touched).count()) * PAGE
+    }
+
     /// Opens as many counters as every block has; false if the system refuses.
     fn open_room(&self) -> bool {
         let (room, at_end) = (ROOM.load(Ordering::SeqCst), ROOM_AT_END.load(Ordering::SeqCst));
@@ -236,7 +257,6 @@ fn publish(block: NonNull<Block>) -> &'static Block {
         // SAFETY: nobody else knows the block yet.
         unsafe { (*block.as_ptr()).next = head };
         if HEAD.compare_exchange(head, block.as_ptr(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            BLOCKS.fetch_add(1, Ordering::Relaxed);
             // SAFETY: it is never given back.
             return unsafe { block.as_ref() };
         }
@@ -308,14 +328,15 @@ pub fn sum(slots: &[Slot], sums: &mut Vec<u64>) {
 }
 
 /// Returns the number of blocks made: at most one per thread alive at the same time.
+#[cfg(test)]
 pub fn count() -> usize {
-    BLOCKS.load(Ordering::Relaxed)
+    all().count()
 }
 
-/// Returns the bytes of counters that may have been touched with this many slots in use: whole pages, in every
-/// block.
-pub fn touched_bytes(slots: u64) -> usize {
-    count() * (slots as usize * size_of::<u64>()).div_ceil(PAGE) * PAGE
+/// Returns the bytes of the pages that counters were written to, in every block. Most threads call few of the dialled methods.
+pub fn touched_bytes() -> usize {
+    long_work();
+    all().chain(shared()).map(Block::touched_bytes).sum()
 }
 
 #[cfg(test)]
@@ -326,6 +347,19 @@ mod tests {
     fn limited_address_space_has_fewer_slots() {
         assert_eq!((fitting(0), fitting(u64::MAX)), (MIN_SLOTS, MAX_SLOTS));
         assert_eq!((fitting(4 << 30), fitting(5 << 30), fitting(64 << 30)), (1 << 15, 1 << 15, MAX_SLOTS));
+    }
+
+    #[test]
+    fn pages_without_calls_take_nothing() {
+        let block = Block::new().unwrap();
+        // SAFETY: it is never given back.
+        let block = unsafe { block.as_ref() };
+        assert!(block.open_room() && block.open.load(Ordering::Relaxed) >= FIRST_ROOM);
+        assert_eq!(block.touched_bytes(), PAGE);
+        for (slot, pages) in [(0, 1), (FIRST_ROOM - 1, 2), (FIRST_ROOM - 2, 2), (FIRST_ROOM / 2, 3)] {
+            assert!(block.count(Slot(slot)));
+            assert_eq!(block.touched_bytes(), pages * PAGE, "slot {slot}");
+        }
     }
 
     #[test]

@@ -77,6 +77,12 @@ pub(super) fn prepare(
         left_out.insert(request.method());
         misfit(context, request);
     }
+    let (without_memory, copies): (Vec<RowRequest>, Vec<RowRequest>) =
+        copies.into_iter().partition(|request| matches!(request.trace, TraceRequest::NoMemory));
+    for request in without_memory {
+        left_out.insert(request.method());
+        refused(context, request.id, Reason::Budget, 0);
+    }
     let (too_large, copies): (Vec<RowRequest>, Vec<RowRequest>) =
         copies.into_iter().partition(|request| body_size::loses_optimization(context, request));
     for request in too_large {

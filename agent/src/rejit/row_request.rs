@@ -64,6 +64,8 @@ pub(super) enum TraceRequest {
     Yes(&'static TracedBody),
     /// The wanted condition does not fit the method.
     Misfit(Box<ConditionError>),
+    /// The memory for bodies with other options is used up.
+    NoMemory,
 }
 
 impl TraceRequest {
@@ -71,7 +73,9 @@ impl TraceRequest {
     pub(super) fn body(&self) -> Option<&'static TracedBody> {
         match self {
             TraceRequest::Yes(body) => Some(body),
-            TraceRequest::No | TraceRequest::Wanted | TraceRequest::Misfit(_) => None,
+            TraceRequest::No | TraceRequest::Wanted | TraceRequest::Misfit(_) | TraceRequest::NoMemory => {
+                None
+            }
         }
     }
 }

@@ -114,7 +114,10 @@ fn body(context: &Context, request: &RowRequest, plan: CapturePlan, options: Tra
     }
     let identity = context.ledger.lock().row(request.id).map(|row| row.identity.clone());
     match identity {
-        Some(identity) => TraceRequest::Yes(context.traces.body(request.id, identity, plan, options)),
+        Some(identity) => context
+            .traces
+            .body(request.id, identity, plan, options)
+            .map_or(TraceRequest::NoMemory, TraceRequest::Yes),
         None => TraceRequest::No,
     }
 }

@@ -245,10 +245,10 @@ impl Session {
             held,
             kept,
             memory_bytes: (heap_bytes()
-                + blocks::touched_bytes(slots)
+                + blocks::touched_bytes()
                 + stack_pages::touched_bytes()
                 + timing_bytes()
-                + crate::probes::trace::used_bytes()
+                + crate::probes::trace::touched_bytes()
                 + context.thrown_exceptions.bytes()) as u64,
             budgets: vec![
                 usage(Resource::DialledMethods, slots, u64::from(blocks::capacity() - 1)),

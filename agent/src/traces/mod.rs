@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod async_calls;
+mod body_memory;
 mod call;
 mod call_clock;
 mod collector;

@@ -33,14 +33,15 @@ impl Traces {
         }
     }
 
-    /// Returns the body of a row with these captured values and options: an earlier one, if they are the same.
+    /// Returns the body of a row with these captured values and options: an earlier one, if they are the same. None if the
+    /// memory for further bodies is used up.
     pub fn body(
         &self,
         row: RowId,
         identity: Arc<CopyIdentity>,
         mut plan: CapturePlan,
-        options: TracingOptions,
-    ) -> &'static TracedBody {
+        mut options: TracingOptions,
+    ) -> Option<&'static TracedBody> {
         let mut guard = lock(&self.0);
         let state = &mut *guard;
         let latest = state.of_row.get(&row).copied();
@@ -53,15 +54,22 @@ impl Traces {
         if let Some((number, known)) = known.and_then(|number| Some((number, state.plans.get(&number)?))) {
             let body = known.body;
             state.set_latest_plan(row, number);
-            return body;
+            return Some(body);
         }
         plan.share(&mut state.values);
-        state.latest_plan = state.latest_plan.wrapping_add(1);
-        let number = state.latest_plan;
-        let body: &'static TracedBody = Box::leak(Box::new(TracedBody::new(number, plan, options)));
+        if let Some(condition) = &mut options.condition {
+            condition.share(&mut state.values);
+        }
+        let number = state.latest_plan.wrapping_add(1);
+        let body = TracedBody::new(number, plan, options);
+        if !state.bodies.add(&body, latest.is_none()) {
+            return None;
+        }
+        state.latest_plan = number;
+        let body: &'static TracedBody = Box::leak(Box::new(body));
         state.plans.insert(number, Arc::new(TracedRow { row, identity, body }));
         state.set_latest_plan(row, number);
-        body
+        Some(body)
     }
 
     /// Adds plans of rows that are about to be traced. Starts the collector if necessary.
@@ -184,9 +192,105 @@ impl Traces {
         lock(&self.0).streams.retain(|other| !Arc::ptr_eq(other, stream));
     }
 
-    /// Returns the bytes of all areas and kept calls.
+    /// Returns the bytes of all areas, kept calls and bodies with their values.
     pub fn bytes(&self) -> usize {
         let state = lock(&self.0);
-        trace::used_bytes() + state.kept.bytes() + state.async_calls.bytes()
+        let values: usize = state.values.iter().map(|value| value.bytes()).sum();
+        trace::touched_bytes()
+            + state.kept.bytes()
+            + state.async_calls.bytes()
+            + state.bodies.bytes()
+            + values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::body_memory::MAX_FURTHER;
+    use super::*;
+    use crate::capture::{CallCondition, Capture, PlannedValue, Primitive};
+    use crate::catalogue::Module;
+    use redial_protocol::condition::Condition;
+    use redial_protocol::ids::ModuleKey;
+
+    struct Case {
+        traces: Traces,
+        identity: Arc<CopyIdentity>,
+    }
+
+    impl Case {
+        fn new() -> Case {
+            let module = Arc::new(Module::sample(ModuleKey { module_id: 1, generation: 1 }, "Sample"));
+            let identity = Arc::new(CopyIdentity::sample(module, 0x0600_0001));
+            Case { traces: Traces::new(None), identity }
+        }
+
+        /// Asks for a body of a method with one parameter.
+        fn body(&self, row: u32, condition: &str, stack: bool) -> Option<&'static TracedBody> {
+            let value = PlannedValue {
+                name: "number".to_owned(),
+                type_name: "int".to_owned(),
+                argument: 0,
+                capture: Capture::Primitive(Primitive::I4),
+            };
+            let plan = CapturePlan { parameters: vec![Arc::new(value)], has_this: false, result: None };
+            let written = Arc::new(Condition::parse(condition).expect("it is correct"));
+            let condition = Some(CallCondition::decided_elsewhere(written, plan.clone()));
+            let options = TracingOptions { condition, stack, ..TracingOptions::default() };
+            self.traces.body(RowId(row), Arc::clone(&self.identity), plan, options)
+        }
+    }
+
+    #[test]
+    fn known_options_take_no_further_memory() {
+        let case = Case::new();
+        let conditions = ["number > 1", "number > 2", "number > 3"];
+        let change = |number: usize| {
+            let condition = conditions.get(number % conditions.len()).expect("it exists");
+            case.body(7, condition, number.is_multiple_of(2)).expect("there is room")
+        };
+        let first: Vec<_> = (0..6).map(change).collect();
+        let bytes = case.traces.bytes();
+        for number in 6..500 {
+            assert_eq!(Some(&change(number)), first.get(number % 6), "change {number}");
+        }
+        assert_eq!(case.traces.bytes(), bytes);
+        assert_eq!(case.traces.rows().len(), 6);
+    }
+
+    #[test]
+    fn bodies_of_further_options_are_counted_and_limited() {
+        const ROWS: u32 = 64;
+        let case = Case::new();
+        let empty = case.traces.bytes();
+        let body = |number: u32| {
+            let condition = format!("number > {number} && number != {}", number + 2);
+            case.body(number % ROWS, &condition, false)
+        };
+        assert!((0..ROWS).all(|number| body(number).is_some()));
+        let first = case.traces.bytes() - empty;
+        assert!(first > ROWS as usize * size_of::<TracedBody>(), "{first} bytes");
+        let most = (MAX_FURTHER / size_of::<TracedBody>()) as u32;
+        let made = (ROWS..most).take_while(|number| body(*number).is_some()).count();
+        let all = case.traces.bytes() - empty;
+        assert!(made > 1_000 && made < (most - ROWS) as usize, "{made} bodies");
+        assert!(all > made * size_of::<TracedBody>() && all <= MAX_FURTHER + first, "{all} bytes");
+        // Known ones, and the first ones of other rows.
+        assert!(body(0).is_some() && body(ROWS).is_some() && body(most).is_none());
+        assert!(case.body(ROWS, "number > 1", false).is_some());
+    }
+
+    #[test]
+    fn bodies_of_forgotten_rows_stay_counted() {
+        let case = Case::new();
+        for row in 0..32 {
+            assert!(case.body(row, "number > 1", false).is_some());
+            case.traces.retire(vec![RowId(row)]);
+        }
+        let bytes = case.traces.bytes();
+        assert_eq!(case.traces.rows().len(), 16);
+        let body = |row| case.body(row, "number > 1", false).is_some();
+        assert!(body(33), "another row");
+        assert!(bytes >= 32 * size_of::<TracedBody>() && case.traces.bytes() > bytes);
     }
 }

@@ -1,6 +1,7 @@
 //! The traced methods with their calls and streams.
 
 use super::async_calls::AsyncCalls;
+use super::body_memory::BodyMemory;
 use super::call::TracedRow;
 use super::call_clock::CallClock;
 use super::kept_calls::KeptCalls;
@@ -22,6 +23,8 @@ pub(super) struct State {
     pub(super) latest_plan: u32,
     /// The values of all plans.
     pub(super) values: HashSet<Arc<PlannedValue>>,
+    /// The memory of the bodies of all plans, and of forgotten ones.
+    pub(super) bodies: BodyMemory,
     /// The latest plan of each row.
     pub(super) of_row: BTreeMap<RowId, u32>,
     /// Earlier plans of rows with several.
@@ -51,6 +54,7 @@ impl State {
             plans: HashMap::new(),
             latest_plan: 0,
             values: HashSet::new(),
+            bodies: BodyMemory::default(),
             of_row: BTreeMap::new(),
             earlier: HashMap::new(),
             unloaded: VecDeque::new(),
@@ -119,12 +123,23 @@ impl State {
         if forgotten.is_empty() {
             return;
         }
+        self.count_forgotten(&forgotten);
         self.of_row.retain(|row, _| !forgotten.contains(row));
         self.earlier.retain(|row, _| !forgotten.contains(row));
         self.plans.retain(|_, traced| !forgotten.contains(&traced.row));
         self.active.retain(|plan| self.plans.contains_key(plan));
         self.starts.retain(|_, plan| self.plans.contains_key(plan));
         self.kept.remove(forgotten);
+    }
+
+    /// Counts the first bodies of rows that are about to be forgotten among those without a row.
+    fn count_forgotten(&mut self, rows: &HashSet<RowId>) {
+        for row in rows {
+            let first = self.earlier.get(row).and_then(|plans| plans.iter().min()).or(self.of_row.get(row));
+            if let Some(traced) = first.and_then(|plan| self.plans.get(plan)) {
+                self.bodies.forget_row(traced.body);
+            }
+        }
     }
 
     /// Returns the methods that are traced now.

@@ -17,8 +17,10 @@ use crate::controller::{Controller, Lifetime, full_name, raw};
 use crate::host::{self, Host};
 use crate::rng::Rng;
 
-/// Toggles of everything before the first step of a long run: the agent lists the latest five bodies of a method.
-const WARM_TOGGLES: u32 = 6;
+/// Levels at which everything is turned on before the first step of a long run: bodies of each level have signatures of their
+/// own, and the agent lists the latest five bodies of a method.
+const WARM_LEVELS: [Level; 6] =
+    [Level::Time, Level::Count, Level::Trace, Level::Time, Level::Count, Level::Trace];
 /// Rounds of work after each of them.
 const WARM_ROUNDS: u32 = 40;
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
@@ -118,19 +120,19 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Starts the program and traces everything a few times, so that the agent has rows, counters, times, plans and earlier
+    /// Starts the program and turns everything on a few times, so that the agent has rows, counters, times, plans and earlier
     /// bodies of every method.
     pub fn start(settings: &Settings) -> Result<Self> {
         let mut subject = settings.program.start(true, &settings.variables)?;
         subject.work()?;
         let mut controller = Controller::connect(subject.pid())?;
-        let (toggles, rounds) = match settings.length {
-            Length::Checkpoints(_) => (1, 1),
-            Length::Time(_) => (WARM_TOGGLES, WARM_ROUNDS),
+        let (levels, rounds) = match settings.length {
+            Length::Checkpoints(_) => (&[Level::Trace][..], 1),
+            Length::Time(_) => (&WARM_LEVELS[..], WARM_ROUNDS),
         };
         let mut methods = Vec::new();
-        for _ in 0..toggles {
-            controller.dial("*", Level::Trace, Lifetime::Kept)?;
+        for level in levels {
+            controller.dial("*", *level, Lifetime::Kept)?;
             // A server answers on whichever thread is free, and each takes memory for the methods that it calls.
             (0..rounds).try_for_each(|_| subject.work())?;
             let is_dialable = |row: &&StatusRow| matches!(row.state, CopyState::Asked | CopyState::Live);

@@ -369,7 +369,7 @@ impl Timer {
     ) -> Option<(&'a AtomicU32, Octave)> {
         let entry = record.octaves.get(octave)?;
         if entry.load(Ordering::Relaxed) == 0 {
-            let Some(number) = self.room.take(Width::List) else {
+            let Some(number) = self.room.take(Width::Small) else {
                 missing_data::note(slot_offset, MissingData::Buckets);
                 return None;
             };

@@ -64,9 +64,10 @@ static FIRST: AtomicPtr<ThreadArea> = AtomicPtr::new(std::ptr::null_mut());
 static USED: AtomicUsize = AtomicUsize::new(0);
 static LARGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the bytes that all areas take.
-pub fn used_bytes() -> usize {
-    USED.load(Ordering::Relaxed)
+/// Returns the bytes of all areas, without the parts of rings that no call has reached yet.
+pub fn touched_bytes() -> usize {
+    let unused: usize = areas().map(ThreadArea::unused_bytes).sum();
+    USED.load(Ordering::Relaxed).saturating_sub(unused)
 }
 
 /// Iterates over every area, including those without a thread.
@@ -325,6 +326,12 @@ impl ThreadArea {
         self.tail.store(tail, Ordering::Release);
     }
 
+    /// Returns the bytes of the ring that were never written.
+    fn unused_bytes(&self) -> usize {
+        let written = usize::try_from(self.head.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
+        self.ring_bytes.saturating_sub(written)
+    }
+
     /// Returns the share of the ring that is in use, in percent.
     pub fn fill(&self) -> usize {
         let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
@@ -408,6 +415,25 @@ pub(super) unsafe fn set_end(entry: *mut Entry, times: Option<(u64, u64)>, throw
         (*entry).thrown = u16::from(thrown.is_some());
         if let Some(class) = thrown {
             (*entry).class = class;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_take_what_calls_have_reached() {
+        let before = touched_bytes();
+        let area = ThreadArea::publish(ThreadArea::new().unwrap());
+        let of_it = |area: &ThreadArea| HEAD + area.ring_bytes - area.unused_bytes();
+        assert_eq!(of_it(area), HEAD);
+        assert!(touched_bytes() < before + HEAD + area.ring_bytes);
+        for (written, bytes) in [(1000, HEAD + 1000), (u64::MAX, HEAD + area.ring_bytes)] {
+            area.head.store(written, Ordering::Relaxed);
+            area.tail.store(written, Ordering::Relaxed);
+            assert_eq!(of_it(area), bytes);
         }
     }
 }

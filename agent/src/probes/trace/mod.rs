@@ -20,7 +20,7 @@ mod strings;
 #[cfg(test)]
 mod tests;
 
-pub use area::{ThreadArea, areas, used_bytes};
+pub use area::{ThreadArea, areas, touched_bytes};
 pub use call_stack::return_addresses;
 pub use entry::{AsyncPart, AsyncProgress, CallEnd, EndedCall, PLACES, TracedMethod};
 pub use exceptions::inner_class;
