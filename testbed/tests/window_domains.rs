@@ -150,7 +150,10 @@ fn knob_of_an_iis_application_survives_a_recycle() -> Result<()> {
     window.until("the answer", |window| window.value(&knob(shop)) == "count, 0 of 9 live")?;
     domains::unload(&mut live.host, shop)?;
     domains::create(&mut live.host, &[next])?;
-    window.until("the next domain", |window| window.shows(&knob(next)) && !window.shows(&knob(shop)))?;
+    window.until("the next domain", |window| {
+        window.value(&knob(next)) == "count, 0 of 9 live" && window.value(&knob(shop)) == "off, lost"
+    })?;
+    ensure!(window.value(&knob(root)) == "off", "the other application is dialled");
     window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
     window.filter("Work.Add");
     let did = call(&mut live, &[root, next])?;

@@ -158,7 +158,7 @@ fn a_domain_scope_selects_its_only_copy() {
 
 /// A recycle may load another build, where the token may belong to another method.
 #[test]
-fn an_iis_domain_is_selected_across_recycles_and_its_methods_by_name() {
+fn iis_orders_survive_recycles_and_name_methods() {
     let own = |index: u64| copy(index, "domains", "work", &[index]);
     let names = ["/LM/W3SVC/1/ROOT/Shop-2-133", "/LM/W3SVC/1/ROOT-2-133"];
     let catalogue = made(&names, &[(own(1), &WORK), (own(2), &WORK)]);
