@@ -3,6 +3,7 @@ using System;
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using System.Threading;
+using System.Threading.Tasks;
 
 public static class Paths
 {
@@ -31,6 +32,13 @@ public static class Paths
         public int Step(int number, string way) { return Middle(number, way) + typeof(T).Name.Length; }
     }
 
+    // Continues on a thread of the pool.
+    static async Task<int> Fetch(int number, string way)
+    {
+        await Task.Yield();
+        return Middle(number, way);
+    }
+
     // Ways to Leaf that are known.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Ways(string way, int count)
@@ -46,6 +54,7 @@ public static class Paths
                     case "interface": IStep of = new Steps<string>(); of.Step(i, way); break;
                     case "reflection": typeof(Paths).GetMethod("Leaf").Invoke(null, new object[] { i, way }); break;
                     case "thread": var thread = new Thread(() => Middle(i, way)); thread.Start(); thread.Join(); break;
+                    case "async": Fetch(i, way).Wait(); break;
                     default: Middle(i, way); break;
                 }
             }

@@ -44,6 +44,14 @@ pub fn create(host: &mut Host, names: &[&str]) -> Result<()> {
         .try_for_each(|name| ask(host, &format!("create {name}"), &format!("created {name}")).map(drop))
 }
 
+/// Unloads a domain and waits until the runtime has unloaded it.
+///
+/// # Errors
+/// Fails like [`ask`].
+pub fn unload(host: &mut Host, name: &str) -> Result<()> {
+    ask(host, &format!("unload {name}"), &format!("unloaded {name}")).map(drop)
+}
+
 /// Calls the method of `kind` `times` times in the domain.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::cache;
 use crate::csharp::{Compilation, Framework};
 use crate::runtimes::Runtime;
-use crate::sources::{large_bodies_source, long_body_source};
+use crate::sources::{inheriting_source, large_bodies_source, long_body_source};
 
 /// A compiled program.
 #[derive(Clone, Debug)]
@@ -102,6 +102,15 @@ pub fn shapes(optimised: bool) -> Result<Program> {
 /// The compiler's messages.
 pub fn large_bodies() -> Result<Program> {
     let compilation = Compilation::program("large", vec![large_bodies_source()?]);
+    Ok(Program { dll: compilation.build()? })
+}
+
+/// Compiles the program of [`inheriting_source`].
+///
+/// # Errors
+/// The compiler's messages.
+pub fn inheriting() -> Result<Program> {
+    let compilation = Compilation::program("inheriting", vec![inheriting_source()?]);
     Ok(Program { dll: compilation.build()? })
 }
 

@@ -55,6 +55,39 @@ pub fn large_bodies_source() -> Result<PathBuf> {
     source_file("LargeBodies", &source)
 }
 
+/// Members of the interface of [`inheriting_source`].
+pub const INHERITED_MEMBERS: u32 = 400;
+
+/// Classes of [`inheriting_source`] that inherit all members.
+const INHERITING_CLASSES: u32 = 2000;
+
+/// Writes a C# program with an interface `Wide.IWide`, a class `Wide.Base` that has a method for each of its members, and
+/// thousands of classes that inherit them for the interface. Finding the methods takes seconds. The program waits for
+/// `exit` or the end of its input.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn inheriting_source() -> Result<PathBuf> {
+    let (mut members, mut methods) = (String::new(), String::new());
+    for member in 0..INHERITED_MEMBERS {
+        let _ = writeln!(members, "        int M{member}(int n);");
+        let _ = writeln!(methods, "        public virtual int M{member}(int n) => n + {member};");
+    }
+    let mut source = format!(
+        "namespace Wide\n{{\n    public interface IWide\n    {{\n{members}    }}\n\n    public class Base\n    \
+         {{\n{methods}    }}\n\n"
+    );
+    for class in 0..INHERITING_CLASSES {
+        let _ = writeln!(source, "    public class C{class} : Base, IWide {{ }}");
+    }
+    source.push_str(
+        "\n    public static class Program\n    {\n        static void Main()\n        {\n            \
+         System.Console.WriteLine(\"ready \" + System.Diagnostics.Process.GetCurrentProcess().Id);\n            for \
+         (string line; (line = System.Console.ReadLine()) != null && line != \"exit\";) { }\n        }\n    }\n}\n",
+    );
+    source_file("Inheriting", &source)
+}
+
 /// Number of statements of [`long_body_source`], about 20 bytes of IL each.
 const LONG_BODY: u32 = 5000;
 

@@ -56,6 +56,32 @@ fn traces_until_there_are_enough_calls(runtime: Runtime) -> Result<()> {
     end(live)
 }
 
+/// Calls whose condition cannot be decided are in the sentence at the end of a trace, and in JSON. Of three calls, the
+/// first is undecided (null has no size), and the last meets the condition.
+fn reports_undecided_calls(runtime: Runtime) -> Result<()> {
+    let when = ["--when", "size(first) > 3"];
+    let mut live = start(runtime)?;
+    let tracing = trace(&live, &[&[STRINGS, "-n", "1"], &when[..]].concat())?;
+    live.host.ask("odd-strings", "done")?;
+    let traced = tracing.finish()?;
+    let sentence = "Traced.Strings: 1 call whose condition could not be decided not captured;";
+    ensure!(traced.code()? == 0 && traced.stdout.contains(sentence), "{}", traced.output());
+    ensure!(traced.stdout.matches("Traced.Strings(").count() == 1, "{}", traced.output());
+    end(live)?;
+
+    let mut live = start(runtime)?;
+    live.redial("dial", &[&[STRINGS, "trace"], &when[..]].concat())?.ok()?;
+    for _ in 0..2 {
+        live.host.ask("odd-strings", "done")?;
+    }
+    let calls = values(&live.redial("events", &[STRINGS, "--json"])?.ok()?.stdout)?;
+    ensure!(calls.len() == 2 && calls.iter().all(|call| call["dropped"] == 2), "{calls:?}");
+    let text = live.redial("events", &[STRINGS])?.ok()?.output();
+    let sentence = "Traced.Strings: 2 calls whose condition could not be decided not captured;";
+    ensure!(text.contains(sentence), "{text}");
+    end(live)
+}
+
 /// Output that a terminal would act on is escaped in both forms.
 fn odd_strings_are_escaped(runtime: Runtime) -> Result<()> {
     let mut live = start(runtime)?;
@@ -116,6 +142,7 @@ fn ends_with_the_process(runtime: Runtime) -> Result<()> {
 
 on_each_runtime!(
     traces_until_there_are_enough_calls,
+    reports_undecided_calls,
     odd_strings_are_escaped,
     lists_calls_in_flight,
     ends_with_the_process,

@@ -103,6 +103,40 @@ fn stacks_are_the_ways_taken(runtime: Runtime) -> Result<()> {
     Ok(())
 }
 
+/// The text names the async method and folds the frames that carried it; JSON has them all.
+fn text_folds_what_carries_async_methods(runtime: Runtime) -> Result<()> {
+    let command = programs::named("paths")?.command(runtime)?;
+    let (mut live, mut controller) = under_agent::start_controlled(command)?;
+    controller.order(vec![order(None)], Lifetime::Kept)?;
+    let calls = calls(&mut live, &mut controller, "ways 2 async")?;
+    ensure!(calls.len() == 2, "{calls:?}");
+    let text = live.redial("events", &[LEAF])?.ok()?.stdout;
+    let blocks: Vec<Vec<&str>> = text.lines().fold(Vec::new(), |mut blocks, line| {
+        match (line.trim(), blocks.last_mut()) {
+            (line, Some(block)) if line.starts_with("at ") || line.starts_with('…') => block.push(line),
+            _ => blocks.push(vec![]),
+        }
+        blocks
+    });
+    let blocks: Vec<_> = blocks.into_iter().filter(|block| !block.is_empty()).collect();
+    ensure!(blocks.len() == 2, "{text}");
+    for block in blocks {
+        let [callers @ .., last] = block.as_slice() else { unreachable!("not empty") };
+        ensure!(callers.last() == Some(&"at paths!Paths.Fetch (async)"), "{text}");
+        ensure!(callers.iter().all(|line| line.starts_with("at paths!Paths.")), "{text}");
+        ensure!(last.starts_with("… ") && last.ends_with(" of the runtime"), "{text}");
+    }
+    let json = live.redial("events", &[LEAF, "--json"])?.ok()?.stdout;
+    for line in json.lines() {
+        let event: serde_json::Value = serde_json::from_str(line)?;
+        let frames = event["stack"].as_array().map_or(0, Vec::len);
+        ensure!(calls.iter().any(|call| call.stack.len() == frames), "{event}");
+        ensure!(event["stack"].to_string().contains("ExecutionContext"), "{event}");
+        ensure!(event["stack"].to_string().contains("d__"), "{event}");
+    }
+    end(live, controller)
+}
+
 /// With a condition that the end of a call decides, the stack is captured there.
 fn stacks_of_calls_chosen_at_their_end(runtime: Runtime) -> Result<()> {
     let command = programs::named("paths")?.command(runtime)?;
@@ -246,6 +280,7 @@ on_each_runtime!(
     stacks_are_the_ways_taken,
     stacks_of_calls_chosen_at_their_end,
     prints_stacks,
+    text_folds_what_carries_async_methods,
     stacks_of_the_slowest_calls_are_the_ways_taken,
     prints_stacks_of_the_slowest_calls,
 );

@@ -135,6 +135,34 @@ fn asks_before_dialling_a_shared_copy() -> Result<()> {
     end(live, window)
 }
 
+/// The knob of an IIS application also applies to the AppDomain that a recycle starts, and to no other
+/// application.
+#[test]
+fn knob_of_an_iis_application_survives_a_recycle() -> Result<()> {
+    let (root, shop) =
+        ("/LM/W3SVC/1/ROOT-1-133012345678901234", "/LM/W3SVC/1/ROOT/Shop-1-133012345678901235");
+    let next = "/LM/W3SVC/1/ROOT/Shop-2-133012345678901236";
+    let (mut live, mut window) = start(&[root, shop])?;
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
+    let knob = |name: &str| format!("Dial of AppDomain {name}");
+    window.until("the domains", |window| window.shows(&knob(root)) && window.shows(&knob(shop)))?;
+    click(&mut window, &knob(shop));
+    window.until("the answer", |window| window.value(&knob(shop)) == "count, 0 of 9 live")?;
+    domains::unload(&mut live.host, shop)?;
+    domains::create(&mut live.host, &[next])?;
+    window.until("the next domain", |window| {
+        window.value(&knob(next)) == "count, 0 of 9 live" && window.value(&knob(shop)) == "off, lost"
+    })?;
+    ensure!(window.value(&knob(root)) == "off", "the other application is dialled");
+    window.0.key_press_modifiers(Modifiers::COMMAND, Key::T);
+    window.filter("Work.Add");
+    let did = call(&mut live, &[root, next])?;
+    let calls = did[&format!("{next}/{}", ADD.replace("(int)", ""))];
+    window.until("its calls", |window| window.calls(&in_domain(ADD, next)) == Some(calls))?;
+    ensure!(window.dial(&in_domain(ADD, root)) == "off", "the other application counts");
+    end(live, window)
+}
+
 /// A merged row stands for all copies, including later ones; after undo it applies to none of them.
 #[test]
 fn merged_dial_includes_later_copies() -> Result<()> {

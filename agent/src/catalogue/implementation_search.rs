@@ -22,20 +22,31 @@ pub struct ImplementationSearch<'a> {
     modules: &'a Modules,
     /// The supertypes.
     pub supertypes: Supertypes<'a>,
+    stop: &'a dyn Fn() -> bool,
     inheritance: OnceCell<InheritanceByModule>,
     inherited: RefCell<HashMap<usize, Rc<ByType>>>,
 }
 
 impl<'a> ImplementationSearch<'a> {
-    /// Returns a search that has read nothing yet.
-    pub fn new(info: &'a ProfilerInfo, modules: &'a Modules) -> ImplementationSearch<'a> {
+    /// Returns a search that has read nothing yet. Once `stop` returns true, it soon ends and finds only a part.
+    pub fn new(
+        info: &'a ProfilerInfo,
+        modules: &'a Modules,
+        stop: &'a dyn Fn() -> bool,
+    ) -> ImplementationSearch<'a> {
         ImplementationSearch {
             info,
             modules,
             supertypes: Supertypes::new(info, modules),
+            stop,
             inheritance: OnceCell::new(),
             inherited: RefCell::default(),
         }
+    }
+
+    /// Whether nobody needs the rest of the result.
+    pub fn is_stopped(&self) -> bool {
+        (self.stop)()
     }
 
     /// Reads the inherited implementations of all modules, if a pattern names an interface or base class. Call it before
@@ -85,6 +96,6 @@ impl<'a> ImplementationSearch<'a> {
     }
 
     fn inheritance(&self) -> &InheritanceByModule {
-        self.inheritance.get_or_init(|| read_inheritance(self.info, self.modules))
+        self.inheritance.get_or_init(|| read_inheritance(self.info, self.modules, self.stop))
     }
 }

@@ -22,23 +22,33 @@ const ROOTS: [&str; 5] =
     ["System.Object", "System.ValueType", "System.Enum", "System.MulticastDelegate", "System.Attribute"];
 
 /// Returns the inherited implementations of each loaded module. Reads modules that were not read before, and those that
-/// lacked an assembly that is loaded now.
-pub fn read_inheritance(info: &ProfilerInfo, modules: &Modules) -> InheritanceByModule {
+/// lacked an assembly that is loaded now. Once `stop` returns true, leaves out the modules that it has not finished; a
+/// later search reads them.
+pub fn read_inheritance(
+    info: &ProfilerInfo,
+    modules: &Modules,
+    stop: &dyn Fn() -> bool,
+) -> InheritanceByModule {
     let loaded = modules.all();
     let names: HashSet<&str> = loaded.iter().map(|module| module.name.as_str()).collect();
     let known = modules.inheritance.current(&names);
     let supertypes = Supertypes::new(info, modules);
     let read = |module: &Arc<Module>| match known.get(&module.key) {
         Some(one) => Some((module.key, Arc::clone(one))),
-        None => Some((module.key, Arc::new(read_module(info, module, &supertypes)?))),
+        None => Some((module.key, Arc::new(read_module(info, module, &supertypes, stop)?))),
     };
     let all: InheritanceByModule = loaded.iter().filter_map(read).collect();
     modules.inheritance.set(all.clone());
     all
 }
 
-/// Reads the inherited implementations of a module; None if it unloads.
-fn read_module(info: &ProfilerInfo, module: &Module, supertypes: &Supertypes) -> Option<ModuleInheritance> {
+/// Reads the inherited implementations of a module; None if it unloads, or if `stop` returns true.
+fn read_module(
+    info: &ProfilerInfo,
+    module: &Module,
+    supertypes: &Supertypes,
+    stop: &dyn Fn() -> bool,
+) -> Option<ModuleInheritance> {
     let by_module = module.with_metadata(info, |import| {
         let names = ModuleNames::default();
         let mut found: HashMap<ModuleKey, HashSet<InheritedImplementation>> = HashMap::new();
@@ -47,12 +57,15 @@ fn read_module(info: &ProfilerInfo, module: &Module, supertypes: &Supertypes) ->
             if number >= MAX_INHERITED || !may_inherit(import, &names, type_def) {
                 continue;
             }
+            if stop() {
+                return None;
+            }
             for (module, one) in of_class(import, &names, type_def, supertypes) {
                 number += usize::from(found.entry(module).or_default().insert(one));
             }
         }
-        found
-    })?;
+        Some(found)
+    })??;
     Some(ModuleInheritance { by_module, missing: supertypes.take_missing() })
 }
 

@@ -16,16 +16,15 @@ use std::sync::Arc;
 const TYPES_PER_CHECK: usize = 64;
 
 /// Calls `visit` for each method of the module that matches any of `patterns`, with the ascending indices of those
-/// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks, or soon after `stop`
-/// returns true.
+/// that match. The caller checks the assembly part of the patterns. Stops when `visit` breaks, or soon after the
+/// search is stopped.
 pub fn matching(
     metadata: (&Import, &ModuleNames),
     search: &ImplementationSearch,
     patterns: &[&Pattern],
-    stop: &dyn Fn() -> bool,
     visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
-    matching_from(0, metadata, search, patterns, stop, visit);
+    matching_from(0, metadata, search, patterns, visit);
 }
 
 /// Like [`matching`], skipping the module's first types.
@@ -34,13 +33,12 @@ pub fn matching_from(
     (import, names): (&Import, &ModuleNames),
     search: &ImplementationSearch,
     patterns: &[&Pattern],
-    stop: &dyn Fn() -> bool,
     mut visit: impl FnMut(&MatchedMethod, &[usize]) -> ControlFlow<()>,
 ) {
     let mut matcher = MethodMatcher::new((import, names), search, patterns);
     let types = std::iter::once(GLOBAL_TYPE).chain(import.type_defs());
     for (type_place, type_token) in types.enumerate().skip(first_type) {
-        if type_place % TYPES_PER_CHECK == 0 && stop() {
+        if type_place % TYPES_PER_CHECK == 0 && search.is_stopped() {
             return;
         }
         let Some(type_name) = matcher.enter_type(type_token) else { continue };

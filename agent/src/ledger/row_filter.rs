@@ -59,12 +59,12 @@ impl RowFilter {
     }
 
     fn read(&self, module: &Module, revision: u64) -> ModuleMatches {
-        let search = ImplementationSearch::new(self.info, self.modules);
+        let search = ImplementationSearch::new(self.info, self.modules, &|| false);
         search.prepare(&[&self.pattern]);
         let mut tokens = HashSet::new();
         module.with_metadata(self.info, |import| {
             let metadata = (import, &ModuleNames::default());
-            matching(metadata, &search, &[&self.pattern], &|| false, |method, _| {
+            matching(metadata, &search, &[&self.pattern], |method, _| {
                 tokens.insert(method.token);
                 ControlFlow::Continue(())
             });

@@ -35,13 +35,13 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
     let mut tally = Tally::new(seqs);
     let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
     let mut shared = BTreeMap::new();
-    let search = ImplementationSearch::new(&context.info, &context.modules);
+    let search = ImplementationSearch::new(&context.info, &context.modules, stop);
     for module in context.modules.all() {
         let of_module = orders.for_assembly(&module.name).filter(|standing| wanted.contains(&standing.seq));
         let target = ModuleOrders::new(context, &module, of_module);
         let enums = EnumTypes::new(context);
         let precompiled = !target.aimed.is_empty() && module.may_be_precompiled();
-        target.each(context, &search, &[], stop, |(import, names), method, here, refused| {
+        target.each(context, &search, &[], |(import, names), method, here, refused| {
             let (here, is_inherited) = (&here.orders, here.is_inherited);
             target.note_shared(here, refused, &mut shared);
             let known = {

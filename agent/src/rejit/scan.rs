@@ -83,13 +83,12 @@ impl<'a> ModuleOrders<'a> {
 
     /// Visits every method that the orders match, with the orders that apply to it and those that are refused, each
     /// oldest first. If `only` is not empty, visits only methods that one of these orders matches, regardless of
-    /// scope and whether it stands. Stops soon after `stop` returns true.
+    /// scope and whether it stands. Stops soon after the search is stopped.
     pub fn each(
         &self,
         context: &Context,
         search: &ImplementationSearch,
         only: &[&Standing],
-        stop: &dyn Fn() -> bool,
         mut visit: impl FnMut((&Import, &ModuleNames), &MatchedMethod, &BodyOrders<'a>, &[&'a Standing]),
     ) {
         if self.aimed.is_empty() && only.is_empty() {
@@ -105,7 +104,7 @@ impl<'a> ModuleOrders<'a> {
         self.module.with_metadata(&context.info, |import| {
             let names = ModuleNames::default();
             let mut single = follows.then(|| MethodMatcher::new((import, &names), search, &patterns));
-            matching((import, &names), search, &patterns, stop, |method, hits| {
+            matching((import, &names), search, &patterns, |method, hits| {
                 // Hits are ascending, so that those of `only` come last.
                 if !only.is_empty() && hits.last().is_none_or(|hit| *hit < all.len()) {
                     return ControlFlow::Continue(());
@@ -172,18 +171,10 @@ impl<'a> ModuleOrders<'a> {
 }
 
 /// Adds the copies that the orders match in their module. The orders are either all standing ones, or later than
-/// all others. Reads metadata only; requests nothing from the CLR. Gives up once `is_cancelled`, or once "all off"
-/// waits, which makes every order void.
-pub fn scan(
-    context: &Context,
-    target: &ModuleOrders,
-    search: &ImplementationSearch,
-    is_cancelled: &dyn Fn() -> bool,
-    found: &mut ScanResult,
-) {
+/// all others. Reads metadata only; requests nothing from the CLR. Gives up once the search is stopped.
+pub fn scan(context: &Context, target: &ModuleOrders, search: &ImplementationSearch, found: &mut ScanResult) {
     let now = context.ledger.now_ms();
-    let stop = || is_cancelled() || context.inbox.all_off_pending();
-    target.each(context, search, &[], &stop, |metadata, method, here, refused| {
+    target.each(context, search, &[], |metadata, method, here, refused| {
         target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.orders.is_empty() {
@@ -210,8 +201,7 @@ pub fn review(
 ) {
     let now = context.ledger.now_ms();
     let mut changed_refusals = Vec::new();
-    let stop = || context.inbox.all_off_pending();
-    target.each(context, search, changed, &stop, |metadata, method, here, refused| {
+    target.each(context, search, changed, |metadata, method, here, refused| {
         changed_refusals.clear();
         changed_refusals
             .extend(refused.iter().copied().filter(|one| changed.iter().any(|other| other.seq == one.seq)));

@@ -69,18 +69,20 @@ impl Worker {
         }
     }
 
-    /// Finds the copies that these orders match, everywhere. Gives up once `is_cancelled`.
+    /// Finds the copies that these orders match, everywhere. Gives up once `is_cancelled`, or once "all off" waits, which
+    /// makes every order void.
     pub(super) fn scan_all(&mut self, seqs: &[OrderSeq], is_cancelled: &dyn Fn() -> bool) -> ScanResult {
         let mut found = ScanResult::default();
         if seqs.is_empty() {
             return found;
         }
-        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
+        let stop = || is_cancelled() || self.context.inbox.all_off_pending();
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules, &stop);
         let wanted: BTreeSet<OrderSeq> = seqs.iter().copied().collect();
         for module in self.context.modules.all() {
             let orders = self.orders.for_assembly(&module.name).filter(|s| wanted.contains(&s.seq));
             let target = ModuleOrders::new(self.context, &module, orders);
-            scan(self.context, &target, &search, is_cancelled, &mut found);
+            scan(self.context, &target, &search, &mut found);
         }
         if self.orders.all().iter().any(|one| wanted.contains(&one.seq) && one.pattern.names_supertype()) {
             found.missing.extend(search.missing());
@@ -94,9 +96,10 @@ impl Worker {
     /// an interface.
     pub(super) fn scan_loaded(&mut self, module: &Arc<Module>) -> ScanResult {
         let mut found = ScanResult::default();
-        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
+        let stop = || self.context.inbox.all_off_pending();
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules, &stop);
         let target = ModuleOrders::new(self.context, module, self.orders.for_assembly(&module.name));
-        scan(self.context, &target, &search, &|| false, &mut found);
+        scan(self.context, &target, &search, &mut found);
         let waiting = self.missing.take(&module.name);
         let mut earlier = waiting.clone();
         if self.orders.all().iter().any(|one| one.pattern.names_supertype()) {
@@ -148,7 +151,8 @@ impl Worker {
             found.rows.extend(all);
             return found;
         }
-        let search = ImplementationSearch::new(&self.context.info, &self.context.modules);
+        let stop = || self.context.inbox.all_off_pending();
+        let search = ImplementationSearch::new(&self.context.info, &self.context.modules, &stop);
         for module in self.context.modules.all() {
             let of_module = changed.iter().filter(|one| one.pattern.matches_assembly(&module.name));
             let of_module: Vec<&Standing> = of_module.map(|one| &**one).collect();

@@ -159,7 +159,7 @@ impl Session {
             Some(pattern) => pattern,
             None => Pattern::parse("*").map_err(|e| Refusal::BadPattern(e.into()))?,
         };
-        let matched = method_pages::methods(self.context, &pattern, limit, |page| {
+        let matched = method_pages::methods(self.context, &pattern, limit, &|| self.is_over(), |page| {
             self.send_page(Event::Methods { id, page })
         });
         let suggestions = match matched {
@@ -291,13 +291,17 @@ impl Session {
 impl Session {
     /// Waits for a turn, and begins to measure. False if none came within seconds.
     pub(super) fn begin_work(&self) -> bool {
-        let is_over = || self.outbox.is_closed() || self.context.is_stopped() || self.closer.is_hung_up();
         let mut used = self.work.used.get();
-        let turn = self.context.inbox.session_work.wait_for_turn(self.id, &mut used, is_over);
+        let turn = self.context.inbox.session_work.wait_for_turn(self.id, &mut used, || self.is_over());
         self.work.used.set(used);
         self.work.timer.set(WorkTimer::start());
         self.work.waited.set(self.outbox.waited());
         turn
+    }
+
+    /// Whether nobody waits for this session's answers any more.
+    fn is_over(&self) -> bool {
+        self.outbox.is_closed() || self.context.is_stopped() || self.closer.is_hung_up()
     }
 
     /// Charges the work since [`Session::begin_work`].

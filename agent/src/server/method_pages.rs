@@ -21,22 +21,23 @@ const PAGE_BYTES: usize = 1 << 20;
 const PAGES_AT_ONCE: usize = 2;
 
 /// Sends the first `limit` matching methods in pages; returns the number of all matches. `send` returns whether to
-/// go on; no module is kept from unloading while it runs.
+/// go on; no module is kept from unloading while it runs. Ends soon after `stop` returns true.
 pub fn methods(
     context: &Context,
     pattern: &Pattern,
     limit: u64,
+    stop: &dyn Fn() -> bool,
     mut send: impl FnMut(MethodPage) -> bool,
 ) -> u64 {
     let mut matched = 0u64;
-    let search = ImplementationSearch::new(&context.info, &context.modules);
+    let search = ImplementationSearch::new(&context.info, &context.modules, stop);
     for module in context.modules.all().iter().filter(|module| pattern.matches_assembly(&module.name)) {
         let mut next = Some(0);
         while let Some(first_type) = next {
             let room = limit.saturating_sub(matched);
             let batch = read_batch(context, module, (pattern, &search), first_type, room);
             matched += batch.seen;
-            if !batch.pages.into_iter().all(&mut send) {
+            if search.is_stopped() || !batch.pages.into_iter().all(&mut send) {
                 return matched;
             }
             next = batch.next;
@@ -70,7 +71,7 @@ fn read_batch(
     module.with_metadata(&context.info, |import| {
         let names = ModuleNames::default();
         let mut at_type = None;
-        matching_from(first_type, (import, &names), search, &[pattern], &|| false, |found, _| {
+        matching_from(first_type, (import, &names), search, &[pattern], |found, _| {
             let begins = at_type.replace(found.type_place) != Some(found.type_place);
             if begins && batch.pages.len() >= PAGES_AT_ONCE {
                 batch.next = Some(found.type_place);

@@ -11,8 +11,8 @@ use redial_protocol::limits::MAX_STATUS_ROWS;
 use redial_protocol::peer_text::clean;
 use redial_protocol::report::total;
 use redial_protocol::trace::{DroppedCalls, Outcome, TracedCall, TracedMethod};
-use redial_text::callers;
 use redial_text::json::TracedCallJson;
+use redial_text::stack_lines::{StackLine, stack_lines};
 use redial_text::traced_calls::{call, course, dropped, fitted, outcome, target, time_of_day};
 use redial_text::width::{cut_end, pad_left};
 use redial_text::words;
@@ -203,14 +203,22 @@ fn text(method: &TracedMethod, traced: &TracedCall, age: Option<u64>, columns: O
     let time = time_of_day(traced.start_unix_ns);
     let (thread, duration) = (pad_left(&thread, THREAD), pad_left(&duration, DURATION));
     let line = format!("{time}{GAP}{thread}{GAP}{duration}{GAP}{:indent$}{call}", "");
-    let callers = traced.stack.iter().map(|caller| {
-        let caller = format!("    at {}", callers::name(caller));
+    let callers = stack_lines(&traced.stack).into_iter().map(|caller| {
+        let caller = format!("    {}", at(&caller));
         let caller = room.map_or(caller.clone(), |room| cut_end(&caller, room.saturating_sub(indent)));
         format!("{:width$}{caller}", "", width = BEFORE + indent)
     });
     let lines: Vec<String> =
         std::iter::once(line).chain(callers).map(|line| clean(&line).into_owned()).collect();
     lines.join("\n")
+}
+
+/// Returns a line of a stack as text.
+pub fn at(line: &StackLine) -> String {
+    match line {
+        StackLine::Caller(_, name) => format!("at {name}"),
+        StackLine::Runtime(_) => line.text(),
+    }
 }
 
 /// Returns the nanoseconds since a Unix time.

@@ -151,7 +151,9 @@ impl OrderBuilder<'_> {
                 let end = one.methods.end.min(range.end);
                 let scope = OrderScope::of(catalogue, module, reach);
                 let most = MAX_STANDING_ORDERS + 1;
-                let name = |method| match self.by_name {
+                let recycled =
+                    scope.domain.as_deref().is_some_and(|prefix| catalogue.survives_recycle(prefix));
+                let name = |method| match self.by_name || recycled {
                     true => named(catalogue, method),
                     false => method_pattern(catalogue, method, scope.copy.is_some()),
                 };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::catalogue::builder::Builder;
-use crate::catalogue::copies::tests::{contexts, domains};
+use crate::catalogue::copies::tests::{WORK, contexts, copy, domains, made};
 use crate::catalogue::synthetic::PseudoRandom;
 use crate::catalogue::tests::{large, method, small};
 use crate::fixtures::{module, page};
@@ -154,6 +154,24 @@ fn a_domain_scope_selects_its_only_copy() {
     // A module that is loaded once needs no restriction, whatever domains there are.
     let core = MethodSet::range(catalogue.modules()[0].methods.clone());
     assert_eq!(sent(&catalogue, &count(core), ChangeScope::Copies), ["System.Private.CoreLib!* = count"]);
+}
+
+/// A recycle may load another build, where the token may belong to another method.
+#[test]
+fn iis_orders_survive_recycles_and_name_methods() {
+    let own = |index: u64| copy(index, "domains", "work", &[index]);
+    let names = ["/LM/W3SVC/1/ROOT/Shop-2-133", "/LM/W3SVC/1/ROOT-2-133"];
+    let catalogue = made(&names, &[(own(1), &WORK), (own(2), &WORK)]);
+    let shop = catalogue.modules()[0].methods.clone();
+    let add = MethodSet::range(shop.start + 1..shop.start + 2);
+    for reach in [ChangeScope::Copies, ChangeScope::Domain(0)] {
+        assert_eq!(
+            sent(&catalogue, &count(add.clone()), reach),
+            ["domains!Domains.Work.Add(int) = count domain=/LM/W3SVC/1/ROOT/Shop-"]
+        );
+    }
+    let whole = count(MethodSet::range(shop));
+    assert_eq!(sent(&catalogue, &whole, ChangeScope::Domain(0)), ["* = count domain=/LM/W3SVC/1/ROOT/Shop-"]);
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod json;
 pub mod names;
 pub mod programs;
 pub mod slowest_calls;
+pub mod stack_lines;
 pub mod table_formats;
 pub mod times;
 pub mod traced_calls;

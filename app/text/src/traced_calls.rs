@@ -303,5 +303,8 @@ mod tests {
         assert!(
             explained(2, 3).contains("2 calls over the allowed rate and 3 calls without memory for them")
         );
+        let undecided = DroppedCalls { row: RowId(1), over_rate: 0, no_room: 0, undecided: 2 };
+        let sentence = dropped("A.B", &undecided).unwrap_or_default();
+        assert!(sentence.starts_with("A.B: 2 calls whose condition could not be decided not captured;"));
     }
 }

@@ -1,6 +1,7 @@
 //! The slowest calls of methods with a condition, listed below their rows.
 
 use crate::output::table::{Table, number, text, wide};
+use crate::traced_calls::at;
 use redial_link::exit::Failure;
 use redial_link::session::Session;
 use redial_model::dials::{DialledCopies, DialledCopy};
@@ -8,8 +9,8 @@ use redial_protocol::ids::RowId;
 use redial_protocol::limits::CALLS_PER_REPLY;
 use redial_protocol::message::{Reply, WireCommand};
 use redial_protocol::slowest_calls::SlowCall;
-use redial_text::callers;
 use redial_text::slowest_calls;
+use redial_text::stack_lines::stack_lines;
 use redial_text::words;
 use redial_text::words::printable;
 use std::collections::BTreeMap;
@@ -58,7 +59,7 @@ pub fn lines(dial: &DialledCopy, list: bool) -> Vec<String> {
 
 /// Returns a line for each caller of a call.
 fn stack(call: &SlowCall) -> Vec<String> {
-    call.stack.iter().map(|caller| format!("          at {}", printable(&callers::name(caller)))).collect()
+    stack_lines(&call.stack).iter().map(|line| format!("          {}", printable(&at(line)))).collect()
 }
 
 /// The most methods that a line of [`none_yet`] names.

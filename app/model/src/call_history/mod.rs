@@ -121,9 +121,14 @@ impl CallHistory {
         self.methods.get(index as usize)
     }
 
-    /// Returns the beginning of the first call ever; 0 without one.
-    pub fn origin(&self) -> i64 {
-        self.origin.unwrap_or(0)
+    /// Returns the methods, by their indices.
+    pub fn methods(&self) -> &[Arc<TracedMethod>] {
+        &self.methods
+    }
+
+    /// Returns the beginning of the first call ever.
+    pub fn origin(&self) -> Option<i64> {
+        self.origin
     }
 }
 

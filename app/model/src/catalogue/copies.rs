@@ -3,6 +3,7 @@
 
 use super::{Catalogue, Module};
 use crate::ids::{EVERY_DOMAIN, MethodIx, ModuleIx, Node, TypeIx};
+use crate::iis::IisName;
 use crate::method_set::MethodSet;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -199,14 +200,25 @@ impl Catalogue {
     }
 
     /// Returns the name prefix that selects only this AppDomain among the current ones; `None` if another
-    /// name starts with it.
+    /// name starts with its name. Under IIS, prefers the prefix that also selects it after a recycle.
     pub fn domain_scope(&self, domain: u32) -> Option<&str> {
         let one = self.domains.get(domain as usize).filter(|one| !one.shared)?;
-        let other = self.domains.iter().enumerate().any(|(index, other)| {
-            let there = self.current_domains.contains(&other.id) && !other.shared;
-            index != domain as usize && there && other.name.starts_with(&one.name)
-        });
-        (!other).then_some(one.name.as_str())
+        let selects_only_it = |prefix: &&str| {
+            !self.domains.iter().enumerate().any(|(index, other)| {
+                let there = self.current_domains.contains(&other.id) && !other.shared;
+                index != domain as usize && there && other.name.starts_with(prefix)
+            })
+        };
+        let application = IisName::read(&one.name).map(|name| name.prefix);
+        application.into_iter().chain([one.name.as_str()]).find(selects_only_it)
+    }
+
+    /// Returns whether a prefix from [`domain_scope`](Self::domain_scope) also selects AppDomains after a recycle,
+    /// which may load another build.
+    pub fn survives_recycle(&self, prefix: &str) -> bool {
+        self.domains
+            .iter()
+            .any(|domain| IisName::read(&domain.name).is_some_and(|name| name.prefix == prefix))
     }
 
     /// Returns the titles of the AppDomains that run a module's code.
@@ -253,7 +265,7 @@ impl Catalogue {
         {
             return "shared code".to_owned();
         }
-        match crate::iis::IisName::read(name) {
+        match IisName::read(name) {
             Some(iis) => format!("site {}, {}", iis.site, iis.application),
             None => name.to_owned(),
         }

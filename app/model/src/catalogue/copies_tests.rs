@@ -10,7 +10,8 @@ use redial_protocol::catalogue::{DomainRow, ModuleRow};
 /// Type, method, signature, token.
 pub type Row = (&'static str, &'static str, &'static str, u32);
 
-const WORK: [Row; 3] = [
+/// The methods of `domains`.
+pub const WORK: [Row; 3] = [
     ("Domains.Work", "Add", "(int)", 0x0600_0001),
     ("Domains.Work", "Same", "()", 0x0600_0002),
     ("Domains.Box<T>", "Size", "()", 0x0600_0003),
@@ -155,4 +156,24 @@ fn a_prefix_of_another_domain_is_no_scope() {
     assert_eq!((catalogue.domain_scope(0), catalogue.domain_scope(1)), (None, Some("Shop2")));
     assert_eq!(catalogue.domain_title(Node::Domain(2)), "site 1, /Shop");
     assert_eq!(catalogue.domain_title(Node::Domain(1)), "Shop2");
+}
+
+#[test]
+fn an_iis_scope_survives_a_recycle_unless_it_selects_others() {
+    const SHOP: &str = "/LM/W3SVC/1/ROOT/Shop-2-133";
+    let scope = |names: &[&str]| {
+        let own: Vec<_> =
+            (1..=names.len() as u64).map(|id| (copy(id, "Shop", "shop", &[id]), &WORK[..])).collect();
+        made(names, &own).domain_scope(0).map(str::to_owned)
+    };
+    let application = Some("/LM/W3SVC/1/ROOT/Shop-".to_owned());
+    assert_eq!(scope(&[SHOP]), application);
+    for other in ["/LM/W3SVC/1/ROOT/Shopping-2-133", "/LM/W3SVC/2/ROOT/Shop-2-133", "/LM/W3SVC/1/ROOT-2-133"]
+    {
+        assert_eq!(scope(&[SHOP, other]), application, "{other}");
+    }
+    // Another application, and the same one while a recycle starts the next AppDomain.
+    for other in ["/LM/W3SVC/1/ROOT/Shop-2-1-133", "/LM/W3SVC/1/ROOT/Shop-3-134"] {
+        assert_eq!(scope(&[SHOP, other]).as_deref(), Some(SHOP), "{other}");
+    }
 }

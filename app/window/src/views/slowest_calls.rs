@@ -13,11 +13,13 @@ use redial_model::connection::Connection;
 use redial_model::live::LiveRow;
 use redial_model::method_table::Targets;
 use redial_model::subject::Subject;
+use redial_protocol::callers::CallOrigin;
 use redial_protocol::level::Level;
 use redial_protocol::order::TimeOptions;
 use redial_protocol::slowest_calls::SlowCall;
 use redial_text::names::namespace_length;
 use redial_text::slowest_calls;
+use redial_text::stack_lines::{StackLine, stack_lines};
 use redial_text::words;
 
 /// Thresholds offered, nanoseconds. The command line accepts any.
@@ -114,9 +116,20 @@ fn stack(
     let text = RichText::new("Called by").small().color(Palette::of(ui).weak);
     CollapsingHeader::new(text).id_salt(id).show(ui, |ui| {
         ui.spacing_mut().interact_size.y = 18.0;
-        for caller in &call.stack {
+        let mut show = |ui: &mut Ui, caller: &CallOrigin| {
             if callers::named(ui, caller, callers::listed(connection, caller).is_some()) {
                 callers::look_at(connection, caller, commands);
+            }
+        };
+        for (place, line) in stack_lines(&call.stack).into_iter().enumerate() {
+            match line {
+                StackLine::Caller(caller, _) => show(ui, caller),
+                StackLine::Runtime(frames) => {
+                    let text = RichText::new(line.text()).small().color(Palette::of(ui).weak);
+                    CollapsingHeader::new(text).id_salt((id, place)).show(ui, |ui| {
+                        frames.iter().for_each(|caller| show(ui, caller));
+                    });
+                }
             }
         }
     });

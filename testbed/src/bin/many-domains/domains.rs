@@ -72,6 +72,7 @@ pub struct Domains {
     properties: [(&'static str, String); 4],
     assembly: String,
     domains: Vec<Domain>,
+    has_unloaded: bool,
 }
 
 impl Domains {
@@ -94,7 +95,7 @@ impl Domains {
         ];
         let name = program.file_stem().unwrap_or_default().to_string_lossy();
         let assembly = format!("{name}, Version=0.0.0.0, Culture=neutral, PublicKeyToken=null");
-        Ok(Self { library, first_host, properties, assembly, domains: Vec::new() })
+        Ok(Self { library, first_host, properties, assembly, domains: Vec::new(), has_unloaded: false })
     }
 
     /// Creates a domain, loads the program into it without running any of its methods, and returns the domain's
@@ -125,6 +126,19 @@ impl Domains {
         Ok(id)
     }
 
+    /// Unloads a domain and waits until it is gone.
+    ///
+    /// # Errors
+    /// When the domain does not exist or is the default domain, or the runtime fails.
+    pub fn unload(&mut self, name: &str) -> Result<()> {
+        let index = self.domains.iter().position(|domain| domain.name == name);
+        let index = index.with_context(|| format!("there is no domain {name}"))?;
+        ensure!(index > 0, "{name} is the default domain, which cannot be unloaded");
+        self.library.unloader.unload(self.domains[index].id)?;
+        self.has_unloaded = true;
+        self.domains.remove(index).host.stop()
+    }
+
     /// Returns the names of the domains in order of creation.
     pub fn names(&self) -> Vec<String> {
         self.domains.iter().map(|domain| domain.name.clone()).collect()
@@ -149,11 +163,15 @@ impl Domains {
         Ok(answer)
     }
 
-    /// Shuts the runtime down.
+    /// Shuts the runtime down, unless a domain was unloaded: this runtime would raise `ProcessExit` in that one, too, and
+    /// abort.
     ///
     /// # Errors
     /// When the runtime reports a failure.
     pub fn stop(&mut self) -> Result<()> {
+        if self.has_unloaded {
+            return Ok(());
+        }
         for domain in self.domains.iter().skip(1) {
             domain.host.stop()?;
         }

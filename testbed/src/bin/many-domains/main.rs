@@ -8,6 +8,7 @@
 //! The host then reads commands, one per line (domain names contain no spaces):
 //! ```text
 //! create NAME        -> created NAME ID          a domain of that name; the first one is the default domain, renamed
+//! unload NAME        -> unloaded NAME            and waits until the runtime has unloaded it; not the default domain
 //! call NAME KIND N   -> called NAME KIND TOTAL   KIND: add, same, size (methods of the library, called N times
 //!                                                there), parse (of the core library); TOTAL: of that domain so far
 //! round N            -> round N                  every kind N times in every domain
@@ -25,6 +26,8 @@ mod domains;
 mod hosting;
 #[cfg(target_os = "linux")]
 mod private;
+#[cfg(target_os = "linux")]
+mod unloading;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -78,6 +81,10 @@ mod linux {
         let words: Vec<&str> = line.split(' ').collect();
         Ok(match words.as_slice() {
             ["create", name] => format!("created {name} {}", domains.create(name)?),
+            ["unload", name] => {
+                domains.unload(name)?;
+                format!("unloaded {name}")
+            }
             ["call", name, kind, times] => {
                 let total = domains.call(name, Entry::named(kind)?, times.parse()?)?;
                 format!("called {name} {kind} {total}")

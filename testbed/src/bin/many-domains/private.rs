@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use object::{Object, ObjectSymbol};
 
 use crate::hosting::{Delegate, GetHost};
+use crate::unloading::{self, Unloader};
 
 /// The build id of `libcoreclr.so` 2.1.30 for x86-64; the offset below belongs to this build.
 const BUILD_ID: [u8; 20] = [
@@ -45,6 +46,8 @@ pub struct Library {
     system_domain: *const *mut c_void,
     setup_thread: unsafe extern "C" fn(*mut i32) -> *mut c_void,
     call_back: CallBack,
+    /// Unloads domains.
+    pub unloader: Unloader,
 }
 
 impl Library {
@@ -63,7 +66,7 @@ impl Library {
         // The runtime cannot be unloaded.
         std::mem::forget(library);
         let base = (get_host as usize).wrapping_sub(addresses.of(GET_HOST)?);
-        let at = |name| anyhow::Ok(base.wrapping_add(addresses.of(name)?));
+        let at = |name: &'static str| anyhow::Ok(base.wrapping_add(addresses.of(name)?));
         // SAFETY: addresses of functions of the checked build, cast to their signatures in that build.
         let loaded = unsafe {
             Self {
@@ -79,6 +82,7 @@ impl Library {
                     at(SETUP_THREAD)?,
                 ),
                 call_back: std::mem::transmute::<usize, CallBack>(at(CALL_BACK)?),
+                unloader: Unloader::new(&at)?,
             }
         };
         let own = std::env::current_exe()?.into_os_string().into_encoded_bytes();
@@ -164,7 +168,8 @@ impl Addresses {
             "{} is not the one build of .NET Core 2.1.30 this knows",
             path.display()
         );
-        let wanted = [GET_HOST, INITIALIZE, CREATE_OBJECT, SYSTEM_DOMAIN, SETUP_THREAD, CALL_BACK];
+        let own = [GET_HOST, INITIALIZE, CREATE_OBJECT, SYSTEM_DOMAIN, SETUP_THREAD, CALL_BACK];
+        let wanted: Vec<&'static str> = own.into_iter().chain(unloading::SYMBOLS).collect();
         let mut found = HashMap::new();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };

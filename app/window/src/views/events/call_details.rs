@@ -8,6 +8,7 @@ use eframe::egui::{self, CollapsingHeader, Label, RichText, ScrollArea, Sense, U
 use redial_model::events::TracedEvent;
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::{Outcome, Value};
+use redial_text::stack_lines::{StackLine, stack_lines};
 use redial_text::traced_calls::{course, duration, outcome, result_type};
 use redial_text::values::{short_type, text};
 use redial_text::{callers, words};
@@ -60,10 +61,16 @@ pub fn show(ui: &mut Ui, event: &TracedEvent, now: u64, commands: &mut Vec<UiCom
         if !call.stack.is_empty() {
             let id = ui.scope_id().with("stack");
             CollapsingHeader::new("Called by").id_salt(id).default_open(true).show(ui, |ui| {
-                for caller in &call.stack {
-                    let text = clean(&callers::name(caller)).into_owned();
-                    let label = Label::new(RichText::new(&text).monospace().size(SMALL)).extend();
-                    tree.leaf(ui, label, &text);
+                for (place, line) in stack_lines(&call.stack).into_iter().enumerate() {
+                    match line {
+                        StackLine::Caller(_, name) => tree.caller(ui, &name),
+                        StackLine::Runtime(frames) => {
+                            let text = RichText::new(line.text()).small().color(Palette::of(ui).weak);
+                            CollapsingHeader::new(text).id_salt((id, place)).show(ui, |ui| {
+                                frames.iter().for_each(|frame| tree.caller(ui, &callers::name(frame)));
+                            });
+                        }
+                    }
                 }
             });
         }
@@ -77,6 +84,12 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
+    /// Shows a frame of a stack.
+    fn caller(&mut self, ui: &mut Ui, name: &str) {
+        let text = clean(name).into_owned();
+        self.leaf(ui, Label::new(RichText::new(&text).monospace().size(SMALL)).extend(), &text);
+    }
+
     /// Shows a value with its name; its parts below it.
     fn node(&mut self, ui: &mut Ui, name: &str, type_name: &str, value: &Value) {
         self.path += 1;
