@@ -6,13 +6,17 @@ mod window_driver;
 
 use anyhow::{Result, ensure};
 use eframe::egui::Key;
-use egui_kittest::kittest::Queryable;
+use eframe::egui::accesskit::Role;
+use egui_kittest::kittest::{NodeT, Queryable};
 use redial_testbed::fleet::Program;
+use redial_testbed::host;
 use redial_testbed::shop::LiveShop;
 use redial_testbed::soak;
 use window_driver::Window;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
+/// A condition that no call of `Add` meets.
+const WHEN: &str = "item == -7";
 const RAISE: &str = "Shop!Shop.Cart.Raise(ref int, int)";
 
 /// Number of Shops at the start: 3, in the soak 20.
@@ -200,5 +204,51 @@ fn side_by_side_dial_affects_one_process() -> Result<()> {
     window.0.run_steps(2);
     window.0.key_press_modifiers(eframe::egui::Modifiers::COMMAND, Key::Z);
     window.until("off again", |window| says(window) == ["off", "off"])?;
+    shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
+}
+
+fn tab(window: &mut Window, name: &str) {
+    window.0.get_by_role_and_label(Role::Tab, name).click_accesskit();
+    window.0.run_steps(3);
+}
+
+/// The timeline has the tracks of each process under its title. A condition applies in all of them.
+#[test]
+fn traces_processes_together() -> Result<()> {
+    let program = Program::new("Traced")?;
+    let mut shops = program.start(2, 2)?;
+    let mut window = open_on(&program, &shops)?;
+    window.0.get_by_label(ADD).click();
+    window.0.run_steps(2);
+    window.0.key_press(Key::Num3);
+    window.until("trace", |window| window.dial(ADD).contains("trace"))?;
+    rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    tab(&mut window, "Timeline");
+    for shop in &shops {
+        let title = format!("{}.dll ({})", program.name, shop.pid);
+        let is_titled = |window: &Window| {
+            window
+                .0
+                .query_all_by_role(Role::Heading)
+                .any(|node| node.accesskit_node().label() == Some(title.clone()))
+        };
+        window.until(&title, is_titled)?;
+    }
+
+    tab(&mut window, "Events");
+    window.0.get_by_label("Condition").focus();
+    window.0.run_steps(2);
+    window.0.get_by_label("Condition").type_text(WHEN);
+    window.0.run_steps(3);
+    window.0.get_by_label("Apply").click();
+    window.until("the answer", |window| window.shows("in 2 processes: 2 of 2 copies accepted"))?;
+    for shop in &shops {
+        let pid = shop.pid.to_string();
+        let agent = host::run(host::redial(&["status", &pid, "--agent", "--json"])?)?.ok()?.json()?;
+        let orders = agent["orders"].as_array().cloned().unwrap_or_default();
+        ensure!(orders.iter().any(|order| order["when"] == WHEN), "{agent}");
+    }
+    window.0.key_press(Key::F9);
+    window.until("off", |window| window.dial(ADD) == "off")?;
     shops.into_iter().try_for_each(|shop| shop.exit().map(drop))
 }

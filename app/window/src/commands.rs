@@ -218,7 +218,7 @@ pub enum UiCommand {
     /// Shows or hides the callers of a line in the tree of callers.
     ExpandCaller(Vec<CopyKey>),
     /// Selects the call with this number in the table of traced calls.
-    ShowEvent(u64),
+    ShowEvent(ConnectionId, u64),
     /// Shows the selected call in the timeline.
     ShowInTimeline,
     /// Opens a file at a line in the editor.

@@ -1,6 +1,5 @@
 //! Availability of commands, and the state of switches.
 
-use super::context::SINGLE;
 use super::{CommandContext, Reach, UiCommand};
 use crate::settings::layouts::PanelId;
 
@@ -115,9 +114,6 @@ impl UiCommand {
                 need(now.switches.events, EVENTS_HIDDEN)
             }
             UiCommand::CopyEvent(_) | UiCommand::ShowInTimeline => {
-                if *self == UiCommand::ShowInTimeline && now.is_merged() {
-                    return Err(SINGLE);
-                }
                 need(now.switches.events, EVENTS_HIDDEN)?;
                 need(now.list.call_selected, "no call is selected: select one in the events panel first")
             }

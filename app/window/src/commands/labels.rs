@@ -115,7 +115,7 @@ impl UiCommand {
             UiCommand::OpenInEditor(..) => "Open in editor",
             UiCommand::SetEditor(_) => "Set the editor",
             UiCommand::ExpandCaller(_) => "Expand or collapse callers",
-            UiCommand::ShowEvent(_) => "Show call in events",
+            UiCommand::ShowEvent(..) => "Show call in events",
             UiCommand::ShowInTimeline => "Show call in timeline",
             UiCommand::PauseEvents => "Pause events",
             UiCommand::ClearEvents => "Clear events",

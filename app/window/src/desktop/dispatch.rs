@@ -236,7 +236,7 @@ impl App {
             | UiCommand::CopyValue(_)
             | UiCommand::SetCondition(_) => self.execute_for_events(context, command),
             UiCommand::Lower(_)
-            | UiCommand::ShowEvent(_)
+            | UiCommand::ShowEvent(..)
             | UiCommand::ExpandCaller(_)
             | UiCommand::ShowInTimeline
             | UiCommand::OpenInEditor(..)

@@ -125,7 +125,7 @@ impl App {
             bar.show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 4.0;
                 events::header(ui, state, subject, now, commands);
-                events::conditions(ui, state, subject, commands);
+                events::conditions(ui, state, (subject, &model.connections), commands);
             });
             let details = subject.events().selected().filter(|_| ui.available_width() >= events::BOTH);
             if let Some(event) = details {
@@ -207,7 +207,7 @@ impl App {
         for connection in self.model.connections.values_mut() {
             if let Some((refused, step)) = connection.take_back_condition(&mut self.model.log, now) {
                 requests.push(MemberRequest { connection: connection.id, step });
-                self.events.editor.take_refusal(refused);
+                self.events.editor.take_refusal(connection.id, refused);
             }
         }
         self.send(requests);

@@ -5,8 +5,10 @@ use crate::commands::{CommandContext, UiCommand};
 use crate::settings::LowerTab;
 use crate::settings::layouts::PanelId;
 use crate::ui::theme::Palette;
+use crate::views::timeline::ShownProcess;
 use crate::views::{calls, charts, timeline};
 use eframe::egui::{self, Frame, Margin, Ui};
+use redial_model::Model;
 use redial_model::caller_tree::CallerTree;
 use redial_model::connection::{Connection, Status};
 use redial_protocol::level::Level;
@@ -18,8 +20,10 @@ impl App {
         self.refresh_code(context);
         let (now, shows_calls) = (self.now().mono, self.shows(PanelId::Calls));
         let App { model, lower, workers, .. } = self;
+        if let Some(subject) = model.current() {
+            lower.timeline.look_at(subject.id());
+        }
         let Some(connection) = model.current_process_mut() else { return };
-        lower.timeline.look_at(connection.id);
         lower.calls.look_at(connection.id);
         if shows_calls && calls::shows_callers(&lower.calls, connection) {
             let Connection { id, caller_tree, table, session, .. } = connection;
@@ -60,6 +64,16 @@ impl App {
             charts::show(ui, &mut lower.charts, &model.charts, now);
             return;
         }
+        if shown == LowerTab::Timeline && model.is_merged() {
+            let processes = shown_processes(model);
+            if timeline::range(&processes).is_none() {
+                empty(ui, "Calls of traced methods appear here, for each process.");
+                return;
+            }
+            bar(ui, |ui| timeline::header(ui, &mut lower.timeline, &processes, commands));
+            timeline::show(ui, &mut lower.timeline, &processes, commands);
+            return;
+        }
         let Some(connection) = model.current().and_then(|subject| subject.process()) else {
             empty(ui, "Select a single process to see its calls.");
             return;
@@ -71,8 +85,9 @@ impl App {
         }
         match shown {
             LowerTab::Timeline => {
-                bar(ui, |ui| timeline::header(ui, &mut lower.timeline, connection, commands));
-                timeline::show(ui, &mut lower.timeline, connection, commands);
+                let process = ShownProcess::alone(connection.id, &connection.events);
+                bar(ui, |ui| timeline::header(ui, &mut lower.timeline, &process, commands));
+                timeline::show(ui, &mut lower.timeline, &process, commands);
             }
             LowerTab::Calls => {
                 bar(ui, |ui| calls::header(ui, &mut lower.calls, connection, commands));
@@ -89,11 +104,13 @@ impl App {
             UiCommand::ExpandCaller(path) => self.change(|connection| connection.caller_tree.toggle(&path)),
             UiCommand::OpenInEditor(file, line) => self.open_in_editor(&file, line),
             UiCommand::SetEditor(command) => self.settings.editor = command,
-            UiCommand::ShowEvent(number) => {
-                self.change(|connection| {
-                    let event = connection.events.by_number(number).map(Arc::clone);
-                    connection.events.select(event);
-                });
+            UiCommand::ShowEvent(process, number) => {
+                let connection = self.model.connections.get(&process);
+                let event = connection.and_then(|connection| connection.events.by_number(number));
+                let event = event.map(Arc::clone);
+                if let Some(events) = self.model.current_events_mut() {
+                    events.select(event);
+                }
                 // Calls of methods that are not selected are hidden otherwise.
                 self.events.of_all = true;
                 self.events.follow = true;
@@ -101,19 +118,30 @@ impl App {
             }
             UiCommand::ShowInTimeline => {
                 let App { model, lower, .. } = self;
-                let connection = model.current_process();
-                let span = connection.and_then(|connection| {
-                    let number = connection.events.selected()?.call.number;
-                    connection.events.history().span(number)
+                let span = model.current().and_then(|subject| {
+                    let event = subject.events().selected()?;
+                    let process = subject.process().map_or(event.connection, |one| one.id);
+                    let history = model.connections.get(&process)?.events.history();
+                    Some((process, *history.span(event.call.number)?))
                 });
-                if let Some(span) = span {
-                    lower.timeline.reveal(*span);
+                if let Some((process, span)) = span {
+                    lower.timeline.reveal(process, span);
                 }
                 self.show_panel(PanelId::Timeline);
             }
             _ => {}
         }
     }
+}
+
+/// Returns the processes of the fleet, for the timeline.
+fn shown_processes(model: &Model) -> Vec<ShownProcess<'_>> {
+    let fleet = model.current().and_then(|subject| subject.fleet());
+    let members = fleet.into_iter().flat_map(|fleet| fleet.members());
+    ShownProcess::together(members.filter_map(|member| {
+        let connection = model.connections.get(&member.connection)?;
+        Some((connection.id, connection.title(), &connection.events))
+    }))
 }
 
 /// Shows the line above a tab's content.

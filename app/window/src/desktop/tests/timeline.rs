@@ -1,8 +1,9 @@
 //! The timeline of traced calls.
 
-use super::fixture::execute;
+use super::fixture::{execute, look_at_shops, with_shop};
+use super::fleet::deliver_to;
 use super::snapshots::both;
-use super::traced_program::{BEGAN, window_with_calls};
+use super::traced_program::{BEGAN, calls_of, window_with_calls};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::settings::LowerTab;
@@ -12,6 +13,7 @@ use eframe::egui::{
 };
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_model::ids::ConnectionId;
 
 const SIZE: [f32; 2] = [1280.0, 1000.0];
 
@@ -191,6 +193,52 @@ fn empty_space_deselects() {
     }
     harness.run_steps(2);
     assert!(harness.state().lower.timeline.selected().is_none());
+}
+
+/// Each process has a title and tracks of its own, on one scale of time. A call leads to that of its process.
+#[test]
+fn merged_processes_stand_below_each_other() {
+    let mut harness = look_at_shops(with_shop(Theme::Dark));
+    execute(&mut harness, UiCommand::Lower(LowerTab::Timeline));
+    harness.run_steps(3);
+    assert!(harness.query_by_label_contains("appear here, for each process").is_some());
+    for id in [1, 2] {
+        deliver_to(&mut harness, id, calls_of(id));
+    }
+    harness.run_steps(4);
+    harness.get_by_label("Show all").click();
+    harness.run_steps(4);
+    let headings: Vec<(f32, String)> = harness
+        .query_all_by_role(Role::Heading)
+        .filter_map(|node| Some((node.rect().top(), node.accesskit_node().label()?)))
+        .collect();
+    let titles: Vec<String> =
+        [1, 2].map(|id| harness.state().model.connections[&ConnectionId(id)].title()).into();
+    let of = |title: &String| headings.iter().find(|(_, text)| text == title).expect("a title").0;
+    let tops: Vec<f32> = titles.iter().map(of).collect();
+    assert!(tops[0] < tops[1], "{headings:?}");
+    let bar = |title: &String| format!("Cart.Add, 20.0 ms, {title}");
+    for (title, top) in titles.iter().zip(&tops) {
+        let found: Vec<f32> = harness.query_all_by_label(&bar(title)).map(|node| node.rect().top()).collect();
+        assert!(found.len() == 1 && found[0] > *top, "{found:?} below {top}");
+    }
+    assert!(harness.query_by_label_contains("2 calls").is_some());
+    // Both calls have the same number.
+    harness.get_by_label(&bar(&titles[1])).click();
+    harness.run_steps(3);
+    let selected = |harness: &Harness<'static, App>| {
+        let fleet = harness.state().model.fleet().expect("a fleet");
+        fleet.events.selected().map(|event| event.connection)
+    };
+    assert_eq!(selected(&harness), Some(ConnectionId(2)));
+    harness.get_by_label("Show in events").click();
+    harness.run_steps(3);
+    assert_eq!(harness.state().settings.lower_tab, LowerTab::Events);
+    assert_eq!(selected(&harness), Some(ConnectionId(2)));
+    execute(&mut harness, UiCommand::ShowInTimeline);
+    harness.run_steps(3);
+    let process = harness.state().lower.timeline.selected().map(|(process, _)| process);
+    assert_eq!((harness.state().settings.lower_tab, process), (LowerTab::Timeline, Some(ConnectionId(2))));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::desktop::App;
 use eframe::egui::Theme;
 use egui_kittest::Harness;
 use redial_model::events::{EventsUpdate, TracedEvent};
+use redial_model::ids::ConnectionId;
 use redial_model::update::ConnectionUpdate;
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
@@ -102,6 +103,18 @@ fn calls() -> Vec<Arc<TracedEvent>> {
         waits.course = Some(AsyncCall { began: true, completed_on: 4_712, steps: 3, running_ns: 900 * US });
     }
     program.events
+}
+
+/// Returns a call of a process that begins with the program's, as its connection delivers it.
+pub fn calls_of(connection: u32) -> Vec<ConnectionUpdate> {
+    let mut program = Program { methods: [(); 5].map(|()| method(0, "Shop.Cart.Add")), events: Vec::new() };
+    program.call(0, 4_711, 0, 0, 20_000);
+    let of = |event: Arc<TracedEvent>| {
+        let event = Arc::into_inner(event).expect("nobody else has it");
+        Arc::new(event.of(ConnectionId(connection)))
+    };
+    let events = program.events.into_iter().map(of).collect();
+    vec![ConnectionUpdate::Events(EventsUpdate::Ended(events, 0))]
 }
 
 /// Returns a window of this size that shows the program with its events panel.

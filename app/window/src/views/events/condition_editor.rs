@@ -1,6 +1,7 @@
 //! Condition and limits of the selected methods' traces, edited in place.
 
 use super::completion_list::CompletionList;
+use super::edited_methods::EditedMethods;
 use super::ids::{condition_id, field_keys};
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
@@ -11,7 +12,7 @@ use eframe::egui::{
 };
 use redial_model::connection::{Connection, RefusedCondition};
 use redial_model::events::{completions, condition_scope};
-use redial_model::ids::ConnectionId;
+use redial_model::ids::{ConnectionId, SubjectId};
 use redial_model::live::LiveRow;
 use redial_model::method_table::Targets;
 use redial_protocol::condition::{Condition, ConditionError};
@@ -50,7 +51,7 @@ struct ConditionField {
 }
 
 /// What a draft is about: it is dropped when the selection changes.
-type DraftSubject = (ConnectionId, u64);
+type DraftSubject = (SubjectId, u64);
 
 /// The editor's own state.
 #[derive(Debug, Default)]
@@ -63,29 +64,24 @@ pub struct ConditionEditor {
     subject: Option<DraftSubject>,
     /// The condition that applies, and when the agent reported it, nanoseconds.
     applies: Option<(u128, Option<String>)>,
-    refused: Option<RefusedCondition>,
+    /// With the processes whose agents refused.
+    refused: Vec<(ConnectionId, RefusedCondition)>,
     list: CompletionList,
 }
 
-/// Shows the editor if methods are selected that can be traced.
+/// Shows the editor of the selected methods. A change applies to them in every process that is shown.
 pub fn show(
     ui: &mut Ui,
     editor: &mut ConditionEditor,
-    connection: &Connection,
+    edited: &EditedMethods<'_>,
     commands: &mut Vec<UiCommand>,
 ) {
-    let table = &connection.table;
-    let can_trace = connection.obstacle().is_none() && connection.offered().contains(&Level::Trace);
-    if table.selection.is_empty() || !can_trace {
-        return;
-    }
-    let targets = table.turned_by_selection();
-    let rows = || targets.methods.iter().filter_map(|method| table.live.of_method(method)).take(CHECKED);
-    let traced = rows().find(|row| row.wanted >= Level::Trace);
-    editor.follow(connection, traced);
-    let methods: Vec<&Arc<TracedMethod>> =
-        rows().filter_map(|row| connection.events.method(row.id)).collect();
-    let options = traced.map(|row| row.options).unwrap_or_default();
+    let rows = || edited.rows().take(CHECKED);
+    let traced = rows().find(|(_, row)| row.wanted >= Level::Trace);
+    editor.follow(edited, traced);
+    let forms = || rows().filter_map(|one| Some((one.0, EditedMethods::traced_form(one)?)));
+    let methods: Vec<&Arc<TracedMethod>> = forms().map(|(_, method)| method).collect();
+    let options = traced.map(|(_, row)| row.options).unwrap_or_default();
     let checked = editor.draft.check(&methods, options);
     let mut apply = false;
     let mut field = None;
@@ -110,17 +106,17 @@ pub fn show(
         let button = ui.add_enabled(may_apply, Button::new(text)).on_hover_text(hint);
         apply = (apply || button.clicked()) && may_apply;
     });
-    if let Some(text) = editor.trouble(checked.as_ref().err()) {
+    for text in editor.troubles(checked.as_ref().err(), edited) {
         let text = RichText::new(text).size(SMALL).color(Palette::of(ui).bad);
         ui.add(Label::new(text).wrap());
     }
     if let Some(edit) = field {
-        editor.complete(ui, &edit, connection, methods.first().copied());
+        editor.complete(ui, &edit, forms().next());
     }
     if let (true, Ok((when, options))) = (apply, checked) {
         editor.sent = Some(editor.draft.clone());
-        editor.refused = None;
-        commands.push(UiCommand::SetCondition(Targets { options, when, ..targets }));
+        editor.refused.clear();
+        commands.push(UiCommand::SetCondition(Targets { options, when, ..edited.targets.clone() }));
     }
 }
 
@@ -161,9 +157,11 @@ fn number(text: &str, least: u32, most: u32) -> Option<Option<u32>> {
 }
 
 impl ConditionEditor {
-    /// Takes in the agent's refusal of a condition, which was taken back.
-    pub fn take_refusal(&mut self, refused: RefusedCondition) {
-        (self.sent, self.refused) = (None, Some(refused));
+    /// Takes in the refusal of a condition by a process's agent. The change was taken back there.
+    pub fn take_refusal(&mut self, process: ConnectionId, refused: RefusedCondition) {
+        self.sent = None;
+        self.refused.retain(|(other, _)| *other != process);
+        self.refused.push((process, refused));
     }
 
     /// Closes the list of completions; without one, drops what was typed. Returns whether there was either.
@@ -178,22 +176,23 @@ impl ConditionEditor {
 
     /// Drops what was typed.
     fn reset(&mut self) {
-        (self.is_edited, self.sent, self.refused) = (false, None, None);
+        (self.is_edited, self.sent) = (false, None);
+        self.refused.clear();
     }
 
     /// Shows what applies, unless something else was typed.
-    fn follow(&mut self, connection: &Connection, traced: Option<&LiveRow>) {
-        let subject = (connection.id, connection.table.selection.edition());
+    fn follow(&mut self, edited: &EditedMethods<'_>, traced: Option<(&Connection, &LiveRow)>) {
+        let subject = (edited.subject.id(), edited.subject.table().selection.edition());
         if self.subject.replace(subject) != Some(subject) {
             self.reset();
             self.applies = None;
         }
-        let reported = connection.orders.as_ref().map_or(0, |orders| orders.at.mono.as_nanos());
+        let reported = edited.reported();
         if self.applies.as_ref().is_none_or(|(at, _)| *at != reported) {
-            let when = traced.and_then(|row| connection.condition_of(row));
+            let when = traced.and_then(|(connection, row)| connection.condition_of(row));
             self.applies = Some((reported, when.map(str::to_owned)));
         }
-        let options = traced.map(|row| row.options).unwrap_or_default();
+        let options = traced.map(|(_, row)| row.options).unwrap_or_default();
         let applies = Draft {
             when: self.applies.as_ref().and_then(|(_, when)| when.clone()).unwrap_or_default(),
             rate: options.rate.map(|rate| rate.to_string()).unwrap_or_default(),
@@ -210,12 +209,10 @@ impl ConditionEditor {
     /// Shows the field of the condition.
     fn condition(&mut self, ui: &mut Ui, mistake: Option<&Mistake>, width: f32) -> ConditionField {
         let completed = self.list.keys(ui, condition_id(), &mut self.draft.when);
-        let at = match (mistake, &self.refused) {
-            (Some(Mistake::Condition(error)), _) => Some(error.problem.at()),
-            (None, Some(refused)) if refused.error.text == self.draft.when.trim() => {
-                Some(refused.error.problem.at())
-            }
-            _ => None,
+        let at = match mistake {
+            Some(Mistake::Condition(error)) => Some(error.problem.at()),
+            Some(Mistake::Number(_)) => None,
+            None => self.refusals().next().map(|(_, refused)| refused.error.problem.at()),
         };
         let palette = Palette::of(ui);
         let mut layouter = |ui: &Ui, text: &dyn TextBuffer, _: f32| {
@@ -243,10 +240,10 @@ impl ConditionEditor {
         &mut self,
         ui: &mut Ui,
         field: &ConditionField,
-        connection: &Connection,
-        method: Option<&Arc<TracedMethod>>,
+        form: Option<(&Connection, &Arc<TracedMethod>)>,
     ) {
-        let latest = method.and_then(|method| connection.events.latest(method.row));
+        let latest = form.and_then(|(connection, method)| connection.events.latest(method.row));
+        let method = form.map(|(_, method)| method);
         let offers = |text: &str, cursor| {
             completions(text, cursor, method.map(|method| &**method), latest.map(|event| &event.call))
         };
@@ -271,21 +268,33 @@ impl ConditionEditor {
         field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
     }
 
-    /// Explains what is wrong.
-    fn trouble(&self, mistake: Option<&Mistake>) -> Option<String> {
+    /// Returns the refusals of the condition in the field.
+    fn refusals(&self) -> impl Iterator<Item = &(ConnectionId, RefusedCondition)> {
+        self.refused.iter().filter(|(_, refused)| refused.error.text == self.draft.when.trim())
+    }
+
+    /// Explains what is wrong, in which process.
+    fn troubles(&self, mistake: Option<&Mistake>, edited: &EditedMethods<'_>) -> Vec<String> {
         let of_condition = |error: &ConditionError| {
             let place = error.problem.at() + 1;
             format!("{}. (At character {place}.)", capitalized(&error.problem.to_string()))
         };
-        match (mistake, &self.refused) {
-            (Some(Mistake::Condition(error)), _) => Some(of_condition(error)),
-            (Some(Mistake::Number(text)), _) => Some(text.clone()),
-            (None, Some(refused)) if refused.error.text == self.draft.when.trim() => {
-                let why = of_condition(&refused.error);
-                Some(format!("{why} Nothing was changed: it does not fit {}.", refused.method))
-            }
-            (None, _) => None,
+        match mistake {
+            Some(Mistake::Condition(error)) => return vec![of_condition(error)],
+            Some(Mistake::Number(text)) => return vec![text.clone()],
+            None => {}
         }
+        let explain = |(process, refused): &(ConnectionId, RefusedCondition)| {
+            let (why, method) = (of_condition(&refused.error), &refused.method);
+            let refusing = edited.processes().find(|connection| connection.id == *process);
+            match refusing.filter(|_| edited.subject.fleet().is_some()) {
+                Some(one) => {
+                    format!("{}: {why} Nothing was changed there: it does not fit {method}.", one.title())
+                }
+                None => format!("{why} Nothing was changed: it does not fit {method}."),
+            }
+        };
+        self.refusals().map(explain).collect()
     }
 }
 

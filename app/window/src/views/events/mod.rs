@@ -3,11 +3,13 @@
 mod call_details;
 mod completion_list;
 mod condition_editor;
+mod edited_methods;
 mod ids;
 mod process_titles;
 mod state;
 mod table;
 
+use edited_methods::EditedMethods;
 pub use ids::{condition_id, field_keys, filter_id, rows_id, shown_id};
 use process_titles::ProcessTitles;
 pub use state::{EventsKey, EventsState};
@@ -16,6 +18,7 @@ use crate::commands::{CallFormat, CommandContext, UiCommand};
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::containers::menu::MenuButton;
 use eframe::egui::{self, Align, Button, Label, Layout, RichText, TextEdit, Ui};
+use redial_model::connection::Connections;
 use redial_model::events::{Events, TracedEvent};
 use redial_model::fleet::Fleet;
 use redial_model::ids::ConnectionId;
@@ -89,13 +92,18 @@ pub fn header(
 }
 
 /// Shows a mistake in the filter, and condition and limits of the selected methods' traces.
-pub fn conditions(ui: &mut Ui, state: &mut EventsState, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
+pub fn conditions(
+    ui: &mut Ui,
+    state: &mut EventsState,
+    (subject, connections): (Subject<'_>, &Connections),
+    commands: &mut Vec<UiCommand>,
+) {
     if let Some(error) = subject.events().filter_problem(&state.text) {
         let text = format!("Filter: {}", error.problem);
         ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).bad)).wrap());
     }
-    if let Some(connection) = subject.process() {
-        condition_editor::show(ui, &mut state.editor, connection, commands);
+    if let Some(methods) = EditedMethods::of(subject, connections) {
+        condition_editor::show(ui, &mut state.editor, &methods, commands);
     }
 }
 

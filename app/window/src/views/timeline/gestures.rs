@@ -3,7 +3,7 @@
 use super::areas::Canvas;
 use super::state::{Gesture, TimelineState};
 use eframe::egui::{EventFilter, Key, Modifiers, PointerButton, Response, Ui};
-use redial_model::call_history::{Spans, TimeView};
+use redial_model::call_history::TimeView;
 
 /// Share of the view by which a key moves it.
 const STEP: f64 = 0.1;
@@ -12,19 +12,19 @@ const ZOOM: f64 = 1.25;
 /// Points of a wheel that double the view.
 const WHEEL: f64 = 200.0;
 
-/// Applies this frame's gestures to the view. `height` is that of all lanes.
+/// Applies this frame's gestures to the view. `range` has all calls, `height` is that of all lanes.
 pub fn apply(
     ui: &Ui,
     state: &mut TimelineState,
     canvas: &Canvas,
     response: &Response,
-    spans: &Spans,
+    range: Option<(i64, i64)>,
     height: f32,
 ) {
     let Some(view) = state.view().copied() else { return };
     wheel(ui, state, canvas, response);
     drag(ui, state, canvas, response, &view);
-    keys(ui, state, response, spans);
+    keys(ui, state, response, range);
     let most = (height - canvas.tracks.height()).max(0.0);
     state.offset = state.offset.clamp(0.0, most);
 }
@@ -87,7 +87,7 @@ fn drag(ui: &Ui, state: &mut TimelineState, canvas: &Canvas, response: &Response
     }
 }
 
-fn keys(ui: &Ui, state: &mut TimelineState, response: &Response, spans: &Spans) {
+fn keys(ui: &Ui, state: &mut TimelineState, response: &Response, range: Option<(i64, i64)>) {
     if !response.has_focus() {
         return;
     }
@@ -108,14 +108,15 @@ fn keys(ui: &Ui, state: &mut TimelineState, response: &Response, spans: &Spans) 
     }
     state.offset += (pressed(Key::ArrowDown) - pressed(Key::ArrowUp)) as f32 * super::track_layout::LANE;
     if pressed(Key::Home) > 0 {
-        state.show_all(spans);
+        state.show_all(range);
     }
     if pressed(Key::End) > 0 {
         state.set_follows(true);
     }
     if pressed(Key::F) > 0
-        && let Some(span) = state.selected().copied()
+        && let Some((_, span)) = state.selected()
     {
+        let span = *span;
         state.zoom_to(&span);
     }
 }

@@ -1,7 +1,7 @@
 //! The timeline's own state.
 
-use redial_model::call_history::{Span, Spans, TimeView};
-use redial_model::ids::ConnectionId;
+use redial_model::call_history::{Span, TimeView};
+use redial_model::ids::{ConnectionId, SubjectId};
 
 /// The shortest time that following shows, nanoseconds.
 const FOLLOWED: i64 = 5_000_000_000;
@@ -18,10 +18,10 @@ pub(super) enum Gesture {
 /// The view's own state.
 #[derive(Debug)]
 pub struct TimelineState {
-    connection: Option<ConnectionId>,
+    subject: Option<SubjectId>,
     view: Option<TimeView>,
     follows: bool,
-    selected: Option<Span>,
+    selected: Option<(ConnectionId, Span)>,
     /// Scroll the selected call's lane into view.
     pub(super) reveal: bool,
     /// The measured part of time.
@@ -34,7 +34,7 @@ pub struct TimelineState {
 impl Default for TimelineState {
     fn default() -> TimelineState {
         TimelineState {
-            connection: None,
+            subject: None,
             view: None,
             follows: true,
             selected: None,
@@ -47,10 +47,10 @@ impl Default for TimelineState {
 }
 
 impl TimelineState {
-    /// Begins again when another process is shown.
-    pub fn look_at(&mut self, connection: ConnectionId) {
-        if self.connection != Some(connection) {
-            *self = TimelineState { connection: Some(connection), ..TimelineState::default() };
+    /// Begins again when another process is shown, or others together.
+    pub fn look_at(&mut self, subject: SubjectId) {
+        if self.subject != Some(subject) {
+            *self = TimelineState { subject: Some(subject), ..TimelineState::default() };
         }
     }
 
@@ -69,14 +69,14 @@ impl TimelineState {
         self.follows = follows;
     }
 
-    /// Returns the selected call. It stays selected when it is no longer kept.
-    pub fn selected(&self) -> Option<&Span> {
-        self.selected.as_ref()
+    /// Returns the selected call and its process. It stays selected when it is no longer kept.
+    pub fn selected(&self) -> Option<(ConnectionId, &Span)> {
+        self.selected.as_ref().map(|(process, span)| (*process, span))
     }
 
     /// Selects a call, or none.
-    pub fn select(&mut self, span: Option<Span>) {
-        self.selected = span;
+    pub fn select(&mut self, call: Option<(ConnectionId, Span)>) {
+        self.selected = call;
     }
 
     /// Returns the measured part of time.
@@ -84,18 +84,18 @@ impl TimelineState {
         self.measured
     }
 
-    /// Shows everything that is kept.
-    pub fn show_all(&mut self, spans: &Spans) {
-        if let Some((start, end)) = spans.range() {
+    /// Shows everything that is kept: the calls within `range`.
+    pub fn show_all(&mut self, range: Option<(i64, i64)>) {
+        if let Some((start, end)) = range {
             self.view = Some(TimeView::around(start, end));
             self.follows = false;
         }
     }
 
-    /// Selects a call and shows it.
-    pub fn reveal(&mut self, span: Span) {
+    /// Selects a call of a process and shows it.
+    pub fn reveal(&mut self, process: ConnectionId, span: Span) {
         self.zoom_to(&span);
-        (self.selected, self.reveal) = (Some(span), true);
+        (self.selected, self.reveal) = (Some((process, span)), true);
     }
 
     /// Shows a call with some time around it.
@@ -114,9 +114,9 @@ impl TimelineState {
         }
     }
 
-    /// Moves the view along with the calls; makes one at first. Returns it if there are calls.
-    pub(super) fn follow(&mut self, spans: &Spans) -> Option<TimeView> {
-        let (start, end) = spans.range()?;
+    /// Moves the view along with the calls within `range`; makes one at first. Returns it if there are calls.
+    pub(super) fn follow(&mut self, range: Option<(i64, i64)>) -> Option<TimeView> {
+        let (start, end) = range?;
         let view = self.view.get_or_insert_with(|| TimeView::around(start.max(end - FOLLOWED), end));
         if self.follows {
             if view.length() < FOLLOWED as f64 && end.saturating_sub(start) > FOLLOWED {
