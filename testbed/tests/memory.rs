@@ -4,8 +4,10 @@
 
 use anyhow::{Context, Result, ensure};
 use redial_protocol::level::Level;
+use redial_protocol::limits::AUDIT_ENTRIES;
 use redial_protocol::message::WireCommand;
-use redial_protocol::order::{Lifetime, Order};
+use redial_protocol::order::{Lifetime, Order, TimeOptions};
+use redial_protocol::reason::Reason;
 use redial_testbed::controller::Controller;
 use redial_testbed::on_each_runtime;
 use redial_testbed::runtimes::Runtime;
@@ -13,7 +15,13 @@ use redial_testbed::under_agent::{self, LiveHost};
 use redial_testbed::{generate, programs, soak};
 use std::fs;
 
-on_each_runtime!(reports_the_memory_of_requests, reports_the_memory_of_compilations, dry_runs_keep_nothing);
+on_each_runtime!(
+    reports_the_memory_of_requests,
+    reports_the_memory_of_compilations,
+    dry_runs_keep_nothing,
+    known_trace_options_keep_nothing,
+    further_trace_options_are_limited
+);
 
 const HOT: &str = "Hot!Hot.H*.M*";
 /// Growth that no dial explains, in bytes: a collection's timing, the pages of a few threads.
@@ -128,5 +136,71 @@ fn dry_runs_keep_nothing(runtime: Runtime) -> Result<()> {
     let (before, after) = (before.context("no plans")?, Memory::of(&mut live, &mut controller)?);
     println!("{}, {plans} plans: {before:?}, then {after:?}", runtime.name());
     ensure!(after.resident.saturating_sub(before.resident) <= SLACK, "{after:?} after {before:?}");
+    Ok(())
+}
+
+/// Traces calls longer than this many milliseconds.
+fn slower_than(pattern: &str, milliseconds: u64, options: TimeOptions) -> Vec<Order> {
+    let when = Some(format!("duration > duration(\"{milliseconds}ms\")"));
+    vec![Order { when, options, ..Order::new(pattern, Level::Trace) }]
+}
+
+/// Hundreds of changes between a few conditions, rates and depths: each combination of a condition with a stack has a body.
+fn known_trace_options_keep_nothing(runtime: Runtime) -> Result<()> {
+    const ONE: &str = "Hot!Hot.H0.M0(int)";
+    /// Until the list of changes is full.
+    const WARM: u64 = AUDIT_ENTRIES as u64 + 50;
+    let (mut live, mut controller) = start(runtime)?;
+    // The agent remembers the latest 16,384 transitions.
+    for _ in 0..9 {
+        controller.dial(HOT, Level::Count, Lifetime::Kept)?;
+        controller.all_off()?;
+    }
+    let changes = soak::scaled(500, 10);
+    let mut before = None;
+    for change in 0..WARM + changes {
+        if change == WARM {
+            before = Some(Memory::of(&mut live, &mut controller)?);
+        }
+        let (rate, depth) = (Some(100 + change as u32), Some((change % 3) as u8));
+        let options = TimeOptions { rate, depth, ..TimeOptions::default() };
+        let report = controller.order(slower_than(ONE, 1 + change % 5, options), Lifetime::Kept)?;
+        ensure!(report.accepted == 1, "{report:?}");
+    }
+    controller.all_off()?;
+    let (before, after) = (before.context("no changes")?, Memory::of(&mut live, &mut controller)?);
+    println!("{}, {changes} changes: {before:?}, then {after:?}", runtime.name());
+    ensure!(after.agent <= before.agent + (32 << 10), "{after:?} after {before:?}");
+    Ok(())
+}
+
+/// More conditions than there is memory for: the agent refuses further ones, and says so.
+fn further_trace_options_are_limited(runtime: Runtime) -> Result<()> {
+    /// Limit of the agent, and what else the changes take.
+    const MOST: u64 = (16 << 20) + (4 << 20);
+    let (mut live, mut controller) = start(runtime)?;
+    let change = |controller: &mut Controller, milliseconds| {
+        controller.order(slower_than(HOT, milliseconds, TimeOptions::default()), Lifetime::Kept)
+    };
+    let first = change(&mut controller, 1)?;
+    ensure!(first.accepted == 1_000, "{first:?}");
+    let before = Memory::of(&mut live, &mut controller)?;
+    let mut refused = None;
+    for milliseconds in 2..60 {
+        let report = change(&mut controller, milliseconds)?;
+        if report.accepted == 0 {
+            refused = Some((milliseconds, report));
+            break;
+        }
+    }
+    let (changes, report) = refused.context("every condition was accepted")?;
+    ensure!(changes > 5 && report.refused_by_reason == [(Reason::Budget, 1_000)], "{changes}: {report:?}");
+    let after = Memory::of(&mut live, &mut controller)?;
+    println!("{}, {changes} conditions: {before:?}, then {after:?}", runtime.name());
+    ensure!(after.agent <= before.agent + MOST, "{after:?} after {before:?}");
+    // Those that are known, and the other levels.
+    ensure!(change(&mut controller, 1)?.accepted == 1_000);
+    ensure!(controller.dial(HOT, Level::Time, Lifetime::Kept)?.accepted == 1_000);
+    ensure!(controller.all_off()? == (1_000, 0));
     Ok(())
 }

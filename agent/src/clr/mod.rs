@@ -33,6 +33,8 @@ pub mod profiler_info;
 mod references;
 pub mod structs;
 pub mod type_relations;
+#[cfg(test)]
+mod unload_tests;
 
 pub use hresult::ClrError;
 pub use loaded_module::{LoadedModule, ModuleLife};

@@ -88,6 +88,14 @@ impl Row {
         !matches!(self.state, RequestState::Refused | RequestState::Failed | RequestState::Lost)
     }
 
+    /// Whether it was refused and another level, or another condition, may succeed. A row with counters reaches the budget only
+    /// when there is no memory for its condition.
+    pub fn refusal_depends_on_order(&self) -> bool {
+        let has_counters = self.counters.slot().is_some();
+        self.reason
+            .is_some_and(|(reason, _)| reason.depends_on_order() || reason == Reason::Budget && has_counters)
+    }
+
     /// Whether it has an active ReJIT request.
     pub fn is_on(&self) -> bool {
         self.state.active().is_some()

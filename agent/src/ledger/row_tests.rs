@@ -1,15 +1,32 @@
-//! Tests the notes of rows.
+//! Tests the notes and refusals of rows.
 
 use super::*;
 use crate::catalogue::Module;
+use crate::ledger::counters::Recorded;
+use crate::probes::blocks::Slot;
 use redial_protocol::diagnostics::{MissingTimes, RowNote, TimesNote, UntimedReason};
 use redial_protocol::ids::ModuleKey;
 
+fn row() -> Row {
+    let key = ModuleKey { module_id: 1, generation: 1 };
+    Row::new(RowId(0), CopyIdentity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None)
+}
+
+#[test]
+fn another_condition_may_succeed_without_memory_for_more() {
+    let mut row = row();
+    assert!(!row.refusal_depends_on_order());
+    row.reason = Some((Reason::Budget, 0));
+    assert!(!row.refusal_depends_on_order(), "no slot for its counters");
+    row.counters = Counters::Active { slot: Slot(1), start: 0, recorded: Recorded::default() };
+    assert!(row.refusal_depends_on_order());
+    row.reason = Some((Reason::Quarantined, 0));
+    assert!(!row.refusal_depends_on_order());
+}
+
 #[test]
 fn missing_times_and_missing_calls_are_two_notes() {
-    let key = ModuleKey { module_id: 1, generation: 1 };
-    let mut row =
-        Row::new(RowId(0), CopyIdentity::sample(Arc::new(Module::sample(key, "A")), 0x0600_0001), None);
+    let mut row = row();
     let notes = |row: &Row| {
         let status = row.status(String::new(), 0);
         let transition = row.snapshot(0).transition(Vec::new());

@@ -48,8 +48,8 @@ pub fn dry_run(context: &Context, orders: &Orders, seqs: &[OrderSeq], stop: &dyn
                 let ledger = context.ledger.lock();
                 let row = ledger.find(module.id(), method.token).and_then(|id| ledger.row(id));
                 row.map(|row| {
-                    let reason = row.reason.map(|(reason, _)| reason).filter(|_| !row.is_dialable());
-                    let reason = reason.filter(|reason| !reason.depends_on_order());
+                    let is_final = !row.is_dialable() && !row.refusal_depends_on_order();
+                    let reason = row.reason.map(|(reason, _)| reason).filter(|_| is_final);
                     let knows_callers =
                         callers::KNOWN && row.runs() >= Level::Time && row.timing.body.untimed().is_none();
                     let callers = knows_callers.then_some((row.requested_callers(), row.requested_stacks()));

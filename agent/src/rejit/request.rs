@@ -80,7 +80,7 @@ pub fn apply(
                 spared,
             };
             let quarantined = row.reason.is_some_and(|(reason, _)| reason == Reason::Quarantined);
-            let was_misfit = row.reason.is_some_and(|(reason, _)| reason.depends_on_order());
+            let was_misfit = row.refusal_depends_on_order();
             if matches!(row.state, RequestState::Refused | RequestState::Failed)
                 && (wanted == Level::Off || was_misfit && changed)
                 && !quarantined

@@ -13,6 +13,9 @@ use crate::shop::{self, MethodCount};
 use crate::single_file::{self, CALLED_ONCE, Server, without_id};
 use crate::{programs, truth};
 
+/// Threads of each program's pool.
+const POOL_THREADS: &str = "3";
+
 /// A program to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
@@ -49,6 +52,13 @@ impl Program {
     /// When it does not become ready.
     pub(super) fn start(self, with_agent: bool, variables: &[(String, String)]) -> Result<Subject> {
         let prepared = |mut command: Command| -> Result<Command> {
+            // The agent has memory for each thread. Always the same ones, or their number would look like a leak: a busy
+            // machine makes the pool add threads.
+            for (prefix, limit) in
+                [("DOTNET", "Min"), ("DOTNET", "Max"), ("COMPlus", "Min"), ("COMPlus", "Max")]
+            {
+                command.env(format!("{prefix}_ThreadPool_Force{limit}WorkerThreads"), POOL_THREADS);
+            }
             command.envs(variables.iter().map(|(name, value)| (name, value)));
             if with_agent {
                 host::load_agent(&mut command)?;
@@ -67,12 +77,7 @@ impl Program {
                 Ok(Subject::Contexts(host))
             }
             Self::Server => {
-                let mut command = single_file::command()?;
-                // The agent has memory for each thread. Always the same ones, or their number would look like a leak.
-                for limit in ["Min", "Max"] {
-                    command.env(format!("DOTNET_ThreadPool_Force{limit}WorkerThreads"), "3");
-                }
-                let mut server = Server::start(prepared(command)?)?;
+                let mut server = Server::start(prepared(single_file::command()?)?)?;
                 server.initialize()?;
                 let expected = conversation(&mut server)?;
                 ensure!(expected.iter().any(|answer| answer.contains("Success")), "{expected:?}");
