@@ -241,7 +241,8 @@ fn traces_processes_together() -> Result<()> {
     window.0.get_by_label("Condition").type_text(WHEN);
     window.0.run_steps(3);
     window.0.get_by_label("Apply").click();
-    window.until("the answer", |window| window.shows("in 2 processes: 2 of 2 copies accepted"))?;
+    let answer = format!("Trace when {WHEN} on {ADD} in 2 processes: 2 of 2 copies accepted");
+    window.until("the answer", |window| window.shows(&answer))?;
     for shop in &shops {
         let pid = shop.pid.to_string();
         let agent = host::run(host::redial(&["status", &pid, "--agent", "--json"])?)?.ok()?.json()?;

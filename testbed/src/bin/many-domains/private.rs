@@ -82,7 +82,7 @@ impl Library {
                     at(SETUP_THREAD)?,
                 ),
                 call_back: std::mem::transmute::<usize, CallBack>(at(CALL_BACK)?),
-                unloader: Unloader::new(&at)?,
+                unloader: Unloader::new(at)?,
             }
         };
         let own = std::env::current_exe()?.into_os_string().into_encoded_bytes();
