@@ -2,6 +2,8 @@
 //! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
 mod generated;
+#[cfg(test)]
+mod generated_tests;
 mod membership;
 mod pinning;
 mod pins;
@@ -360,6 +362,11 @@ impl List {
     /// Returns the number of methods hidden because their dials are off again.
     pub fn off_again(&self) -> usize {
         self.off_again
+    }
+
+    /// Returns the number of methods hidden only because the compiler wrote them.
+    pub fn generated(&self) -> usize {
+        self.generated
     }
 
     /// Returns the number of methods without any filter; merged copies count once.

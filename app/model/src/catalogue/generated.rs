@@ -1,15 +1,13 @@
 //! The set of methods that the compiler wrote, which the table hides unless asked.
 
-use super::Catalogue;
 use super::bit_set::BitSet;
 use super::compaction::Compaction;
-use crate::ids::MethodIx;
 use std::ops::Range;
 
 /// The methods that the compiler wrote.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GeneratedMethods {
-    bits: BitSet,
+    pub(super) bits: BitSet,
 }
 
 impl GeneratedMethods {
@@ -37,18 +35,5 @@ impl GeneratedMethods {
     /// Returns the approximate memory used in bytes.
     pub fn bytes(&self) -> usize {
         self.bits.len() / 8
-    }
-}
-
-impl Catalogue {
-    /// Returns whether the compiler wrote a method. Names decide:
-    /// [`redial_text::generated_code::TypeOrigin`].
-    pub fn is_generated(&self, method: MethodIx) -> bool {
-        self.generated.bits.get(method.0)
-    }
-
-    /// Returns the methods that the compiler wrote.
-    pub fn generated(&self) -> &BitSet {
-        &self.generated.bits
     }
 }

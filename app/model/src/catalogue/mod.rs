@@ -3,6 +3,7 @@
 //! until there are many of them; then `forget` removes them.
 
 pub mod arena;
+mod authorship;
 pub mod bit_set;
 mod bodies;
 mod bodyless;
