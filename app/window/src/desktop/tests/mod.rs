@@ -2,6 +2,7 @@
 
 pub mod fixture;
 
+mod accessibility;
 mod bodyless_methods;
 mod budget;
 mod callers;
@@ -33,9 +34,11 @@ mod process_switching;
 mod row_order;
 mod saved;
 mod saved_sessions;
+mod scenes;
 mod sections;
 mod settings;
 mod side_by_side;
+mod sizes;
 mod snapshots;
 mod stability;
 mod timeline;
