@@ -12,6 +12,7 @@ mod feed;
 mod figures;
 mod fleet;
 mod processes;
+mod ranges;
 mod shops;
 mod stage;
 mod timeline;
@@ -108,6 +109,7 @@ impl Bench {
         let rate = stage.find("Sort by per second");
         stage.click(rate);
         self.update(&mut stage, &to, "sorted by rate");
+        self.ranges(&mut stage, &to);
         self.filter_while_updating(&mut stage, &to);
         let tree = stage.find("Tree");
         stage.click(tree);

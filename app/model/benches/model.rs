@@ -152,7 +152,13 @@ impl Bench {
     }
 
     fn set_filter(&mut self, text: &str, only_dialled: bool, hide_framework: bool) -> Duration {
-        let filter = Filter { text: text.to_owned(), only_dialled, hide_framework, off_again: true };
+        let filter = Filter {
+            text: text.to_owned(),
+            only_dialled,
+            hide_framework,
+            off_again: true,
+            hide_generated: true,
+        };
         self.connection.table.set_filter(filter);
         self.refresh()
     }

@@ -1,6 +1,9 @@
 //! The flat table: which methods it shows, and in which order. Only methods in the agent's ledger have
 //! numbers, so sorting by a number sorts those and leaves the rest, perhaps a million, in name order.
 
+mod generated;
+#[cfg(test)]
+mod generated_tests;
 mod membership;
 mod pinning;
 mod pins;
@@ -37,6 +40,8 @@ pub struct List {
     count: usize,
     /// Methods hidden because their dials are off again.
     off_again: usize,
+    /// Methods hidden because the compiler wrote them.
+    generated: usize,
     /// Some methods whose dials are off are still shown, because rows keep their places or the method is
     /// selected.
     exempted_at: Option<(bool, Option<MethodIx>)>,
@@ -204,8 +209,9 @@ impl List {
             self.filtered_at = None;
         }
         // Rows make methods of unloaded modules visible, so they matter even if others are shown too.
-        let depends_on_rows =
-            self.filter.only_dialled || catalogue.modules().iter().any(|module| module.unloaded);
+        let depends_on_rows = self.filter.only_dialled
+            || self.filter.hide_generated && catalogue.generated().any()
+            || catalogue.modules().iter().any(|module| module.unloaded);
         let hides_off = self.filter.only_dialled && !self.filter.off_again;
         let now = FilterInputs {
             edition: catalogue.edition(),
@@ -225,6 +231,7 @@ impl List {
         let filter_of = |at: &FilterInputs| (at.modules, at.filter.clone());
         let same_filter = before.as_ref().map(filter_of) == now.map(filter_of);
         let mut visible = self.filtered(&self.filter, catalogue, live);
+        self.generated = generated::hide(&mut visible, &self.filter, catalogue, live);
         self.all = row_count(catalogue);
         (self.off_again, self.exempted_at) = (0, None);
         if hides_off {
@@ -345,6 +352,7 @@ impl List {
     /// Returns the number of methods that other switches would show, excluding those hidden as off again.
     pub fn would_show(&self, switches: &Filter, catalogue: &Catalogue, live: &Live) -> usize {
         let mut visible = self.filtered(switches, catalogue, live);
+        generated::hide(&mut visible, switches, catalogue, live);
         if switches.only_dialled && !switches.off_again {
             visible.subtract(&methods_turned_off(catalogue, live));
         }
@@ -354,6 +362,11 @@ impl List {
     /// Returns the number of methods hidden because their dials are off again.
     pub fn off_again(&self) -> usize {
         self.off_again
+    }
+
+    /// Returns the number of methods hidden only because the compiler wrote them.
+    pub fn generated(&self) -> usize {
+        self.generated
     }
 
     /// Returns the number of methods without any filter; merged copies count once.

@@ -29,7 +29,16 @@ struct SuggestionInputs {
     subject: SubjectId,
     edition: u64,
     text: String,
+    rows: ShownRows,
+}
+
+/// Which methods are worth suggesting: those that the list may show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ShownRows {
+    /// Only the program's own methods.
     own: bool,
+    /// Only methods that the compiler did not write.
+    written: bool,
 }
 
 impl Suggestions {
@@ -47,7 +56,7 @@ impl Suggestions {
             subject: subject.id(),
             edition: table.catalogue.edition(),
             text: filter.text.trim().to_owned(),
-            own: filter.hide_framework,
+            rows: ShownRows { own: filter.hide_framework, written: filter.hide_generated },
         };
         if self.of.as_ref() != Some(&of) {
             *self = Suggestions { of: Some(of), since: now, ..Suggestions::default() };
@@ -58,7 +67,7 @@ impl Suggestions {
         }
         self.looked = true;
         if let Some(of) = &self.of {
-            self.names = similar_names(&table.catalogue, &of.text, of.own);
+            self.names = similar_names(&table.catalogue, &of.text, of.rows);
         }
         None
     }
@@ -69,13 +78,15 @@ impl Suggestions {
     }
 }
 
-fn similar_names(catalogue: &Catalogue, text: &str, own: bool) -> Vec<String> {
+fn similar_names(catalogue: &Catalogue, text: &str, rows: ShownRows) -> Vec<String> {
     let Ok(pattern) = Pattern::parse(text) else { return Vec::new() };
-    let mut modules = shown(catalogue, own);
+    let mut modules = shown(catalogue, rows.own);
     modules.sort_by_key(|module| module.framework);
     let found = |short: bool| {
         let methods =
             modules.iter().flat_map(|module| module.methods.clone().map(|method| (&*module.name, method)));
+        let is_shown = |method: &u32| !(rows.written && catalogue.is_generated(MethodIx(*method)));
+        let methods = methods.filter(|(_, method)| is_shown(method));
         let names = methods.take(MAX_NAMES).map(|(module, method)| {
             let owner = catalogue.type_of(MethodIx(method));
             let owner = if short { catalogue.type_own_name(owner) } else { catalogue.type_name(owner) };
@@ -124,10 +135,10 @@ mod tests {
         for (typed, meant) in
             [("Crat", "Cart"), ("Shop.Crat", "Shop.Cart"), ("cart.ad", "Cart.Add"), ("Aply", "Apply")]
         {
-            let names = similar_names(&catalogue, typed, false);
+            let names = similar_names(&catalogue, typed, ShownRows::default());
             assert!(names.iter().any(|name| name == meant), "{typed}: {names:?}");
         }
-        assert!(similar_names(&catalogue, "Zebra", false).is_empty());
+        assert!(similar_names(&catalogue, "Zebra", ShownRows::default()).is_empty());
     }
 
     #[test]
@@ -135,7 +146,7 @@ mod tests {
         let mut catalogue = small();
         let add = method(&catalogue, "Shop!Shop.Cart.Add(int)");
         catalogue.unload(&[catalogue.copy_of(add).expect("a copy").module]);
-        assert!(similar_names(&catalogue, "Crat", false).is_empty(), "it is unloaded");
+        assert!(similar_names(&catalogue, "Crat", ShownRows::default()).is_empty(), "it is unloaded");
         let names = |catalogue: &Catalogue, own| {
             let name = |module: &&Module| format!("{} {:?}", module.name, module.domains);
             shown(catalogue, own).iter().map(name).collect::<Vec<String>>()

@@ -10,6 +10,7 @@ pub mod display_names;
 pub mod exceptions;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
+pub mod generated_code;
 pub mod json;
 pub mod names;
 pub mod programs;

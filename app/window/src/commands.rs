@@ -94,6 +94,8 @@ pub enum UiCommand {
     ExportSpeedscope,
     /// Asks for the file in which to save a picture of the window.
     ExportPicture,
+    /// Asks for the file in which to save a picture of a panel.
+    ExportPanel(PanelId),
     /// Saves, opens or compares a session as this file.
     Session(SessionPurpose, String),
     /// Shows the copies of a method as one row, or each as its own.
@@ -193,6 +195,8 @@ pub enum UiCommand {
     OffAgain,
     /// Hides or shows framework methods.
     HideFramework,
+    /// Hides or shows methods that the compiler wrote.
+    HideGenerated,
     /// Switches between tree and flat table.
     Tree,
     /// Pins the selected methods above all others, or unpins them.
@@ -337,6 +341,7 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::OnlyDialled,
             UiCommand::OffAgain,
             UiCommand::HideFramework,
+            UiCommand::HideGenerated,
             UiCommand::Tree,
             UiCommand::MergeCopies,
             UiCommand::Pin,

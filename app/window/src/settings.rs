@@ -90,6 +90,8 @@ pub struct Settings {
     pub call_width: Option<f32>,
     /// Whether framework methods are hidden.
     pub hide_framework: bool,
+    /// Whether methods that the compiler wrote are hidden.
+    pub hide_generated: bool,
     /// Whether methods are shown as a tree.
     pub tree: bool,
     /// Whether copies of one method are merged into one row.
@@ -164,6 +166,7 @@ impl Default for Settings {
             events_height: None,
             call_width: None,
             hide_framework: true,
+            hide_generated: true,
             tree: false,
             merge_copies: false,
             filters: Vec::new(),

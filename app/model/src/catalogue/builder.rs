@@ -7,6 +7,7 @@ use crate::query::fold;
 use redial_protocol::catalogue::{MethodPage, ModuleRow};
 use redial_protocol::ids::ModuleKey;
 use redial_protocol::reason::Reason;
+use redial_text::generated_code::TypeOrigin;
 use redial_text::{names, words};
 use std::collections::{HashMap, HashSet};
 
@@ -38,6 +39,8 @@ pub struct Batch {
     pub by_token: Vec<u32>,
     /// The methods without a body, ascending, with the reason.
     pub bodyless: Vec<(u32, Reason)>,
+    /// The methods that the compiler wrote, ascending.
+    pub generated: Vec<u32>,
 }
 
 /// All types of all modules sorted by name, as a table in name order shows them.
@@ -226,6 +229,7 @@ fn batch(module: ModuleRow, types: Vec<BatchType>) -> Batch {
         tokens: Vec::new(),
         by_token: Vec::new(),
         bodyless: Vec::new(),
+        generated: Vec::new(),
     };
     let (mut names, mut signatures) = (HashMap::new(), HashMap::new());
     let mut last_namespace: Option<String> = None;
@@ -235,6 +239,7 @@ fn batch(module: ModuleRow, types: Vec<BatchType>) -> Batch {
         if !batch.type_text.push(&[&batch.module.name, "!", &one.name, "."]) {
             break;
         }
+        let origin = TypeOrigin::of(&one.name, one.methods.iter().map(|method| &*method.name));
         for method in &one.methods {
             let name = once(&mut names, &mut batch.names, &method.name);
             let signature = once(&mut signatures, &mut batch.signatures, &method.signature);
@@ -242,6 +247,7 @@ fn batch(module: ModuleRow, types: Vec<BatchType>) -> Batch {
             batch.name_of.push(name);
             batch.signature_of.push(signature);
             batch.bodyless.extend(method.bodyless.map(|reason| (batch.tokens.len() as u32, reason)));
+            batch.generated.extend(origin.generated(&method.name).then_some(batch.tokens.len() as u32));
             batch.tokens.push(method.token);
         }
         batch.types.push(batch.tokens.len() as u32);

@@ -332,13 +332,14 @@ fn a_search_finds_every_copy() {
     }
     cut.by_token.retain(|method| (*method as usize) < kept);
     cut.bodyless.retain(|(method, _)| (*method as usize) < kept);
+    cut.generated.retain(|method| (*method as usize) < kept);
     let mut empty = cut.clone();
     (empty.type_text, empty.names, empty.signatures) = Default::default();
     for all in [&mut empty.types, &mut empty.name_of, &mut empty.signature_of, &mut empty.by_token] {
         all.clear();
     }
     empty.tokens.clear();
-    (empty.namespaces, empty.bodyless) = Default::default();
+    (empty.namespaces, empty.bodyless, empty.generated) = Default::default();
     for (id, mut batch) in [(77, cut), (78, empty)] {
         batch.module.key.module_id = id;
         assert!(catalogue.append(batch));

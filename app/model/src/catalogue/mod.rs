@@ -3,6 +3,7 @@
 //! until there are many of them; then `forget` removes them.
 
 pub mod arena;
+mod authorship;
 pub mod bit_set;
 mod bodies;
 mod bodyless;
@@ -11,6 +12,7 @@ mod compaction;
 pub mod copies;
 pub mod framework;
 mod full_name;
+mod generated;
 mod module_import;
 pub mod module_removal;
 pub mod search;
@@ -104,6 +106,7 @@ pub struct Catalogue {
     /// For each module's range: its methods by ascending token, relative to its first.
     by_token: Vec<u32>,
     bodyless: bodyless::Bodyless,
+    generated: generated::GeneratedMethods,
     /// Types by name, and each type's place in that order. New types are at the end.
     order: Vec<u32>,
     places: Vec<u32>,
@@ -143,6 +146,7 @@ impl Catalogue {
             && types.last().copied().unwrap_or(0) as usize == count
             && [batch.name_of.len(), batch.signature_of.len(), batch.by_token.len()] == [count; 3]
             && batch.bodyless.iter().all(|(method, _)| (*method as usize) < count)
+            && batch.generated.iter().all(|method| (*method as usize) < count)
             && batch.name_of.iter().all(|place| (*place as usize) < names.len())
             && batch.signature_of.iter().all(|place| (*place as usize) < signatures.len());
         let fits = u32::try_from(self.tokens.len() + count).is_ok()
@@ -178,6 +182,7 @@ impl Catalogue {
         }
         self.tokens.extend_from_slice(&batch.tokens);
         self.bodyless.append(first_method, count, &batch.bodyless);
+        self.generated.append(first_method, count, &batch.generated);
         self.by_token.extend_from_slice(&batch.by_token);
         let placed = self.places.len() as u32..self.types.len() as u32;
         self.order.extend(placed.clone());
@@ -458,6 +463,7 @@ impl Catalogue {
             + (self.name_of.capacity() + self.signature_of.capacity()) * size_of::<u32>()
             + (self.tokens.capacity() + self.by_token.capacity()) * size_of::<u32>()
             + self.bodyless.bytes()
+            + self.generated.bytes()
             + (self.order.capacity() + self.places.capacity()) * size_of::<u32>()
             + self.types.capacity() * size_of::<Type>()
             + self.namespaces.capacity() * size_of::<Namespace>()

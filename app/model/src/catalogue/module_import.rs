@@ -45,6 +45,7 @@ impl Catalogue {
         self.tokens.extend_from_slice(of(&from.tokens, &theirs.methods));
         self.by_token.extend_from_slice(of(&from.by_token, &theirs.methods));
         self.bodyless.append(methods.start, methods.len(), &from.bodyless.part(theirs.methods.clone()));
+        self.generated.import(methods.start, &from.generated, theirs.methods.clone());
         self.order.extend(types.clone());
         self.places.extend(types.clone());
         let home = self.domains.iter().position(|one| one.id == domain);
@@ -145,7 +146,8 @@ mod tests {
                 let copy = one.copy_of(method).expect("a copy");
                 let node = (one.type_of(method), one.namespace_of(one.type_of(method)));
                 let found = one.find(copy);
-                (one.full_name(method).text, copy, node, found, one.without_body(method), one.copies(method))
+                let kind = (one.without_body(method), one.is_generated(method));
+                (one.full_name(method).text, copy, node, found, kind, one.copies(method))
             };
             assert_eq!(description(&all), description(&read));
         }

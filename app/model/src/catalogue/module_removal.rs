@@ -156,6 +156,7 @@ impl Catalogue {
             methods.compact(column);
         }
         self.bodyless.compact(methods);
+        self.generated.compact(methods);
         let order = types.renumbered(&self.order);
         self.order_types(order);
     }

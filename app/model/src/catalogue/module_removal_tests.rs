@@ -192,6 +192,7 @@ fn empty_modules_keep_their_places() {
             tokens: Vec::new(),
             by_token: Vec::new(),
             bodyless: Vec::new(),
+            generated: Vec::new(),
         };
         assert!(catalogue.append(empty));
     }

@@ -40,11 +40,13 @@ pub struct Filter {
     pub off_again: bool,
     /// Hides framework modules.
     pub hide_framework: bool,
+    /// Hides methods that the compiler wrote, except those that are or were dialled.
+    pub hide_generated: bool,
 }
 
 impl Filter {
     /// Returns whether it may exclude anything.
     pub fn is_active(&self) -> bool {
-        self.only_dialled || self.hide_framework || !self.text.trim().is_empty()
+        self.only_dialled || self.hide_framework || self.hide_generated || !self.text.trim().is_empty()
     }
 }

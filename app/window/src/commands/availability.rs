@@ -18,6 +18,7 @@ impl UiCommand {
             UiCommand::OnlyDialled => Some(switches.only_dialled),
             UiCommand::OffAgain => Some(switches.off_again),
             UiCommand::HideFramework => Some(switches.hide_framework),
+            UiCommand::HideGenerated => Some(switches.hide_generated),
             UiCommand::Tree => Some(switches.tree),
             UiCommand::MergeCopies => Some(switches.merge_copies),
             UiCommand::FreezeOrder => Some(switches.freeze_order),
@@ -123,6 +124,9 @@ impl UiCommand {
             }
             UiCommand::Back => need(now.list.back, "no other method was looked at before this one"),
             UiCommand::Forward => need(now.list.forward, "there is nothing to go forward to"),
+            UiCommand::ExportPanel(panel) => {
+                need(now.switches.shows(*panel), "the panel is hidden: show it first")
+            }
             UiCommand::ClearFilter => need(now.list.filtered, "the filter is empty"),
             UiCommand::SelectAll | UiCommand::Copy(_) => {
                 need(now.list.shown > 0, "the list is empty: change the filter, or the switches below it")

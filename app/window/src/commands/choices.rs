@@ -1,5 +1,6 @@
 //! Choices that commands carry.
 
+use crate::settings::layouts::PanelId;
 use redial_model::number_range::NumberRange;
 
 /// The calls that numbers cover.
@@ -61,14 +62,14 @@ pub enum SessionPurpose {
     Compare,
     /// To look at calls in speedscope.
     Speedscope,
-    /// To save a picture of the window.
-    Picture,
+    /// To save a picture of the window, or of one panel.
+    Picture(Option<PanelId>),
 }
 
 impl SessionPurpose {
     /// Returns whether a new file is written.
     pub fn is_save(self) -> bool {
-        matches!(self, SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture)
+        matches!(self, SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture(_))
     }
 }
 

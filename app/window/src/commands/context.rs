@@ -118,6 +118,8 @@ pub struct Switches {
     pub off_again: bool,
     /// Framework methods are hidden.
     pub hide_framework: bool,
+    /// Methods that the compiler wrote are hidden.
+    pub hide_generated: bool,
     /// Methods are shown as a tree.
     pub tree: bool,
     /// Copies are merged.

@@ -44,6 +44,7 @@ impl UiCommand {
             UiCommand::CompareSession => "Compare with session…",
             UiCommand::ExportSpeedscope => "Export for speedscope…",
             UiCommand::ExportPicture => "Save a picture…",
+            UiCommand::ExportPanel(_) => "Save a picture of a panel…",
             UiCommand::Session(..) => "Save, open or compare a session",
             UiCommand::MergeCopies => "Merge copies",
             UiCommand::Agent => "Control, orders and history…",
@@ -93,6 +94,7 @@ impl UiCommand {
             UiCommand::OnlyDialled => "Only dialled methods",
             UiCommand::OffAgain => "Also show methods now off",
             UiCommand::HideFramework => "Hide framework methods",
+            UiCommand::HideGenerated => "Hide compiler-generated methods",
             UiCommand::Tree => "Show as tree",
             UiCommand::Pin => "Pin or unpin selected methods",
             UiCommand::FreezeOrder => "Freeze the order",
@@ -207,6 +209,11 @@ impl UiCommand {
             UiCommand::OffAgain => {
                 Some("Also shows dialled methods that are off again, with their last numbers.")
             }
+            UiCommand::HideGenerated => Some(
+                "Hides methods that only the compiler wrote, such as constructors of closures and members of records and \
+                state machines. Lambdas, local functions, async methods and iterators stay, and methods that are or \
+                were dialled.",
+            ),
             UiCommand::Pin => Some(
                 "Pinned methods stand above all others in the table, in every order, and again when the program \
                 returns.",

@@ -10,6 +10,7 @@ use super::frame_budget::{FrameBudget, OtherWork};
 use super::history::History;
 use super::list_options::ListOptions;
 use super::options::Options;
+use super::panel_areas::PanelAreas;
 use super::pending_focus::PendingFocus;
 use super::pending_start::PendingStart;
 use super::pin_lookup::PinLookup;
@@ -80,6 +81,8 @@ pub struct App {
     pub(super) lower: views::lower_panel::LowerState,
     /// The movable panels; `None` in the standard layout.
     pub(super) dock: Option<Dock>,
+    /// The places of the panels drawn in this frame.
+    pub(super) panel_areas: PanelAreas,
     /// Open dialogs.
     pub(super) dialogs: Dialogs,
     /// Launches and processes to show as soon as they are there.
@@ -146,6 +149,7 @@ impl App {
             history: History::default(),
             lower: views::lower_panel::LowerState::default(),
             dock: None,
+            panel_areas: PanelAreas::default(),
             dialogs: Dialogs::default(),
             pending: PendingStart { pid: options.pid, dialled: options.dialled, ..PendingStart::default() },
             // A window that looks for no processes starts none either.
@@ -212,6 +216,7 @@ impl App {
                 only_dialled: list.is_some_and(|table| table.list.filter().only_dialled),
                 off_again: list.is_some_and(|table| table.list.filter().off_again),
                 hide_framework: self.settings.hide_framework,
+                hide_generated: self.settings.hide_generated,
                 tree: self.settings.tree,
                 merge_copies: match self.model.fleet() {
                     Some(_) => self.model.arrangement() == Arrangement::Merged,

@@ -1,5 +1,6 @@
 //! The dialogs and overlays that can be open over the window.
 
+use crate::settings::layouts::PanelId;
 use crate::views;
 use std::path::PathBuf;
 
@@ -32,8 +33,8 @@ pub(super) struct Dialogs {
     pub files: Option<views::file_list::FileListState>,
     /// The question for the file of a session.
     pub session: Option<views::saved_session::SessionQuestion>,
-    /// The file of a picture of the window, which is taken once no dialog is open.
-    pub picture: Option<PathBuf>,
+    /// The file of a picture of the window or a panel, which is taken once no dialog is open.
+    pub picture: Option<(PathBuf, Option<PanelId>)>,
     /// A saved session or a comparison with one.
     pub saved_table: Option<views::saved_session::SavedTable>,
     /// The file of a session that was used last.

@@ -74,7 +74,8 @@ impl App {
             UiCommand::FindHot => self.find_hot(),
             UiCommand::CancelHot => self.cancel_hot(),
             UiCommand::ExportSpeedscope => self.ask_for_session(SessionPurpose::Speedscope),
-            UiCommand::ExportPicture => self.ask_for_session(SessionPurpose::Picture),
+            UiCommand::ExportPicture => self.ask_for_session(SessionPurpose::Picture(None)),
+            UiCommand::ExportPanel(panel) => self.ask_for_session(SessionPurpose::Picture(Some(panel))),
             UiCommand::SaveSession => self.ask_for_session(SessionPurpose::Save),
             UiCommand::OpenSession => self.ask_for_session(SessionPurpose::Open),
             UiCommand::CompareSession => self.ask_for_session(SessionPurpose::Compare),
@@ -200,6 +201,10 @@ impl App {
             }
             UiCommand::HideFramework => {
                 self.settings.hide_framework = !self.settings.hide_framework;
+                self.follow_settings();
+            }
+            UiCommand::HideGenerated => {
+                self.settings.hide_generated = !self.settings.hide_generated;
                 self.follow_settings();
             }
             UiCommand::Tree => {
@@ -339,11 +344,11 @@ impl App {
 
     /// Applies the settings of the method list to the current processes.
     pub(super) fn follow_settings(&mut self) {
-        let (hide_framework, tree) = (self.settings.hide_framework, self.settings.tree);
-        let merged = self.settings.merge_copies;
+        let (hide_framework, hide_generated) = (self.settings.hide_framework, self.settings.hide_generated);
+        let (tree, merged) = (self.settings.tree, self.settings.merge_copies);
         self.methods.find_again = true;
         self.model.change_list(|table| {
-            let filter = Filter { hide_framework, ..table.list.filter().clone() };
+            let filter = Filter { hide_framework, hide_generated, ..table.list.filter().clone() };
             table.set_filter(filter);
             table.shape = if tree { Shape::Tree } else { Shape::List };
             if !table.catalogue.spans_processes() {

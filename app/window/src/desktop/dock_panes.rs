@@ -84,6 +84,7 @@ struct Panes<'a> {
 impl Panes<'_> {
     fn content(&mut self, ui: &mut Ui, panel: PanelId) {
         let Panes { app, now, commands, .. } = self;
+        app.panel_areas.note(panel, ui);
         let loaded = app.model.current_table().is_some_and(|table| !table.catalogue.is_empty());
         match panel {
             PanelId::Methods => app.middle(ui, now, commands),
@@ -129,6 +130,11 @@ impl Panes<'_> {
                 self.commands.push(UiCommand::MovePanel(panel, side));
                 ui.close();
             }
+        }
+        ui.separator();
+        if ui.button("Save a picture…").clicked() {
+            self.commands.push(UiCommand::ExportPanel(panel));
+            ui.close();
         }
         if panel != PanelId::Methods {
             ui.separator();

@@ -109,6 +109,7 @@ impl App {
         let dragged = panel.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             let shown = self.settings.lower_tab;
+            self.panel_areas.note(PanelId::of_tab(shown), ui);
             lower_panel::tabs(ui, shown, commands);
             self.show_lower(ui, shown, &now, commands);
         });

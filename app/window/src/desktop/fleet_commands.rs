@@ -82,8 +82,9 @@ impl App {
         let new = self.model.look_at_chosen(name_of, now);
         self.connect(&new);
         if let Some(ListOptions { mut filter, sort, frozen }) = self.looks.clone() {
-            // This one is a setting, which can change while nothing is shown.
+            // These are settings, which can change while nothing is shown.
             filter.hide_framework = self.settings.hide_framework;
+            filter.hide_generated = self.settings.hide_generated;
             self.model.change_list(|table| {
                 table.set_sort(sort);
                 table.list.set_frozen(frozen);

@@ -3,6 +3,7 @@
 use super::panels::SizedPanel;
 use super::{App, empty_state};
 use crate::commands::UiCommand;
+use crate::settings::layouts::PanelId;
 use crate::ui::theme::Palette;
 use crate::views;
 use crate::views::empty_views::EmptyReason;
@@ -31,6 +32,7 @@ impl App {
     /// Draws the window.
     pub(super) fn layout(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
         let now = self.command_context();
+        self.panel_areas.clear();
         let colours = Palette::of(ui);
         let frame = |fill| Frame::new().fill(fill).inner_margin(Margin::symmetric(10, 6));
         let on = self.dials_on();
@@ -66,6 +68,7 @@ impl App {
                 range: Rangef::new(60.0, (room.y * 0.5).max(60.0)),
             };
             let dragged = log.show(ui, |ui| {
+                self.panel_areas.note(PanelId::Log, ui);
                 match &notifications {
                     Some(notifications) => self.show_notifications(ui, notifications, commands),
                     // The widgets below keep their ids.
@@ -87,8 +90,10 @@ impl App {
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
         if self.settings.processes_open {
-            let dragged = processes
-                .show(ui, |ui| processes::show(ui, &mut self.processes, &self.model, mono, commands));
+            let dragged = processes.show(ui, |ui| {
+                self.panel_areas.note(PanelId::Processes, ui);
+                processes::show(ui, &mut self.processes, &self.model, mono, commands);
+            });
             self.settings.processes_width = dragged.or(self.settings.processes_width);
         }
         // In a narrow window the method list needs the room more.
@@ -109,7 +114,10 @@ impl App {
                 wanted: width,
                 range: Rangef::new(200.0, 500.0),
             };
-            let dragged = detail.show(ui, |ui| self.show_details(ui, commands));
+            let dragged = detail.show(ui, |ui| {
+                self.panel_areas.note(PanelId::Details, ui);
+                self.show_details(ui, commands);
+            });
             self.settings.detail_width = dragged.or(self.settings.detail_width);
             self.ask_about_looked_at(ui.ctx());
         }
@@ -142,6 +150,7 @@ impl App {
         fleet_header::bar(ui, &self.model, self.now(), now, commands);
         if !self.settings.layouts.movable {
             self.show_events(ui, commands);
+            self.panel_areas.note_at(PanelId::Methods, ui.available_rect_before_wrap());
         }
         if self.model.is_beside() {
             return self.beside(ui, now, commands);

@@ -34,6 +34,7 @@ mod navigation;
 mod notifications;
 mod number_range;
 mod options;
+mod panel_areas;
 mod panels;
 mod pending_focus;
 mod pending_start;

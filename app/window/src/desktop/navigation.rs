@@ -94,6 +94,7 @@ impl App {
     fn set_filter(&mut self, filter: Filter) {
         self.methods.text.clone_from(&filter.text);
         self.settings.hide_framework = filter.hide_framework;
+        self.settings.hide_generated = filter.hide_generated;
         self.model.change_list(|table| table.set_filter(filter));
     }
 }
@@ -107,6 +108,7 @@ fn relaxed(table: &MethodTable, method: MethodIx) -> Filter {
     }
     let framework = catalogue.module(catalogue.module_of(method)).is_some_and(|module| module.framework);
     filter.hide_framework &= !framework;
+    filter.hide_generated &= !catalogue.is_generated(method);
     if filter.only_dialled {
         let copies = if catalogue.is_merged() { catalogue.copies(method) } else { vec![method] };
         let rows: Vec<_> = copies.into_iter().filter_map(|copy| live.of_method(copy)).collect();

@@ -18,13 +18,17 @@ impl App {
         let name = name.trim_end_matches(".dll").trim_end_matches(".exe");
         let time = words::utc(self.now().unix_ms).replace([' ', ':'], "-");
         let file = match (purpose, &self.dialogs.last_session) {
-            (SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture, _) => {
+            (SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture(_), _) => {
+                let panel = match purpose {
+                    SessionPurpose::Picture(Some(panel)) => format!("{}-", panel.title().to_lowercase()),
+                    _ => String::new(),
+                };
                 let end = match purpose {
                     SessionPurpose::Speedscope => "speedscope.json",
-                    SessionPurpose::Picture => "png",
+                    SessionPurpose::Picture(_) => "png",
                     _ => "snapshot",
                 };
-                PathBuf::from(format!("{name}-{}.{end}", time.trim_end_matches('Z')))
+                PathBuf::from(format!("{name}-{panel}{}.{end}", time.trim_end_matches('Z')))
             }
             (_, Some(last)) => last.clone(),
             (_, None) => PathBuf::new(),
@@ -45,13 +49,13 @@ impl App {
         };
         let pid = process.and_then(|id| self.model.connections.get(&id)).map(|one| one.process.pid);
         let file = PathBuf::from(file);
-        if purpose == SessionPurpose::Picture {
-            self.take_picture(file);
+        if let SessionPurpose::Picture(panel) = purpose {
+            self.take_picture(file, panel);
             return;
         }
         let job = match (purpose, pid) {
             (SessionPurpose::Open, _) => SnapshotJob::Open { file },
-            (SessionPurpose::Picture, _) => return,
+            (SessionPurpose::Picture(_), _) => return,
             (SessionPurpose::Speedscope, Some(pid)) => SnapshotJob::Speedscope { pid, file },
             (SessionPurpose::Save, Some(pid)) => SnapshotJob::Save { pid, file },
             (SessionPurpose::Compare, Some(pid)) => SnapshotJob::Compare { file, pid },

@@ -222,10 +222,10 @@ impl Workers {
     }
 
     /// Returns a function that saves a picture as a file; `None` in tests without threads.
-    pub fn picture_saver(&self, file: PathBuf) -> Option<impl FnOnce(Arc<ColorImage>) + Send + 'static> {
+    pub fn picture_saver(&self, file: PathBuf) -> Option<impl FnOnce(&ColorImage) + Send + 'static> {
         let (answers, _, wake) = self.snapshots.as_ref()?;
         let (answers, wake) = (answers.clone(), Arc::clone(wake));
-        Some(move |image: Arc<ColorImage>| {
+        Some(move |image: &ColorImage| {
             let side = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
             let size = [side(image.width()), side(image.height())];
             let rgba = image.as_raw().to_vec();

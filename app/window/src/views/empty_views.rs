@@ -72,6 +72,26 @@ pub enum EmptyReason<'a> {
     OnlyFramework,
 }
 
+/// The switches that hide methods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HidingSwitches {
+    only_dialled: bool,
+    framework: bool,
+    generated: bool,
+}
+
+impl HidingSwitches {
+    /// Returns the switches that are on, each with its effect.
+    fn on(self) -> impl Iterator<Item = (UiCommand, &'static str)> {
+        let all = [
+            (self.only_dialled, UiCommand::OnlyDialled, "only dialled methods are shown"),
+            (self.framework, UiCommand::HideFramework, "framework methods are hidden"),
+            (self.generated, UiCommand::HideGenerated, "compiler-generated methods are hidden"),
+        ];
+        all.into_iter().filter_map(|(is_on, command, effect)| is_on.then_some((command, effect)))
+    }
+}
+
 /// Number of methods that match the filter but are hidden for another reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HiddenMatches {
@@ -81,8 +101,12 @@ pub struct HiddenMatches {
     pub undialled: usize,
     /// They belong to the framework.
     pub framework: usize,
-    /// They are not dialled, belong to the framework, or both.
+    /// The compiler wrote them.
+    pub generated: usize,
+    /// They are hidden for one of these reasons or several.
     pub any: usize,
+    /// The switches to change to show them.
+    pub switches: HidingSwitches,
 }
 
 impl HiddenMatches {
@@ -93,41 +117,56 @@ impl HiddenMatches {
         let shown = |switches: Filter| list.would_show(&switches, catalogue, live);
         let (undialled, own) = (Filter { only_dialled: false, ..now.clone() }, now.hide_framework);
         let framework = Filter { hide_framework: false, ..now.clone() };
+        let written = now.hide_generated;
+        let generated = Filter { hide_generated: false, ..now.clone() };
+        let any_but = |generated: bool| shown(Filter { hide_generated: generated, ..Filter::default() });
+        let generated_too = written && any_but(true) == 0;
         HiddenMatches {
             off_again: list.off_again(),
             undialled: if now.only_dialled { shown(undialled) } else { 0 },
             framework: if own { shown(framework) } else { 0 },
-            any: shown(Filter::default()),
+            generated: if written { shown(generated) } else { 0 },
+            any: any_but(written && !generated_too),
+            switches: HidingSwitches {
+                only_dialled: now.only_dialled,
+                framework: own,
+                generated: generated_too,
+            },
         }
     }
 
     /// Returns the reason, a button's text that shows hidden matches, and the commands behind it.
-    fn offer(self) -> Option<(String, &'static str, &'static [UiCommand])> {
+    fn offer(self) -> Option<(String, &'static str, Vec<UiCommand>)> {
         let methods = |number: usize| words::methods(number as u64);
         if self.off_again > 0 {
             let were =
                 if self.off_again == 1 { "matches but is off again" } else { "match but are off again" };
             let text = format!("{} {were}.", methods(self.off_again));
-            return Some((text, "Show methods now off", &[UiCommand::OffAgain]));
+            return Some((text, "Show methods now off", vec![UiCommand::OffAgain]));
         }
         if self.undialled > 0 {
             let text =
                 format!("{} would match, but only dialled methods are shown.", methods(self.undialled));
-            return Some((text, "Search all methods", &[UiCommand::OnlyDialled]));
+            return Some((text, "Search all methods", vec![UiCommand::OnlyDialled]));
         }
         if self.framework > 0 {
             let text = format!(
                 "{} of the framework would match, but framework methods are hidden.",
                 methods(self.framework)
             );
-            return Some((text, "Search framework methods", &[UiCommand::HideFramework]));
+            return Some((text, "Search framework methods", vec![UiCommand::HideFramework]));
         }
-        let text = format!(
-            "{} would match, but only dialled methods are shown and framework methods are hidden.",
-            methods(self.any)
-        );
-        let both = &[UiCommand::OnlyDialled, UiCommand::HideFramework];
-        (self.any > 0).then_some((text, "Search all methods", both))
+        if self.generated > 0 {
+            let text = format!(
+                "{} would match, but compiler-generated methods are hidden.",
+                methods(self.generated)
+            );
+            return Some((text, "Search compiler-generated methods", vec![UiCommand::HideGenerated]));
+        }
+        let (switches, effects): (_, Vec<String>) =
+            self.switches.on().map(|(one, effect)| (one, effect.to_owned())).unzip();
+        let text = format!("{} would match, but {}.", methods(self.any), words::all(&effects));
+        (self.any > 0).then_some((text, "Search all methods", switches))
     }
 }
 
@@ -219,7 +258,7 @@ fn say(ui: &mut Ui, why: &EmptyReason<'_>, now: &CommandContext, commands: &mut 
             match beyond.offer() {
                 Some((why, button, change)) => {
                     text(ui, &why);
-                    drop(offer(ui, button, change, commands));
+                    drop(offer(ui, button, &change, commands));
                 }
                 None => text(ui, "The filter matches any part of type and method names."),
             }

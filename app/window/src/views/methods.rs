@@ -11,8 +11,8 @@ use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
 use crate::ui::theme::{Palette, row_height};
 use eframe::egui::{
-    self, Align, Button, Id, Label, Layout, Popup, Rect, RichText, Role, TextEdit, TextStyle, Ui, WidgetInfo,
-    vec2,
+    self, Align, Button, Id, Label, Layout, Popup, Rect, RichText, Role, TextEdit, TextStyle, TextWrapMode,
+    Ui, WidgetInfo, vec2,
 };
 use redial_model::ids::Node;
 use redial_model::list::SortKey;
@@ -216,6 +216,7 @@ pub fn toolbar(
         if table.list.filter().only_dialled {
             off_again(ui, table, commands);
         }
+        hidden_generated(ui, table, commands);
         dial_sets(ui, subject, settings, commands);
         if state.no_panel && ui.available_size_before_wrap().x > HINT {
             no_panel(ui);
@@ -299,6 +300,25 @@ fn off_again(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
     let hint = UiCommand::OffAgain.explained().unwrap_or_default();
     if ui.link(text).on_hover_text(hint).clicked() {
         commands.push(UiCommand::OffAgain);
+    }
+}
+
+/// Shows the number of methods hidden because the compiler wrote them, as a link that lists them.
+fn hidden_generated(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
+    let list = &table.list;
+    let text = match (list.filter().hide_generated, list.generated() as u64) {
+        (true, 0) => return,
+        (true, methods) => format!("{} compiler-generated hidden · show", words::grouped(methods)),
+        (false, _) if !table.catalogue.generated().any() => return,
+        (false, _) => UiCommand::HideGenerated.name().to_owned(),
+    };
+    let hint = UiCommand::HideGenerated.explained().unwrap_or_default();
+    // A link broken over two lines could be clicked between them.
+    let before = ui.style_mut().wrap_mode.replace(TextWrapMode::Extend);
+    let link = ui.link(text).on_hover_text(hint);
+    ui.style_mut().wrap_mode = before;
+    if link.clicked() {
+        commands.push(UiCommand::HideGenerated);
     }
 }
 

@@ -121,7 +121,10 @@ impl PaletteSearch {
                 (format!("Move {} to the {}", panel.title(), side.word()), UiCommand::MovePanel(panel, side))
             })
         });
-        for (text, command) in chosen.chain(moved) {
+        let saved = PanelId::ALL
+            .into_iter()
+            .map(|panel| (format!("Save a picture of {}…", panel.title()), UiCommand::ExportPanel(panel)));
+        for (text, command) in chosen.chain(moved).chain(saved) {
             hits.extend(self.score(&text).map(|score| Hit {
                 kind: HitKind::Layout,
                 text,

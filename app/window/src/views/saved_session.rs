@@ -104,7 +104,8 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         SessionPurpose::Open => ("Open session", "Open"),
         SessionPurpose::Compare => ("Compare with a session", "Compare"),
         SessionPurpose::Speedscope => ("Export for speedscope", "Export"),
-        SessionPurpose::Picture => ("Save a picture of the window", "Save"),
+        SessionPurpose::Picture(None) => ("Save a picture of the window", "Save"),
+        SessionPurpose::Picture(Some(_)) => ("Save a picture of a panel", "Save"),
     };
     let mut open = true;
     egui::Window::new(title)
@@ -114,7 +115,7 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
         .show(context, |ui| {
             ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
-            let is_export = matches!(question.purpose, SessionPurpose::Speedscope | SessionPurpose::Picture);
+            let is_export = matches!(question.purpose, SessionPurpose::Speedscope | SessionPurpose::Picture(_));
             let label = ui.label(if is_export { "File" } else { "Session file" });
             let field = ui.horizontal(|ui| {
                 let width = (ui.available_width() - BROWSE).max(60.0);
@@ -145,10 +146,14 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
                     "Saves the latest traced calls by thread, and self times of timed methods, for the viewer speedscope. Only \
                     you can read the file; an existing one stays."
                 }
-                SessionPurpose::Picture => "Saves this window without the dialog as PNG. An existing file stays.",
+                SessionPurpose::Picture(None) => "Saves this window without the dialog as PNG. An existing file stays.",
+                SessionPurpose::Picture(Some(_)) => "Saves the panel without the dialog as PNG. An existing file stays.",
                 SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
             });
-            if !matches!(question.purpose, SessionPurpose::Open | SessionPurpose::Picture)
+            if let SessionPurpose::Picture(Some(panel)) = question.purpose {
+                ui.weak(format!("Panel: {}", panel.title()));
+            }
+            if !matches!(question.purpose, SessionPurpose::Open | SessionPurpose::Picture(_))
                 && let Some((_, process)) = &question.process
             {
                 ui.weak(format!("Process: {process}"));

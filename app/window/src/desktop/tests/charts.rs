@@ -27,7 +27,7 @@ fn pass(harness: &mut Harness<'static, App>, seconds: u64) {
 }
 
 /// Selects `Add` and `get_Total`, which are called for a minute.
-fn charts(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
+pub(super) fn charts(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
     let mut harness = look_at_shop(window_of(theme, size));
     let rows = [0, 2].map(|index| row(index, CopyState::Live, Level::Time, 0, None)).to_vec();
     deliver(&mut harness, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })]);

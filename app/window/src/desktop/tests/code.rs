@@ -46,7 +46,7 @@ fn instrumented() -> CodeBody {
     CodeBody { code_size: 20, lines, is_cut: false }
 }
 
-fn source() -> SourceFile {
+pub(super) fn source() -> SourceFile {
     let text = (1..=60).map(|number| match number {
         40 => "    public void Add(int amount)".to_owned(),
         41 => "    {".to_owned(),
@@ -64,7 +64,7 @@ fn source() -> SourceFile {
     }
 }
 
-fn code(theme: Theme, size: [f32; 2], source: SourceFile) -> Harness<'static, App> {
+pub(super) fn code(theme: Theme, size: [f32; 2], source: SourceFile) -> Harness<'static, App> {
     let mut harness = look_at_shop(window_of(theme, size));
     harness.get_by_label("Shop!Shop.Cart.Add(int)").click();
     harness.run_steps(3);

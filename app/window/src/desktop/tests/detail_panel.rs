@@ -32,7 +32,12 @@ fn shows(harness: &Harness<'static, App>, part: &str) -> bool {
 }
 
 /// Times `Add` and selects it.
-fn looked_at(theme: Theme, size: [f32; 2], options: TimeOptions, exceptions: u64) -> Harness<'static, App> {
+pub(super) fn looked_at(
+    theme: Theme,
+    size: [f32; 2],
+    options: TimeOptions,
+    exceptions: u64,
+) -> Harness<'static, App> {
     let mut harness = look_at_shop(window_of(theme, size));
     if let Some(facts) =
         harness.state_mut().model.current_process_mut().and_then(|shop| shop.session.facts.as_mut())

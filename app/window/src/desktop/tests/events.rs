@@ -140,7 +140,7 @@ fn traced(harness: &mut Harness<'static, App>) {
     deliver(harness, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })]);
 }
 
-fn panel(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
+pub(super) fn panel(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
     let mut harness = super::fixture::look_at_shop(window_of(theme, size));
     traced(&mut harness);
     execute(&mut harness, UiCommand::Events);

@@ -28,7 +28,7 @@ fn rows(harness: &mut Harness<'static, App>, id: u32, rows: Vec<StatusRow>) {
 }
 
 /// Returns a window with three counting Shops: `Add` in all, `get_Total` in two, `Clear` refused in one.
-fn counting(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
+pub(super) fn counting(theme: Theme, size: [f32; 2]) -> Harness<'static, App> {
     let mut harness = look_at_shops(window_of(theme, size));
     for id in 1..=3 {
         let live = |index, calls| row(index, CopyState::Live, Level::Count, calls, None);

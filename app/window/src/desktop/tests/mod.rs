@@ -2,6 +2,7 @@
 
 pub mod fixture;
 
+mod accessibility;
 mod bodyless_methods;
 mod budget;
 mod callers;
@@ -19,6 +20,7 @@ mod filter_hints;
 mod fleet;
 mod fleet_snapshots;
 mod fleet_texts;
+mod generated_methods;
 mod gestures;
 mod keys;
 mod layout;
@@ -26,14 +28,17 @@ mod layouts;
 mod navigation;
 mod notifications;
 mod number_range;
+mod pictures;
 mod pins;
 mod process_switching;
 mod row_order;
 mod saved;
 mod saved_sessions;
+mod scenes;
 mod sections;
 mod settings;
 mod side_by_side;
+mod sizes;
 mod snapshots;
 mod stability;
 mod timeline;

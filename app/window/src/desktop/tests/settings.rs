@@ -43,6 +43,7 @@ fn settings_are_restored() {
         UiCommand::Theme(ThemeChoice::Light),
         UiCommand::Tree,
         UiCommand::HideFramework,
+        UiCommand::HideGenerated,
         UiCommand::Log,
         UiCommand::ZoomIn,
         UiCommand::ZoomIn,
@@ -67,6 +68,7 @@ fn settings_are_restored() {
     let harness = opened(&file);
     let after = &harness.state().settings;
     assert_eq!((after.theme, after.tree, after.hide_framework), (ThemeChoice::Light, true, false));
+    assert!(!after.hide_generated);
     assert!(!after.log_open && harness.query_by_label_contains("requests, transitions").is_none());
     assert_eq!(harness.ctx.zoom_factor(), before.zoom);
     assert!((before.zoom - 1.2).abs() < 1e-4);

@@ -40,7 +40,7 @@ fn counting(theme: Theme) -> Harness<'static, App> {
     counting_in(with_shop(theme))
 }
 
-fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
+pub(super) fn counting_in(mut harness: Harness<'static, App>) -> Harness<'static, App> {
     deliver(&mut harness, vec![rows()]);
     deliver(&mut harness, minute());
     harness

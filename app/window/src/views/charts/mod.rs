@@ -11,7 +11,7 @@ use self::lines::{colour, segments};
 use self::state::Span;
 use crate::ui::segmented::{self, Segment};
 use crate::ui::theme::{Palette, SMALL, digits};
-use eframe::egui::{self, Id, Rangef, RichText, Sense, Ui, vec2};
+use eframe::egui::{self, Color32, FontId, Id, Rangef, RichText, Sense, Ui, vec2};
 use egui_plot::{AxisHints, Line, LineStyle, Plot, PlotPoints};
 use redial_model::charts::{ChartSeries, Charts};
 use redial_text::words;
@@ -33,11 +33,17 @@ pub fn header(ui: &mut Ui, state: &mut ChartsState, charts: &Charts) {
         }
         ui.separator();
         for ((_, series), index) in charts.charted().zip(0..) {
-            // Colour and name stay together.
+            let text = RichText::new(legend(series)).size(SMALL);
+            let font = FontId::proportional(SMALL);
+            let width = ui.painter().layout_no_wrap(text.text().to_owned(), font, Color32::WHITE).size().x;
+            // Colour and name stay together, and whole.
+            if ui.available_size_before_wrap().x < width + 12.0 + ui.spacing().item_spacing.x {
+                ui.end_row();
+            }
             ui.horizontal(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
                 ui.painter().rect_filled(rect, 2.0, colour(ui, index));
-                ui.label(RichText::new(legend(series)).size(SMALL)).on_hover_text(
+                ui.label(text).on_hover_text(
                     "Name, calls per second, p50 and p99 of the last second, exceptions per second",
                 );
             });
