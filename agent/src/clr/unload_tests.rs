@@ -29,7 +29,7 @@ struct EndlessMetadata<'a> {
 }
 
 impl EndlessMetadata<'_> {
-    /// Calls `test` with metadata whose module begins to unload in the middle of the read with this number.
+    /// Calls `test` with metadata of a module that begins to unload in the middle of the read with this number.
     fn with(last: u32, test: impl FnOnce(&Import, &EndlessMetadata<'_>)) {
         // Whatever a test does not expect fails.
         let mut functions = [fail as *const () as usize; FUNCTIONS];

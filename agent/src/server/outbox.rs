@@ -166,7 +166,7 @@ impl Outbox {
         lock(&self.state).bytes > MAX_OUTBOX / 4
     }
 
-    /// Whether so many answers are unread that no request should be accepted whose answer is queued at once. Live
+    /// Whether so many answers are unread that no request with an answer queued at once should be accepted. Live
     /// numbers do not count: a peer that is too slow for them can still turn its dials down.
     pub fn has_unread_answers(&self) -> bool {
         lock(&self.state).bytes_at_once > MAX_OUTBOX / 4

@@ -12,7 +12,7 @@ const TOP_LEVEL: &str = "<Main>$";
 /// Methods that the compiler writes for a record. Two of them could also be written by hand, but hardly are.
 const OF_RECORD: [&str; 4] = ["op_Equality", "op_Inequality", "get_EqualityContract", "PrintMembers"];
 
-/// What names say about who wrote the methods of a type.
+/// What names say about the origin of the methods of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeOrigin<'a> {
     name: &'a str,

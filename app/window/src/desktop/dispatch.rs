@@ -2,7 +2,7 @@
 
 use super::change_requests::TurnDirection;
 use super::fleet_commands::UNNAMED;
-use super::{App, clipboard, demo};
+use super::{App, clipboard};
 use crate::commands::{SessionPurpose, UiCommand};
 use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::PanelId;
@@ -144,18 +144,7 @@ impl App {
             UiCommand::ChooseFile(choice, path) => {
                 views::file_list::enter(&mut self.settings.launch, choice, &path);
             }
-            UiCommand::StartDemo => {
-                if let Some(plan) = self.demo.clone() {
-                    match demo::unpack() {
-                        Ok(()) => self.start(plan),
-                        Err(error) => {
-                            let why = format!("The demo cannot be written: {error}");
-                            let now = self.now();
-                            self.model.log.add(now, None, LogKind::Failure, why);
-                        }
-                    }
-                }
-            }
+            UiCommand::StartDemo => self.start_demo(),
             UiCommand::Stop => {
                 let affected = self.model.launched_to_stop().into_iter().map(|(ticket, _)| ticket);
                 let affected: Vec<Ticket> = affected.collect();
@@ -462,7 +451,7 @@ impl App {
         self.look_at_chosen();
     }
 
-    fn start(&mut self, plan: LaunchPlan) {
+    pub(super) fn start(&mut self, plan: LaunchPlan) {
         let what =
             std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
         let now = self.now();

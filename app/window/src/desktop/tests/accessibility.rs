@@ -86,12 +86,12 @@ fn missed_by_tab(
     wanted
 }
 
-/// Returns what is wrong with a scene's controls.
+/// Returns the faults of a scene's controls.
 fn faults(scene: &Scene) -> Vec<String> {
     let mut harness = (scene.build)(Theme::Dark, SIZE);
     let controls = controls(&harness);
     assert!(!controls.is_empty(), "{}", scene.name);
-    // The layer on top comes last. What is behind it is checked without it.
+    // The layer on top comes last. The layers behind it are checked without it.
     let top = controls.iter().filter_map(|control| control.layer).next_back();
     let is_open = |control: &Control| top.is_none() || control.layer == top;
     let wanted = controls.iter().filter(|control| control.takes_focus && is_open(control));
