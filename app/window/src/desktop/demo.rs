@@ -1,10 +1,8 @@
 //! The demo program, which `redial` carries: written to a folder of the user when it is started.
 
-use super::App;
 use crate::views::launch_dialog::LaunchPlan;
 use redial_link::atomic_write::AtomicFile;
 use redial_link::checkout;
-use redial_model::log::LogKind;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,21 +17,6 @@ const FILES: [(&str, &[u8]); 5] = [
     ("plugins/Plugin.dll", include_bytes!("../../../../assets/demo/built/plugins/Plugin.dll")),
     ("plugins/Plugin.pdb", include_bytes!("../../../../assets/demo/built/plugins/Plugin.pdb")),
 ];
-
-impl App {
-    /// Starts the demo, if it can be started.
-    pub(super) fn start_demo(&mut self) {
-        let Some(plan) = self.demo.clone() else { return };
-        match unpack() {
-            Ok(()) => self.start(plan),
-            Err(error) => {
-                let now = self.now();
-                let why = format!("The demo cannot be written: {error}");
-                self.model.log.add(now, None, LogKind::Failure, why);
-            }
-        }
-    }
-}
 
 /// Returns how to start the demo; `None` without a `dotnet`, or without a folder for it.
 pub fn find() -> Option<LaunchPlan> {
@@ -54,7 +37,7 @@ pub fn find() -> Option<LaunchPlan> {
 ///
 /// # Errors
 /// When the folder cannot be written; the message names the file.
-fn unpack() -> io::Result<()> {
+pub fn unpack() -> io::Result<()> {
     let folder =
         folder().ok_or_else(|| io::Error::other("the system has no folder for the user's caches"))?;
     unpack_to(&folder)

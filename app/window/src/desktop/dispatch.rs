@@ -8,7 +8,6 @@ use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::PanelId;
 use crate::views;
 use crate::views::file_list::FileListState;
-use crate::views::launch_dialog::LaunchPlan;
 use eframe::egui;
 use redial_model::connection::{Connection, Status};
 use redial_model::ids::{Node, Ticket};
@@ -449,16 +448,6 @@ impl App {
             self.model.close(id);
         }
         self.look_at_chosen();
-    }
-
-    pub(super) fn start(&mut self, plan: LaunchPlan) {
-        let what =
-            std::iter::once(&plan.program).chain(&plan.arguments).cloned().collect::<Vec<_>>().join(" ");
-        let now = self.now();
-        let ticket = self.model.begin_launch(&what, now);
-        self.model.name_launch(ticket, plan.title());
-        self.pending.launch = Some(ticket);
-        self.workers.launch(ticket, plan);
     }
 
     fn clear_filter(&mut self) {

@@ -25,6 +25,7 @@ mod geometry;
 mod history;
 mod hot_search;
 mod keyboard;
+mod launching;
 mod layout;
 mod layouts;
 mod list_options;

@@ -387,7 +387,7 @@ fn a_condition_applies_to_all_merged_processes() {
     harness.get_by_label("Apply").click();
     harness.run_steps(3);
     let request = format!("trace when {WHEN} on {DISCOUNT} in 3 processes");
-    assert_eq!(logged(&harness, LogKind::Request), [request.clone()]);
+    assert_eq!(logged(&harness, LogKind::Request), std::slice::from_ref(&request));
     let sent = parts(&harness);
     assert_eq!(sent.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 2, 3]);
     let problem = Condition::parse("percent >").expect_err("it is not whole").problem;
