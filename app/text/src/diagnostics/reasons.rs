@@ -25,7 +25,8 @@ pub fn sentence(reason: Reason, reader: Reader) -> &'static str {
         Reason::CannotInsert => "its body has no room for a probe within the limits of the IL format",
         Reason::Metadata => "its module's metadata could not be opened for the probe's signature",
         Reason::Budget => {
-            "the agent has reached its limit of dialled methods in this process; restart the process to dial others"
+            "the agent has reached its limit of dialled methods in this process, or its memory for further trace \
+             conditions and options; restart the process to dial others, or trace with earlier options"
         }
         Reason::Quarantined => {
             "an earlier instrumented body did not compile, so it stays on its original IL"
