@@ -1,9 +1,7 @@
 //! The panel of traced calls: what it collects, shows and copies, and the editor of conditions.
 
-use super::fixture::{
-    catalogue, choose_shops, deliver, execute, look_at_shops, nothing_counted, row, window_of, with_shop,
-};
-use super::fleet::{accept, deliver_to, logged, parts};
+use super::fixture::{deliver, execute, look_at_shops, row, window_of, with_shop};
+use super::fleet::deliver_to;
 use super::snapshots::both;
 use crate::commands::UiCommand;
 use crate::desktop::App;
@@ -12,25 +10,19 @@ use eframe::egui::{self, Key, OutputCommand, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use redial_model::events::{EventColumn, EventsUpdate, TracedEvent};
-use redial_model::fixtures::facts;
 use redial_model::ids::ConnectionId;
-use redial_model::log::LogKind;
 use redial_model::update::ConnectionUpdate;
 use redial_protocol::callers::CallOrigin;
-use redial_protocol::condition::{Condition, ConditionError};
 use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 use redial_protocol::message::Event;
-use redial_protocol::order::{Lifetime, Order, StandingOrder};
-use redial_protocol::reason::Reason;
-use redial_protocol::report::{DialReport, RefusedMethod};
 use redial_protocol::state::CopyState;
 use redial_protocol::trace::{
     InnerException, OmittedReason, Outcome, TracedCall, TracedMethod, TracedParameter, Value,
 };
 use std::sync::Arc;
 
-const DISCOUNT: &str = "Shop!Shop.Pricing.Discount(Shop.Money, int)";
+pub(super) const DISCOUNT: &str = "Shop!Shop.Pricing.Discount(Shop.Money, int)";
 /// When the first call of the fixture began: 100 ms before the window's clock.
 const BEGAN: u64 = 1_763_621_999_900_000_000;
 
@@ -162,11 +154,11 @@ fn rows_of(harness: &Harness<'static, App>) -> Vec<String> {
     rows.filter(|label| label.contains("  thread ")).collect()
 }
 
-fn shows(harness: &Harness<'static, App>, text: &str) -> bool {
+pub(super) fn shows(harness: &Harness<'static, App>, text: &str) -> bool {
     harness.query_all_by_label_contains(text).next().is_some()
 }
 
-const SIZE: [f32; 2] = [1280.0, 1000.0];
+pub(super) const SIZE: [f32; 2] = [1280.0, 1000.0];
 
 #[test]
 fn calls_in_flight_come_first_then_the_latest() {
@@ -277,43 +269,6 @@ fn a_turn_to_trace_shows_the_panel() {
     assert!(harness.state().settings.events_open && !shows(&harness, "Show its calls"));
 }
 
-#[test]
-fn the_condition_that_applies_is_shown() {
-    let mut harness = panel(Theme::Dark, SIZE);
-    let order =
-        Order { when: Some("percent > 50".into()), ..Order::new("Shop!Shop.Pricing.*", Level::Trace) };
-    let by = super::fixture::status().control.expect("a holder");
-    let standing = vec![StandingOrder { order, lifetime: Lifetime::Held, user: "www".into(), by }];
-    deliver(&mut harness, vec![ConnectionUpdate::Orders(standing, 0)]);
-    harness.get_by_label(DISCOUNT).click();
-    harness.run_steps(4);
-    assert_eq!(harness.get_by_label("Condition").value().as_deref(), Some("percent > 50"));
-    harness.get_by_label("Shop!Shop.Catalog.Find(string)").click();
-    harness.run_steps(4);
-    assert_eq!(harness.get_by_label("Condition").value().as_deref(), Some(""));
-}
-
-#[test]
-fn a_click_completes_a_name() {
-    let mut harness = panel(Theme::Dark, SIZE);
-    harness.get_by_label(DISCOUNT).click();
-    harness.run_steps(4);
-    harness.get_by_label("Condition").focus();
-    harness.run_steps(2);
-    harness.get_by_label("Condition").type_text("price.Cus");
-    harness.run_steps(3);
-    harness.get_by_label("Insert Customer").click();
-    harness.run_steps(4);
-    assert_eq!(harness.get_by_label("Condition").value().as_deref(), Some("price.Customer"));
-    harness.get_by_label("Condition").type_text(".Name == \"Ada\"");
-    harness.run_steps(3);
-    assert!(!shows(&harness, "At character"));
-    harness.get_by_label("Apply").click();
-    harness.run_steps(3);
-    let mut log = harness.state().model.log.entries().iter();
-    assert!(log.any(|entry| entry.text.contains("trace when price.Customer.Name == \"Ada\" on")));
-}
-
 /// Returns calls of a process, as its connection delivers them.
 fn calls_of(connection: u32) -> Vec<Arc<TracedEvent>> {
     let parameters = [("price", "Shop.Money")];
@@ -360,58 +315,6 @@ fn calls_of_merged_processes_stand_together() {
     execute(&mut harness, UiCommand::ClearEvents);
     harness.run_steps(3);
     assert!(rows_of(&harness).is_empty());
-}
-
-/// A condition goes to every process that is shown. A refusal names its process, and the change is taken back there.
-#[test]
-fn a_condition_applies_to_all_merged_processes() {
-    const WHEN: &str = "percent > 50";
-    let mut harness = window_of(Theme::Dark, SIZE);
-    choose_shops(&mut harness);
-    for id in 1..=3 {
-        let mut facts = facts();
-        facts.levels.extend([Level::Time, Level::Trace]);
-        deliver_to(&mut harness, id, vec![ConnectionUpdate::Connected(Box::new(facts))]);
-        deliver_to(&mut harness, id, catalogue());
-        deliver_to(&mut harness, id, vec![nothing_counted()]);
-        let rows = vec![row(6, CopyState::Live, Level::Trace, 12, None)];
-        deliver_to(&mut harness, id, vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })]);
-    }
-    execute(&mut harness, UiCommand::Events);
-    harness.get_by_label(DISCOUNT).click();
-    harness.run_steps(4);
-    harness.get_by_label("Condition").focus();
-    harness.run_steps(2);
-    harness.get_by_label("Condition").type_text(WHEN);
-    harness.run_steps(3);
-    harness.get_by_label("Apply").click();
-    harness.run_steps(3);
-    let request = format!("trace when {WHEN} on {DISCOUNT} in 3 processes");
-    assert_eq!(logged(&harness, LogKind::Request), std::slice::from_ref(&request));
-    let sent = parts(&harness);
-    assert_eq!(sent.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 2, 3]);
-    let problem = Condition::parse("percent >").expect_err("it is not whole").problem;
-    let error = ConditionError { text: WHEN.into(), problem };
-    let refused = RefusedMethod {
-        method: DISCOUNT.into(),
-        reason: Reason::Condition,
-        hresult: 0,
-        condition: Some(error),
-    };
-    let refused_by_reason = vec![(Reason::Condition, 1)];
-    let report =
-        DialReport { matched: 1, refused: vec![refused], refused_by_reason, ..DialReport::default() };
-    deliver_to(&mut harness, 2, vec![ConnectionUpdate::Dialled(sent[1].1, Ok(report))]);
-    accept(&mut harness, &[sent[0], sent[2]]);
-    harness.run_steps(3);
-    assert!(shows(&harness, "Shop.dll (4243): "), "which process");
-    assert!(shows(&harness, &format!("Nothing was changed there: it does not fit {DISCOUNT}.")));
-    assert!(!shows(&harness, "Shop.dll (4242): ") && !shows(&harness, "Shop.dll (4244): "));
-    let later = logged(&harness, LogKind::Request);
-    assert!(
-        later.len() == 2 && later[1].starts_with("Shop.dll (4243): undo "),
-        "one process takes it back: {later:?}"
-    );
 }
 
 #[test]

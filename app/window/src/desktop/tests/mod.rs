@@ -11,6 +11,7 @@ mod charts;
 mod code;
 mod columns;
 mod completions;
+mod condition_editor;
 mod contrast;
 mod costs;
 mod detail_panel;

@@ -50,6 +50,17 @@ struct ConditionField {
     is_entered: bool,
 }
 
+/// The conditions of the selected traces.
+#[derive(Debug)]
+struct AppliedConditions {
+    /// When an agent reported them last, nanoseconds.
+    reported: u128,
+    /// The condition of the first trace.
+    first: Option<String>,
+    /// Another trace has another one.
+    differ: bool,
+}
+
 /// What a draft is about: it is dropped when the selection changes.
 type DraftSubject = (SubjectId, u64);
 
@@ -62,8 +73,7 @@ pub struct ConditionEditor {
     /// The draft that was sent.
     sent: Option<Draft>,
     subject: Option<DraftSubject>,
-    /// The condition that applies, and when the agent reported it, nanoseconds.
-    applies: Option<(u128, Option<String>)>,
+    applies: Option<AppliedConditions>,
     /// With the processes whose agents refused.
     refused: Vec<(ConnectionId, RefusedCondition)>,
     list: CompletionList,
@@ -77,8 +87,10 @@ pub fn show(
     commands: &mut Vec<UiCommand>,
 ) {
     let rows = || edited.rows().take(CHECKED);
-    let traced = rows().find(|(_, row)| row.wanted >= Level::Trace);
-    editor.follow(edited, traced);
+    let all_traced = || rows().filter(|(_, row)| row.wanted >= Level::Trace);
+    let traced = all_traced().next();
+    editor.follow(edited, all_traced);
+    let differ = editor.traces_differ(all_traced());
     let forms = || rows().filter_map(|one| Some((one.0, EditedMethods::traced_form(one)?)));
     let methods: Vec<&Arc<TracedMethod>> = forms().map(|(_, method)| method).collect();
     let options = traced.map(|(_, row)| row.options).unwrap_or_default();
@@ -100,7 +112,7 @@ pub fn show(
         let stack = ui.add(Checkbox::new(&mut editor.draft.stack, "Stacks")).on_hover_text(hint);
         editor.is_edited |= stack.changed();
         let is_sent = editor.sent.as_ref() == Some(&editor.draft);
-        let may_apply = checked.is_ok() && !is_sent && (editor.is_edited || traced.is_none());
+        let may_apply = checked.is_ok() && !is_sent && (editor.is_edited || traced.is_none() || differ);
         let text = if traced.is_some() { "Apply" } else { "Trace" };
         let hint = "Captures only calls that meet the condition; without one, all calls (Enter)";
         let button = ui.add_enabled(may_apply, Button::new(text)).on_hover_text(hint);
@@ -109,6 +121,10 @@ pub fn show(
     for text in editor.troubles(checked.as_ref().err(), edited) {
         let text = RichText::new(text).size(SMALL).color(Palette::of(ui).bad);
         ui.add(Label::new(text).wrap());
+    }
+    if differ {
+        let text = "Conditions or limits differ. Shown are the first trace's; Apply gives them to all.";
+        ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).wrap());
     }
     if let Some(edit) = field {
         editor.complete(ui, &edit, forms().next());
@@ -180,21 +196,26 @@ impl ConditionEditor {
         self.refused.clear();
     }
 
-    /// Shows what applies, unless something else was typed.
-    fn follow(&mut self, edited: &EditedMethods<'_>, traced: Option<(&Connection, &LiveRow)>) {
+    /// Shows what applies to the first trace, unless something else was typed.
+    fn follow<'a, I>(&mut self, edited: &EditedMethods<'a>, traced: impl Fn() -> I)
+    where
+        I: Iterator<Item = (&'a Connection, &'a LiveRow)>,
+    {
         let subject = (edited.subject.id(), edited.subject.table().selection.edition());
         if self.subject.replace(subject) != Some(subject) {
             self.reset();
             self.applies = None;
         }
         let reported = edited.reported();
-        if self.applies.as_ref().is_none_or(|(at, _)| *at != reported) {
-            let when = traced.and_then(|(connection, row)| connection.condition_of(row));
-            self.applies = Some((reported, when.map(str::to_owned)));
+        if self.applies.as_ref().is_none_or(|applies| applies.reported != reported) {
+            let mut conditions = traced().map(|(connection, row)| connection.condition_of(row));
+            let first = conditions.next().flatten();
+            let differ = conditions.any(|other| other != first);
+            self.applies = Some(AppliedConditions { reported, first: first.map(str::to_owned), differ });
         }
-        let options = traced.map(|(_, row)| row.options).unwrap_or_default();
+        let options = traced().next().map(|(_, row)| row.options).unwrap_or_default();
         let applies = Draft {
-            when: self.applies.as_ref().and_then(|(_, when)| when.clone()).unwrap_or_default(),
+            when: self.applies.as_ref().and_then(|applies| applies.first.clone()).unwrap_or_default(),
             rate: options.rate.map(|rate| rate.to_string()).unwrap_or_default(),
             depth: options.depth.map(|depth| depth.to_string()).unwrap_or_default(),
             stack: options.stack,
@@ -204,6 +225,14 @@ impl ConditionEditor {
         } else if !self.is_edited {
             self.draft = applies;
         }
+    }
+
+    /// Returns whether conditions or limits of traces differ.
+    fn traces_differ<'a>(&self, mut traced: impl Iterator<Item = (&'a Connection, &'a LiveRow)>) -> bool {
+        let limits = |row: &LiveRow| (row.options.rate, row.options.depth, row.options.stack);
+        let Some((_, first)) = traced.next() else { return false };
+        self.applies.as_ref().is_some_and(|applies| applies.differ)
+            || traced.any(|(_, row)| limits(row) != limits(first))
     }
 
     /// Shows the field of the condition.
