@@ -1,10 +1,12 @@
-//! Names the commit and the target for `redial --version`.
+//! Names the commit and the target for `redial --version`, and gives Windows programs their icon.
 
 use std::path::Path;
 use std::process::Command;
 
 /// Names the commit where there is no Git repository, and overrides it elsewhere.
 const COMMIT: &str = "REDIAL_COMMIT";
+/// `assets/package/redial.svg` in the sizes that Windows uses.
+const ICON: &str = "../assets/package/redial.ico";
 
 fn main() {
     println!("cargo::rerun-if-env-changed={COMMIT}");
@@ -13,6 +15,12 @@ fn main() {
     let commit = named.or_else(head).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo::rustc-env={COMMIT}={commit}");
     println!("cargo::rustc-env=REDIAL_TARGET={}", std::env::var("TARGET").unwrap_or_default());
+    println!("cargo::rerun-if-changed={ICON}");
+    if std::env::var_os("CARGO_CFG_WINDOWS").is_some()
+        && let Err(error) = winresource::WindowsResource::new().set_icon(ICON).compile()
+    {
+        println!("cargo::error=the icon cannot be added: {error}");
+    }
 }
 
 /// Returns the commit that is checked out, and has cargo look again once another one is.

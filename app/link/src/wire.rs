@@ -5,8 +5,10 @@
 use super::discover;
 use super::error::LinkError;
 use super::reader::{self, Incoming, ReceivedPacket};
+use redial_protocol::ids::ProcessKey;
 use redial_protocol::message::{Request, WireCommand};
 use redial_protocol::packet::ControllerPacket;
+use redial_protocol::process;
 use redial_protocol::transport::{Closer, Connection, WriteHalf};
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -21,6 +23,8 @@ pub const PING_ID: u32 = 0;
 /// One connection; dropping it closes both directions.
 pub struct Wire {
     pid: u32,
+    /// Tells the process from a later one with the same pid; `None` if the system does not say.
+    process: Option<ProcessKey>,
     writer: Arc<Mutex<WriteHalf>>,
     incoming: Receiver<Incoming>,
     interrupt: SyncSender<Incoming>,
@@ -49,6 +53,7 @@ impl Wire {
             reader::start(read).map_err(|error| LinkError::Connect { pid, why: error.to_string() })?;
         Ok(Wire {
             pid,
+            process: process::key_of(pid).ok(),
             writer: Arc::new(Mutex::new(write)),
             incoming,
             interrupt,
@@ -164,13 +169,21 @@ impl Wire {
 
     fn closed(&self, why: Option<String>) -> LinkError {
         let deadline = Instant::now() + ENDING_PATIENCE;
-        while discover::runs(self.pid) {
+        while discover::runs(self.pid) && !self.is_another() {
             if Instant::now() >= deadline {
                 return LinkError::Closed { pid: self.pid, why };
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         LinkError::Ended(self.pid)
+    }
+
+    /// Returns whether the pid now belongs to another process.
+    fn is_another(&self) -> bool {
+        match (self.process, process::key_of(self.pid)) {
+            (Some(before), Ok(now)) => before != now,
+            _ => false,
+        }
     }
 }
 

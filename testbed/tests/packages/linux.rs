@@ -9,11 +9,12 @@ use super::fresh_root::FreshRoot;
 use super::package;
 
 /// Files that system packages install, besides the programs.
-const INSTALLED: [&str; 6] = [
+const INSTALLED: [&str; 7] = [
     "/usr/share/applications/redial.desktop",
     "/usr/share/bash-completion/completions/redial",
     "/usr/share/doc/redial/copyright",
     "/usr/share/fish/vendor_completions.d/redial.fish",
+    "/usr/share/icons/hicolor/128x128/apps/redial.png",
     "/usr/share/icons/hicolor/scalable/apps/redial.svg",
     "/usr/share/man/man1/redial-dial.1.gz",
 ];

@@ -124,6 +124,7 @@ impl Contents {
         }
         tree.copy(&asset("redial.desktop"), "usr/share/applications/redial.desktop")?;
         tree.copy(&asset("redial.svg"), "usr/share/icons/hicolor/scalable/apps/redial.svg")?;
+        tree.copy(&asset("redial.png"), "usr/share/icons/hicolor/128x128/apps/redial.png")?;
         for name in DOCUMENTS {
             tree.copy(&checkout().join(name), &format!("usr/share/doc/redial/{name}"))?;
         }

@@ -1,6 +1,7 @@
 //! The window's position and size: recorded while it is open, restored when it opens again.
 
 use super::App;
+use super::icon::icon;
 use crate::settings::Settings;
 use eframe::egui::{self, ViewportBuilder, ViewportCommand, ViewportInfo, pos2, vec2};
 
@@ -43,6 +44,8 @@ fn note(settings: &mut Settings, now: &ViewportInfo, zoom: f32) {
 /// Returns the window with its earlier geometry.
 pub fn restored(settings: &Settings) -> ViewportBuilder {
     let mut builder = ViewportBuilder::default()
+        .with_app_id("redial")
+        .with_icon(icon())
         .with_inner_size(settings.window.unwrap_or(FIRST))
         .with_min_inner_size(vec2(LEAST[0], LEAST[1]))
         .with_maximized(settings.maximized);

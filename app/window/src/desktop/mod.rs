@@ -24,6 +24,7 @@ mod frame_budget;
 mod geometry;
 mod history;
 mod hot_search;
+mod icon;
 mod keyboard;
 mod launching;
 mod layout;
