@@ -39,12 +39,16 @@ pub fn big_library_named(assembly: &str) -> Result<PathBuf> {
     Compilation::library(assembly, vec![big_library_source()?]).build()
 }
 
-/// Returns the C# file of [`big_library`], about 30,000 lines.
+fn big_library_source() -> Result<PathBuf> {
+    source_file("Big", &big_source(BIG_CLASSES, BIG_METHODS))
+}
+
+/// Returns the C# file of a library like [`big_library`], about 300 lines for each class.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn big_library_source() -> Result<PathBuf> {
-    source_file("Big", &big_source(BIG_CLASSES, BIG_METHODS))
+pub fn library_source(classes: u32) -> Result<PathBuf> {
+    source_file(&format!("Big{classes}"), &big_source(classes, BIG_METHODS))
 }
 
 /// Number of classes of [`hot_library`].

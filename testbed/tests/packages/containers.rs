@@ -1,4 +1,5 @@
-//! Agents in containers: a root and a pid namespace of its own stand for one.
+//! Agents in containers, from the files of the image and from the NuGet package. A root and a pid namespace of its own stand
+//! for a container.
 
 use std::process::Command;
 
@@ -9,9 +10,7 @@ use serde_json::Value;
 use super::fresh_root::FreshRoot;
 use super::package;
 
-const SHOP: &str = "exec /dotnet/dotnet /shop/Shop.dll --live --threads 1";
-
-/// A root whose `/opt/redial` was filled as the init container does, and the program of the deb package outside.
+/// A root with a program, and the program of the deb package outside.
 struct Container {
     root: FreshRoot,
     /// A root with the controller.
@@ -21,6 +20,17 @@ struct Container {
 impl Container {
     fn new(test: &str) -> Result<Container> {
         let root = FreshRoot::new(test)?;
+        let outside = FreshRoot::new(&format!("{test}-outside"))?;
+        let mut extract = Command::new("dpkg-deb");
+        extract.arg("--extract").arg(package("_amd64.deb")?).arg(outside.folder());
+        host::run(extract)?.ok()?;
+        Ok(Container { root, outside })
+    }
+
+    /// Fills `/opt/redial` as the init container does.
+    fn with_image(test: &str) -> Result<Container> {
+        let container = Container::new(test)?;
+        let root = &container.root;
         // The image's files, and then its copy step.
         let image = root.path("image");
         std::fs::create_dir_all(&image)?;
@@ -33,11 +43,7 @@ impl Container {
         })?
         .ok()?;
         root.run("cp -r /image/agents /opt/redial/")?;
-        let outside = FreshRoot::new(&format!("{test}-outside"))?;
-        let mut extract = Command::new("dpkg-deb");
-        extract.arg("--extract").arg(package("_amd64.deb")?).arg(outside.folder());
-        host::run(extract)?.ok()?;
-        Ok(Container { root, outside })
+        Ok(container)
     }
 
     /// Runs the packaged `redial` on this machine.
@@ -49,7 +55,13 @@ impl Container {
 
     /// Starts Shop as process 1 of the container, with variables. Returns it with its pid on this machine.
     fn start(&self, variables: &Value) -> Result<(Host, String)> {
-        let mut command = self.root.container(SHOP, &[]);
+        self.start_in("/shop", variables)
+    }
+
+    /// As [`Container::start`], with Shop in another folder.
+    fn start_in(&self, folder: &str, variables: &Value) -> Result<(Host, String)> {
+        const SHOP: &str = "exec /dotnet/dotnet \"$1/Shop.dll\" --live --threads 1";
+        let mut command = self.root.container(SHOP, &[folder]);
         for (name, value) in variables.as_object().into_iter().flatten() {
             command.env(name, value.as_str().unwrap_or_default());
         }
@@ -86,7 +98,7 @@ fn end(mut host: Host) -> Result<()> {
 /// The container has the agent's files and was started without the agent.
 #[test]
 fn attaches_from_the_host_into_a_container() -> Result<()> {
-    let container = Container::new("attach")?;
+    let container = Container::with_image("attach")?;
     let (mut host, pid) = container.start(&Value::Null)?;
     ensure!(container.row(&pid)?["agent"] == "attachable", "{}", container.row(&pid)?);
     container.redial(&["attach", &pid])?.ok()?;
@@ -97,7 +109,7 @@ fn attaches_from_the_host_into_a_container() -> Result<()> {
 /// The variables are those that `redial env` prints.
 #[test]
 fn init_container_recipe_loads_the_agent() -> Result<()> {
-    let container = Container::new("init")?;
+    let container = Container::with_image("init")?;
     let recipe = container.redial(&["env", "--for", "init-container", "--json"])?.ok()?.json()?;
     let (mut host, pid) = container.start(&recipe["variables"])?;
     ensure!(container.row(&pid)?["agent"] == "loaded", "{}", container.row(&pid)?);
@@ -105,9 +117,31 @@ fn init_container_recipe_loads_the_agent() -> Result<()> {
     end(host)
 }
 
+/// The files lie where `dotnet publish --runtime linux-x64` puts those of the NuGet package.
+#[test]
+fn nuget_files_load_a_published_program() -> Result<()> {
+    let container = Container::new("nuget")?;
+    let mut unzip = Command::new("unzip");
+    unzip.arg("-q").arg(package(".nupkg")?).arg("-d").arg(container.root.path("nuget"));
+    host::run(unzip)?.ok()?;
+    let specification = std::fs::read_to_string(container.root.path("nuget/Redial.Agent.nuspec"))?;
+    ensure!(
+        specification.contains(concat!("<version>", env!("CARGO_PKG_VERSION"), "</version>")),
+        "{specification}"
+    );
+    let windows = container.root.path("nuget/runtimes/win-x64/native/redial_agent.dll");
+    ensure!(windows.is_file(), "no agent for Windows");
+    container.root.run("cp -r /shop /app && cp /nuget/runtimes/linux-x64/native/* /app/")?;
+    let printed = container.redial(&["env", "--for", "nuget", "--json"])?.ok()?.json()?;
+    let (mut host, pid) = container.start_in("/app", &printed["variables"])?;
+    ensure!(container.row(&pid)?["agent"] == "loaded", "{}", container.row(&pid)?);
+    container.ensure_counts(&mut host, &pid)?;
+    end(host)
+}
+
 #[test]
 fn container_without_the_files_is_told_where_they_belong() -> Result<()> {
-    let container = Container::new("empty")?;
+    let container = Container::with_image("empty")?;
     std::fs::remove_dir_all(container.root.path("opt/redial"))?;
     let (host, pid) = container.start(&Value::Null)?;
     let outcome = container.redial(&["attach", &pid])?;
