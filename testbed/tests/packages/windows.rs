@@ -49,6 +49,7 @@ fn ensure_version(program: &Path) -> Result<()> {
 #[test]
 fn zip_runs_where_it_is_unpacked() -> Result<()> {
     let folder = cache::folder().join("packages").join(format!("zip-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
     let mut unzip = Command::new("unzip");
     unzip.arg("-q").arg(package("-win-x64.zip")?).arg("-d").arg(&folder);
     host::run(unzip)?.ok()?;
