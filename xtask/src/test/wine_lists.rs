@@ -21,6 +21,7 @@ pub const LINUX_ONLY: &[(&str, &str)] = &[
     ("memory", "measures memory in /proc"),
     ("packages", "packages for Linux, and Windows programs started from Linux"),
     ("processes", "states of Linux processes: users, modes, namespaces, maps"),
+    ("reused_pids", "chooses pids in a namespace"),
     ("single_file", "the single-file program is for Linux"),
     ("stopped_searches", "reads processor time in /proc"),
     ("symbol_versions", "symbols of ELF files"),
