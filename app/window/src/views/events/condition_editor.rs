@@ -123,7 +123,7 @@ pub fn show(
         ui.add(Label::new(text).wrap());
     }
     if differ {
-        let text = "Conditions or limits differ. Shown are the first trace's; Apply gives them to all.";
+        let text = "Conditions or limits differ. These are the first trace's; Apply gives them to all.";
         ui.add(Label::new(RichText::new(text).size(SMALL).color(Palette::of(ui).weak)).wrap());
     }
     if let Some(edit) = field {
