@@ -17,8 +17,20 @@ pub fn command(version: &'static str) -> Command {
 /// Parses a command line, starting with the program's name.
 pub fn parse(words: &[OsString], version: &'static str) -> Result<Arguments, Error> {
     let command = command(version).mut_args(with_negative).mut_subcommands(|one| one.mut_args(with_negative));
-    let read = command.try_get_matches_from(words).and_then(|matches| Arguments::from_arg_matches(&matches));
+    let read = command
+        .try_get_matches_from(help_as_option(words))
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
     read.map_err(|error| without_misleading_tip(error, words))
+}
+
+/// Reads `redial help COMMAND` as `redial COMMAND --help`.
+fn help_as_option(words: &[OsString]) -> Vec<OsString> {
+    match words {
+        [program, help, command @ ..] if help == "help" => {
+            [std::slice::from_ref(program), command, &["--help".into()]].concat()
+        }
+        _ => words.to_vec(),
+    }
 }
 
 /// Accepts `-1` and `-5s` as values, so that the value parsers can explain the error.
@@ -54,6 +66,14 @@ pub fn explain(error: &Error, words: &[OsString]) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn help_is_a_command_too() {
+        for (asked, usual) in [("help", "--help"), ("help attach", "attach --help")] {
+            assert_eq!(error_text(asked), error_text(usual));
+        }
+        assert!(error_text("help attach").contains("redial attach"));
+    }
 
     fn error_text(line: &str) -> String {
         let words: Vec<OsString> =

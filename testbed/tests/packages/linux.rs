@@ -9,10 +9,11 @@ use super::fresh_root::FreshRoot;
 use super::package;
 
 /// Files that system packages install, besides the programs.
-const INSTALLED: [&str; 7] = [
+const INSTALLED: [&str; 8] = [
     "/usr/share/applications/redial.desktop",
     "/usr/share/bash-completion/completions/redial",
     "/usr/share/doc/redial/copyright",
+    "/usr/share/doc/redial/docs/guide/install.md",
     "/usr/share/fish/vendor_completions.d/redial.fish",
     "/usr/share/icons/hicolor/128x128/apps/redial.png",
     "/usr/share/icons/hicolor/scalable/apps/redial.svg",
@@ -105,6 +106,11 @@ fn archive_runs_where_it_is_unpacked() -> Result<()> {
     {
         ensure!(opt.join(name).join(file).is_file(), "no {file}");
     }
+    let instructions = std::fs::read_to_string(opt.join(name).join("INSTALL.md"))?;
+    let links: Vec<&str> =
+        instructions.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).collect();
+    let is_dead = |link: &&&str| !link.is_empty() && !opt.join(name).join(link).is_file();
+    ensure!(links.len() > 5 && !links.iter().any(|link| is_dead(&link)), "{links:?}");
     std::fs::remove_dir_all(opt.join(name))?;
     ensure_only(&root, &before)
 }

@@ -21,6 +21,8 @@ const COMPLETIONS: [(&str, &str); 4] =
     [("bash", "redial.bash"), ("zsh", "_redial"), ("fish", "redial.fish"), ("powershell", "redial.ps1")];
 /// Documents of the checkout.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+/// Folders of documents.
+const GUIDES: [&str; 3] = ["docs/guide", "docs/reference", "docs/reference/commands"];
 
 /// Files that packages add to the programs.
 #[derive(Clone, Debug)]
@@ -89,7 +91,8 @@ impl Contents {
         for name in DOCUMENTS {
             tree.copy(&checkout().join(name), name)?;
         }
-        tree.copy(&checkout().join("docs/guide/install.md"), "INSTALL.md")?;
+        copy_guides(tree, "")?;
+        tree.write("INSTALL.md", instructions()?.as_bytes())?;
         tree.write(LICENCES, self.licences.as_bytes())?;
         tree.write(BILL, self.bill.as_bytes())?;
         if !target.is_windows() {
@@ -98,6 +101,7 @@ impl Contents {
             }
             tree.copy(&asset("redial.desktop"), "share/redial.desktop")?;
             tree.copy(&asset("redial.svg"), "share/redial.svg")?;
+            tree.copy(&asset("redial.png"), "share/redial.png")?;
         }
         tree.finish(&[target.program(), &agent])
     }
@@ -128,10 +132,34 @@ impl Contents {
         for name in DOCUMENTS {
             tree.copy(&checkout().join(name), &format!("usr/share/doc/redial/{name}"))?;
         }
+        copy_guides(tree, "usr/share/doc/redial/")?;
         tree.write(&format!("usr/share/doc/redial/{BILL}"), self.bill.as_bytes())?;
         tree.write("usr/share/doc/redial/copyright", self.licences.as_bytes())?;
         tree.finish(&["usr/lib/redial/redial", &agent])
     }
+}
+
+/// Returns the instructions for installing, with links as from the top of an archive.
+fn instructions() -> Result<String> {
+    let path = checkout().join("docs/guide/install.md");
+    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    Ok(text.replace("](", "](docs/guide/").replace("](docs/guide/#", "](#"))
+}
+
+/// Copies the guides to a folder, whose name ends with a slash unless it is empty.
+fn copy_guides(tree: &FileTree, to: &str) -> Result<()> {
+    for folder in GUIDES {
+        let from = checkout().join(folder);
+        for entry in std::fs::read_dir(&from).with_context(|| from.display().to_string())? {
+            let path = entry?.path();
+            if path.is_dir() {
+                continue;
+            }
+            let name = path.file_name().context("a file without a name")?.to_string_lossy().into_owned();
+            tree.copy(&path, &format!("{to}{folder}/{name}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the agent's path beside the program, where the program looks for it.

@@ -30,7 +30,7 @@ pub fn deb(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
     }
     let control = format!(
         "Package: redial\nVersion: {}\nArchitecture: amd64\nMaintainer: The Redial contributors\nInstalled-Size: {}\n\
-         Depends: libc6 (>= {}.{}), libgcc-s1 | libgcc1\n\
+         Depends: libc6 (>= {}.{})\n\
          Recommends: libegl1, libgl1, libgl1-mesa-dri, libxkbcommon-x11-0\nSection: devel\nPriority: optional\n\
          Description: Count, time and trace methods of live .NET processes\n \
          Turn a dial on a method, type, module or AppDomain; exact numbers appear; turn\n it off, and the method runs \

@@ -8,7 +8,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Folders in which a container may have agents: where the recipes for containers put them, and where packages do.
-const INSTALLATIONS: [&str; 2] = ["/opt/redial", "/usr/lib/redial"];
+const INSTALLATIONS: [&str; 2] = [COPIES, "/usr/lib/redial"];
+const COPIES: &str = "/opt/redial";
 
 /// Why no library can be used for a process.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +37,17 @@ pub fn of(pid: u32) -> Result<PathBuf, AgentPathError> {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let installed = INSTALLATIONS.iter().map(|folder| library::path_below(folder, &platform));
     choose(&root, &platform, here, installed)
+}
+
+/// Describes a process whose own file system lacks this library, after "it has", and says where to copy the library.
+pub fn describe_hidden(library: &Path) -> String {
+    format!(
+        "its own file system, without {}; copy the agent library there: to {COPIES}/agents/{}, to the same path, or to one \
+         that {} names",
+        library.display(),
+        Platform::own(),
+        library::VARIABLE
+    )
 }
 
 /// Chooses among the library found on this side and those of installations inside `root`.

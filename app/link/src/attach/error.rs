@@ -1,6 +1,7 @@
 //! Attach errors with their exit codes, and the wording of diagnostics port error codes.
 #![forbid(unsafe_code)]
 
+use super::agent_path;
 use crate::error::LinkError;
 use crate::exit::{Exit, Failure};
 use crate::library::LibraryError;
@@ -32,11 +33,7 @@ pub enum AttachError {
     #[error("{0}")]
     BadLibrary(String),
     /// The process runs in a container that does not have the file.
-    #[error(
-        "process {pid} ({name}) has its own file system, without {}; copy the agent library there, to the same \
-         path or one that REDIAL_AGENT names",
-        library.display()
-    )]
+    #[error("process {pid} ({name}) has {}", agent_path::describe_hidden(library))]
     HiddenLibrary {
         /// Process id.
         pid: u32,

@@ -4,7 +4,7 @@
 use super::agent_path::{self, AgentPathError};
 use crate::discover;
 use crate::discover::runtime::{Runtime, RuntimeKind};
-use crate::library::{self, LibraryError};
+use crate::library::LibraryError;
 use redial_protocol::{AGENT_CLSID, unreachable_note};
 use redial_text::words;
 use std::path::{Path, PathBuf};
@@ -40,12 +40,7 @@ impl Obstacle {
                 format!("it has another profiler ({which}); a process can have only one")
             }
             Obstacle::Inert(why) => why.clone(),
-            Obstacle::Hidden(library) => format!(
-                "it has its own file system, without {}; copy the agent library there, to the same path or one that {} \
-                 names",
-                library.display(),
-                library::VARIABLE
-            ),
+            Obstacle::Hidden(library) => format!("it has {}", agent_path::describe_hidden(library)),
             Obstacle::NoLibrary(why) => why.clone(),
         }
     }

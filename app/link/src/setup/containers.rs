@@ -4,7 +4,7 @@
 use super::recipe::{Recipe, names, variables};
 use super::unix;
 
-/// The folder of the library inside a container.
+/// The folder inside a container that holds the folder of agents. `redial attach` looks there, too.
 const INSIDE: &str = "/opt/redial";
 
 const REACH: &str = "Afterwards, run redial ps as root on the host, or inside the container";
@@ -65,8 +65,11 @@ fn patch(inside: &str, init: &[&str], volume: &[&str]) -> Vec<String> {
 fn undo_patch() -> Vec<String> {
     let names = names(false).map(|name| format!("{name}-")).collect::<Vec<_>>().join(" ");
     vec![
-        format!("kubectl set env deployment/NAME --containers=CONTAINER {names}"),
-        "or, if nothing else was changed: kubectl rollout undo deployment/NAME".into(),
+        "kubectl rollout undo deployment/NAME".into(),
+        format!(
+            "or, if something else was changed since: kubectl set env deployment/NAME --containers=CONTAINER {names} \
+             (volumes and init container stay until you remove them)"
+        ),
     ]
 }
 
@@ -89,7 +92,7 @@ pub fn kubernetes() -> Recipe {
         restart: apply_patch(),
         undo: undo_patch(),
         notes: vec![
-            format!("First copy the agent library to {INSIDE} on every node, or add that folder to the image."),
+            format!("First copy the folder agents of a package to {INSIDE} on every node, or add it to the image."),
             LIBC.into(),
             REACH.into(),
         ],
@@ -102,7 +105,7 @@ pub fn kubernetes() -> Recipe {
 /// Returns a patch for a deployment, with the library from an image that an init container copies.
 pub fn init_container() -> Recipe {
     // The image has one folder per platform; see assets/package/image.
-    let inside = format!("{INSIDE}/agents/linux-x64/{}", unix::file());
+    let inside = unix::elsewhere();
     let init = [
         "      initContainers:",
         "      - name: redial-agent",
@@ -140,7 +143,7 @@ pub fn nuget() -> Recipe {
         restart: vec!["restart the program with these variables".into()],
         undo: vec!["start it without them".into()],
         notes: vec![
-            "dotnet add package Redial.Agent; dotnet publish --runtime linux-x64".into(),
+            "dotnet add package Redial.Agent --source FOLDER (that of the .nupkg); dotnet publish --runtime linux-x64".into(),
             "Without --runtime the file is in runtimes/linux-x64/native below the program's folder.".into(),
             "On Windows the file is redial_agent.dll, and the platform win-x64.".into(),
             REACH.into(),
