@@ -39,7 +39,7 @@ pub fn of(pid: u32) -> Result<PathBuf, AgentPathError> {
     choose(&root, &platform, here, installed)
 }
 
-/// Describes a process whose own file system lacks this library, after "it has", and says where to copy the library.
+/// Describes a process without this library in a file system of its own, after "it has", and says where to copy the library.
 pub fn describe_hidden(library: &Path) -> String {
     format!(
         "its own file system, without {}; copy the agent library there: to {COPIES}/agents/{}, to the same path, or to one \

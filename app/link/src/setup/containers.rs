@@ -65,11 +65,9 @@ fn patch(inside: &str, init: &[&str], volume: &[&str]) -> Vec<String> {
 fn undo_patch() -> Vec<String> {
     let names = names(false).map(|name| format!("{name}-")).collect::<Vec<_>>().join(" ");
     vec![
-        "kubectl rollout undo deployment/NAME".into(),
-        format!(
-            "or, if something else was changed since: kubectl set env deployment/NAME --containers=CONTAINER {names} \
-             (volumes and init container stay until you remove them)"
-        ),
+        format!("kubectl set env deployment/NAME --containers=CONTAINER {names}"),
+        "or, if nothing else was changed, also without volumes and init container: kubectl rollout undo deployment/NAME"
+            .into(),
     ]
 }
 
