@@ -91,6 +91,10 @@ fn build(
         // cargo-zigbuild runs the cargo that it finds by this variable or on the PATH.
         let mut build = for_another_package(command(&zig.cargo_command.to_string_lossy(), &["build"]));
         build.env("CARGO_ZIGBUILD_ZIG_PATH", &zig.zig);
+        // Not the user's cache, whose files may name another folder.
+        for variable in ["ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"] {
+            build.env(variable, target_folder.join("zig"));
+        }
         build
     };
     build.args(options).args(["--locked", "--target", &triple]);
@@ -141,9 +145,16 @@ fn strip(target: Target, file: &Path, into: &Path) -> Result<PathBuf> {
     let stripped = into.join(&name);
     let symbols = into.join(format!("{name}.debug"));
     let objcopy = |arguments: &[&str], from: &Path, to: &Path| {
-        run_quietly(command(&target.binutil("objcopy"), arguments).arg(from).arg(to)).map(drop)
+        let mut objcopy = command(&target.binutil("objcopy"), arguments);
+        // Without it, the time is written into programs for Windows.
+        run_quietly(objcopy.arg(from).arg(to).env("SOURCE_DATE_EPOCH", "0")).map(drop)
     };
-    objcopy(&["--only-keep-debug"], file, &symbols)?;
+    let mut keep = vec!["--only-keep-debug"];
+    if target.is_windows() {
+        // rustc names these symbols after temporary folders.
+        keep.extend(["--wildcard", "--strip-symbol=*_dll_imports_lib*"]);
+    }
+    objcopy(&keep, file, &symbols)?;
     let link = format!("--add-gnu-debuglink={}", symbols.display());
     objcopy(&["--strip-all", &link], file, &stripped)?;
     Ok(symbols)
