@@ -18,7 +18,7 @@ pub struct StateCounts {
     pub asked: usize,
     /// Refused, by reason.
     pub refused: BTreeMap<String, usize>,
-    /// In any other state, which is unexpected: `state method`.
+    /// In any other state, which is unexpected: `state method (reason)`.
     pub other: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl StateCounts {
             "live" => self.live += 1,
             "asked" => self.asked += 1,
             "refused" => *self.refused.entry(reason.unwrap_or_default().to_owned()).or_default() += 1,
-            _ => self.other.push(format!("{state} {method}")),
+            _ => self.other.push(format!("{state} {method} ({})", reason.unwrap_or("no reason"))),
         }
     }
 
