@@ -97,7 +97,8 @@ impl PidNamespace {
     /// Returns the row of `redial ps` for [`PID`].
     fn row(&self) -> Result<Value> {
         let rows = self.redial(&["ps", "--json"])?.ok()?.json()?;
-        let row = rows.as_array().and_then(|rows| rows.iter().find(|row| row["pid"].to_string() == PID));
+        let row =
+            rows.as_array().and_then(|rows| rows.iter().find(|row| row["pid"].as_u64() == PID.parse().ok()));
         row.cloned().with_context(|| format!("ps does not list {PID}: {rows}"))
     }
 
