@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub const FILE: &str = if cfg!(windows) { "redial_agent.dll" } else { "libredial_agent.so" };
 /// The variable that overrides its path.
 pub const VARIABLE: &str = "REDIAL_AGENT";
+/// The folder of agents that were copied to a container or another machine; see [`path_below`].
+pub const COPIES: &str = "/opt/redial";
 
 /// The library was not found.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -169,21 +169,13 @@ impl Wire {
 
     fn closed(&self, why: Option<String>) -> LinkError {
         let deadline = Instant::now() + ENDING_PATIENCE;
-        while discover::runs(self.pid) && !self.is_another() {
+        while discover::runs(self.pid) && !self.process.is_some_and(discover::is_another) {
             if Instant::now() >= deadline {
                 return LinkError::Closed { pid: self.pid, why };
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         LinkError::Ended(self.pid)
-    }
-
-    /// Returns whether the pid now belongs to another process.
-    fn is_another(&self) -> bool {
-        match (self.process, process::key_of(self.pid)) {
-            (Some(before), Ok(now)) => before != now,
-            _ => false,
-        }
     }
 }
 

@@ -8,8 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Folders in which a container may have agents: where the recipes for containers put them, and where packages do.
-const INSTALLATIONS: [&str; 2] = [COPIES, "/usr/lib/redial"];
-const COPIES: &str = "/opt/redial";
+const INSTALLATIONS: [&str; 2] = [library::COPIES, "/usr/lib/redial"];
 
 /// Why no library can be used for a process.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,9 +41,10 @@ pub fn of(pid: u32) -> Result<PathBuf, AgentPathError> {
 /// Describes a process without this library in a file system of its own, after "it has", and says where to copy the library.
 pub fn describe_hidden(library: &Path) -> String {
     format!(
-        "its own file system, without {}; copy the agent library there: to {COPIES}/agents/{}, to the same path, or to one \
+        "its own file system, without {}; copy the agent library there: to {}/agents/{}, to the same path, or to one \
          that {} names",
         library.display(),
+        library::COPIES,
         Platform::own(),
         library::VARIABLE
     )

@@ -27,6 +27,7 @@ pub(crate) use system::tests::WaitingProgram;
 use crate::platform::Platform;
 pub use census::{Census, CensusChanges};
 pub use process::{Halt, Process, ProcessSummary, RuntimeSearch};
+use redial_protocol::ids::ProcessKey;
 
 /// Converts a numeric user id from an agent to the user's name; returns other words unchanged.
 pub fn user_name(word: &str) -> String {
@@ -56,6 +57,12 @@ pub fn all() -> std::io::Result<Vec<Process>> {
 /// Returns one process; `None` if there is no such process or it has ended.
 pub fn find(pid: u32) -> Option<Process> {
     system::find(pid)
+}
+
+/// Returns whether the pid of this process now belongs to another one. A start of 0 is an unknown one.
+pub fn is_another(process: ProcessKey) -> bool {
+    let ProcessKey { pid, start } = process;
+    start != 0 && redial_protocol::process::key_of(pid).is_ok_and(|key| key.start != start)
 }
 
 /// Returns why a process is halted; `None` if it runs or nothing is known.

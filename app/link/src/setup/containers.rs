@@ -3,9 +3,10 @@
 
 use super::recipe::{Recipe, names, variables};
 use super::unix;
+use crate::library;
 
 /// The folder inside a container that holds the folder of agents. `redial attach` looks there, too.
-const INSIDE: &str = "/opt/redial";
+const INSIDE: &str = library::COPIES;
 
 const REACH: &str = "Afterwards, run redial ps as root on the host, or inside the container";
 const LIBC: &str = "The image must use glibc (Debian, Ubuntu, RHEL, …, not Alpine) and this machine's processor architecture.";

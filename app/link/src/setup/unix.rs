@@ -60,7 +60,7 @@ pub fn file() -> &'static str {
 
 /// Returns the place of the library on another Linux machine.
 pub fn elsewhere() -> String {
-    format!("/opt/redial/agents/linux-x64/{}", file())
+    format!("{}/agents/linux-x64/{}", library::COPIES, file())
 }
 
 /// Returns an assignment in double quotes for systemd (systemd.exec(5), systemd.syntax(7)): `\` and `"` are escaped,

@@ -9,6 +9,7 @@ use super::{error_text, update_batches};
 use crate::attach::attach;
 use crate::backoff::Backoff;
 use crate::connect;
+use crate::discover;
 use crate::error::LinkError;
 use crate::session::{PING_EVERY, Session};
 use redial_model::changes::DialChange;
@@ -17,7 +18,6 @@ use redial_model::update::{ConnectionUpdate, RefusedRequest, Retry};
 use redial_protocol::cost::Share;
 use redial_protocol::ids::{ProcessKey, RowId};
 use redial_protocol::message::Event;
-use redial_protocol::process;
 use redial_text::programs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -225,16 +225,10 @@ impl AgentLink {
     }
 
     fn open(&self) -> Result<Session, LinkError> {
-        match self.is_another() {
+        match discover::is_another(self.process) {
             true => Err(LinkError::Ended(self.process.pid)),
             false => connect::open(self.process.pid, programs::WINDOW),
         }
-    }
-
-    /// Returns whether the pid now belongs to another process.
-    fn is_another(&self) -> bool {
-        let ProcessKey { pid, start } = self.process;
-        start != 0 && process::key_of(pid).is_ok_and(|key| key.start != start)
     }
 
     /// Waits until the next attempt is due or requested; returns false if the connection is to end.
@@ -303,7 +297,7 @@ impl AgentLink {
     /// Loads the agent into the process; returns whether it succeeded.
     fn attach(&self) -> Result<bool, ReceiverGone> {
         self.report(vec![ConnectionUpdate::Attaching])?;
-        let loaded = match self.is_another() {
+        let loaded = match discover::is_another(self.process) {
             true => Err(LinkError::Ended(self.process.pid).to_string()),
             false => attach(self.process.pid, ATTACHING).map_err(|error| error_text::attach_error(&error)),
         };
