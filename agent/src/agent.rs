@@ -194,6 +194,13 @@ impl Agent {
 
     /// `ModuleLoadFinished` and `ModuleAttachedToAssembly`.
     pub fn module_loaded(&self, loaded: &LoadedModule) {
+        // The JIT may be loading it, and everything here takes longer on a busy machine.
+        self.context.ledger.lock().note_module_load(Instant::now());
+        self.add_module(loaded);
+        self.context.ledger.lock().note_module_load(Instant::now());
+    }
+
+    fn add_module(&self, loaded: &LoadedModule) {
         let Context { info, modules, instrumentation, inbox, .. } = self.context;
         let Some(module) = modules.read(info, loaded, false) else { return };
         let tokens = instrumentation.add(module.key);

@@ -112,11 +112,26 @@ impl LedgerState {
         self.record_transition(id, now);
     }
 
-    /// Returns instances whose compilation has been open longer than `once`, or started again and open longer than
-    /// `restarted`.
-    pub fn stuck_compilations(&self, restarted: Duration, once: Duration) -> Vec<(RowId, InstanceId)> {
-        let open_too_long =
-            |open: &OpenCompilation| open.since.elapsed() > if open.restarted { restarted } else { once };
+    /// Records that the current thread begins or finishes to load a module: a compilation of it is not stuck.
+    pub fn note_module_load(&mut self, now: Instant) {
+        self.module_loads.insert(this_thread(), now);
+    }
+
+    /// Returns instances whose compilation has been open longer than `once` since its thread last loaded a module, or
+    /// started again and open longer than `restarted`.
+    pub fn stuck_compilations(
+        &mut self,
+        now: Instant,
+        restarted: Duration,
+        once: Duration,
+    ) -> Vec<(RowId, InstanceId)> {
+        let is_over = |since: Instant, limit: Duration| now.saturating_duration_since(since) > limit;
+        self.module_loads.retain(|_, last| !is_over(*last, once));
+        let loads = &self.module_loads;
+        let open_too_long = |open: &OpenCompilation| match open.restarted {
+            true => is_over(open.since, restarted),
+            false => is_over(open.since, once) && !loads.contains_key(&open.thread),
+        };
         self.rows()
             .iter()
             .filter(|row| row.is_on())
@@ -138,4 +153,49 @@ impl LedgerState {
 fn this_thread() -> ThreadMark {
     thread_local!(static MARK: u8 = const { 0 });
     MARK.try_with(|mark| std::ptr::from_ref(mark).addr()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Module;
+    use crate::ledger::copy_identity::CopyIdentity;
+    use crate::ledger::request_state::ActiveRequest;
+    use crate::ledger::row_timing::BodyTiming;
+    use redial_protocol::ids::ModuleKey;
+    use redial_protocol::level::Level;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_thread_that_loads_modules_is_not_stuck() {
+        let mut ledger = LedgerState::default();
+        let key = ModuleKey { module_id: 1, generation: 1 };
+        let module = Arc::new(Module::sample(key, "A"));
+        let row = ledger.add_row(CopyIdentity::sample(module, 0x0600_0001), None).unwrap();
+        let request = ActiveRequest { level: Level::Count, body: BodyTiming::NotWanted };
+        ledger.row_mut(row).unwrap().state = RequestState::Asked { request, live_version: None };
+        ledger.row_mut(row).unwrap().bodies.deliver();
+        let instance = InstanceId { function_id: 7, rejit_id: 1 };
+        ledger.started(1, 0x0600_0001, instance);
+        let begun = Instant::now();
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        let is_stuck = |ledger: &mut LedgerState, seconds| {
+            let stuck = ledger.stuck_compilations(
+                after(seconds),
+                Duration::from_millis(500),
+                Duration::from_secs(10),
+            );
+            assert!(stuck.is_empty() || stuck == [(row, instance)]);
+            !stuck.is_empty()
+        };
+        assert_eq!((is_stuck(&mut ledger, 9), is_stuck(&mut ledger, 11)), (false, true));
+        ledger.note_module_load(after(8));
+        assert_eq!((is_stuck(&mut ledger, 17), is_stuck(&mut ledger, 19)), (false, true));
+        assert!(ledger.module_loads.is_empty(), "a load that no longer matters is forgotten");
+        std::thread::scope(|scope| scope.spawn(|| ledger.note_module_load(after(19))).join()).unwrap();
+        assert!(is_stuck(&mut ledger, 20), "another thread's load");
+        ledger.note_module_load(after(20));
+        ledger.started(1, 0x0600_0001, instance);
+        assert!(is_stuck(&mut ledger, 21), "the thread started it again, so it failed before");
+    }
 }

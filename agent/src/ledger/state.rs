@@ -1,6 +1,7 @@
 //! The ledger's data: every copy that is or was dialled, with wanted and actual level, and the ring of transitions.
 #![forbid(unsafe_code)]
 
+use super::bodies::ThreadMark;
 use super::copy_identity::CopyIdentity;
 use super::recompiled_callers::RecompiledCallers;
 use super::request_state::RequestState;
@@ -15,6 +16,7 @@ use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::message::Transition;
 use redial_protocol::reason::Reason;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::time::Instant;
 
 /// Transitions kept for sessions that have not read them yet. A session that falls further behind learns how many
 /// it missed and gets the rows' present state.
@@ -32,6 +34,8 @@ pub struct LedgerState {
     /// Which rows have counters.
     pub slots: Slots,
     compilations: u64,
+    /// The last module load of each thread, as far as it matters to open compilations.
+    pub(super) module_loads: HashMap<ThreadMark, Instant>,
     /// Copies recompiled because they had inlined dialled methods.
     pub recompiled_callers: RecompiledCallers,
     /// Deferred requests, for methods that were being inlined.

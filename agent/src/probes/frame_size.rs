@@ -44,7 +44,7 @@ pub fn prepare() {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod code {
     use crate::platform::read_memory;
-    use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
+    use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 
     /// Bytes of code that are read. Methods without a frame pointer are short.
     const MAX_BYTES: usize = 512;
@@ -75,36 +75,42 @@ mod code {
                 return None;
             }
             decoder.decode_out(&mut instruction);
-            match instruction.flow_control() {
-                FlowControl::Return => return Some(size),
-                // Any way out gives back the same frame.
-                FlowControl::Next
-                | FlowControl::ConditionalBranch
-                | FlowControl::Call
-                | FlowControl::IndirectCall => {}
-                FlowControl::UnconditionalBranch => {
+            match instruction.mnemonic() {
+                Mnemonic::Ret => return Some(size),
+                // Any way out gives back the same frame, so only jumps without a condition are followed.
+                Mnemonic::Jmp if instruction.op0_kind() == OpKind::NearBranch64 => {
                     let target = instruction.near_branch_target().checked_sub(address)? as usize;
                     decoder.set_position(target).ok()?;
                     decoder.set_ip(address + target as u64);
-                    continue;
                 }
-                _ => return None,
+                _ => size = size.checked_add(given_back(&instruction)?)?,
             }
-            size = size.checked_add(given_back(&instruction)?)?;
         }
         None
     }
 
-    /// Returns the bytes of stack that an instruction gives back; None if it restores the frame pointer, takes more, or
-    /// changes the stack in another way.
+    /// Returns whether the next instruction may run after one with this mnemonic. iced has a table for that, which would be
+    /// a fiftieth of the agent's size.
+    pub(super) fn leads_on(mnemonic: Mnemonic) -> bool {
+        use Mnemonic::*;
+        let ends =
+            matches!(mnemonic, Jmp | Jmpe | Ret | Retf | Iret | Iretd | Iretq | Uiret | Rsm | Eretu | Erets)
+                || matches!(mnemonic, Sysexit | Sysexitq | Sysret | Sysretq | Xbegin)
+                || matches!(mnemonic, Int | Int1 | Int3 | Into | Ud0 | Ud1 | Ud2 | INVALID)
+                || matches!(mnemonic, Altinst | Db | Dd | Dmint | Dq | Dw | Rdm | Skinit | Smint);
+        !ends
+    }
+
+    /// Returns the bytes of stack that an instruction gives back; None if it restores the frame pointer, takes more,
+    /// changes the stack in another way, or does not lead to the next instruction.
     fn given_back(instruction: &Instruction) -> Option<usize> {
         let is_stack =
             instruction.op0_kind() == OpKind::Register && instruction.op0_register() == Register::RSP;
         match instruction.mnemonic() {
             Mnemonic::Pop if instruction.op0_register() == Register::RBP => None,
             Mnemonic::Pop => Some(size_of::<usize>()),
-            Mnemonic::Push | Mnemonic::Leave | Mnemonic::Enter | Mnemonic::INVALID => None,
-            _ if instruction.code() == Code::INVALID => None,
+            Mnemonic::Push | Mnemonic::Leave | Mnemonic::Enter => None,
+            mnemonic if !leads_on(mnemonic) => None,
             Mnemonic::Add if is_stack => usize::try_from(instruction.immediate(1) as i64).ok(),
             Mnemonic::Cmp | Mnemonic::Test => Some(0),
             _ if is_stack => None,
@@ -125,8 +131,9 @@ mod code {
 
 #[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
 mod tests {
-    use super::code::size_of_frame;
+    use super::code::{leads_on, size_of_frame};
     use super::*;
+    use iced_x86::{Code, FlowControl};
 
     #[test]
     fn follows_ways_out() {
@@ -158,6 +165,16 @@ mod tests {
         ] {
             assert_eq!(size(with_pointer), None, "{with_pointer:x?}");
         }
+    }
+
+    #[test]
+    fn knows_what_leads_on() {
+        use FlowControl::{Call, ConditionalBranch, IndirectCall, Next};
+        let expected =
+            |code: &Code| matches!(code.flow_control(), Next | ConditionalBranch | Call | IndirectCall);
+        let wrong: Vec<Code> =
+            Code::values().filter(|code| leads_on(code.mnemonic()) != expected(code)).collect();
+        assert_eq!(wrong, []);
     }
 
     #[test]

@@ -32,7 +32,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// A compilation that its thread started again while it was open has failed if there is no code after this time.
 const RESTARTED_TIMEOUT: Duration = Duration::from_millis(500);
-/// The same for a compilation started once.
+/// The same for a compilation started once, counted from the last module that its thread loaded.
 const COMPILATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The combined effects of a batch of jobs.
@@ -312,16 +312,13 @@ impl Worker {
 
     fn check_open_compilations(&mut self) {
         let open: Vec<(RowId, InstanceId, Arc<Module>)> = {
-            let ledger = self.context.ledger.lock();
+            let mut ledger = self.context.ledger.lock();
+            let stuck = ledger.stuck_compilations(Instant::now(), RESTARTED_TIMEOUT, COMPILATION_TIMEOUT);
             let with_module = |(row, instance)| {
                 let module = ledger.row(row).map(|row| Arc::clone(&row.identity.module));
                 module.map(|module| (row, instance, module))
             };
-            ledger
-                .stuck_compilations(RESTARTED_TIMEOUT, COMPILATION_TIMEOUT)
-                .into_iter()
-                .filter_map(with_module)
-                .collect()
+            stuck.into_iter().filter_map(with_module).collect()
         };
         for (row, instance, module) in open {
             let (function, rejit) = (instance.function_id as usize, instance.rejit_id as usize);

@@ -12,8 +12,17 @@ use crate::process::{cargo, checkout, command, for_another_package, run, run_qui
 use crate::setup::{step, zig};
 
 /// Limits of the stripped files, in bytes.
-const PROGRAM_LIMIT: u64 = 25 << 20;
-const AGENT_LIMIT: u64 = 3 << 20;
+const PROGRAM_LIMIT: u64 = 25_000_000;
+const AGENT_LIMIT: u64 = 3_000_000;
+
+/// Cargo's profiles of the program and the agent.
+const PROFILES: [&str; 2] = ["dist", "dist-agent"];
+/// Cargo's arguments for the program and the agent. Cargo leaves out link-time optimization when it also builds a library
+/// for other crates, which the agent's tests need.
+const BUILDS: [&[&str]; 2] = [
+    &["build", "--package", "redial", "--profile", PROFILES[0]],
+    &["rustc", "--package", "redial-agent", "--lib", "--crate-type", "cdylib", "--profile", PROFILES[1]],
+];
 
 /// Stripped programs and their symbols.
 #[derive(Clone, Debug)]
@@ -47,13 +56,8 @@ pub fn compile_from(
     release: &Release,
 ) -> Result<Programs> {
     let what = format!("redial {} ({}) for {}", release.version, release.commit, target.rid());
-    let profiles = [("redial", "dist"), ("redial-agent", target.agent_profile())];
-    step(&what, || {
-        profiles.into_iter().try_for_each(|(package, profile)| {
-            build(source, target_folder, target, release, ["--package", package, "--profile", profile])
-        })
-    })?;
-    let built = profiles.map(|(_, profile)| target_folder.join(target.triple()).join(profile));
+    step(&what, || BUILDS.iter().try_for_each(|one| build(source, target_folder, target, release, one)))?;
+    let built = PROFILES.map(|profile| target_folder.join(target.triple()).join(profile));
     let programs = split(target, [&built[0], &built[1]], target_folder)?;
     check(&programs)?;
     Ok(programs)
@@ -78,18 +82,18 @@ fn build(
     target_folder: &Path,
     target: Target,
     release: &Release,
-    options: [&str; 4],
+    arguments: &[&str],
 ) -> Result<()> {
     let triple = match target {
         Target::LinuxX64 => format!("{}.{}.{}", target.triple(), OLDEST_GLIBC.0, OLDEST_GLIBC.1),
         Target::WinX64 => target.triple().to_owned(),
     };
     let mut build = if target.is_windows() {
-        cargo(&["build"])
+        cargo(arguments)
     } else {
         let zig = zig::ensure()?;
         // cargo-zigbuild runs the cargo that it finds by this variable or on the PATH.
-        let mut build = for_another_package(command(&zig.cargo_command.to_string_lossy(), &["build"]));
+        let mut build = for_another_package(command(&zig.cargo_command.to_string_lossy(), arguments));
         build.env("CARGO_ZIGBUILD_ZIG_PATH", &zig.zig);
         // Not the user's cache, whose files may name another folder.
         for variable in ["ZIG_GLOBAL_CACHE_DIR", "ZIG_LOCAL_CACHE_DIR"] {
@@ -97,7 +101,7 @@ fn build(
         }
         build
     };
-    build.args(options).args(["--locked", "--target", &triple]);
+    build.args(["--locked", "--target", &triple]);
     if !std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         build.arg("--quiet");
     }

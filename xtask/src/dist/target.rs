@@ -39,14 +39,6 @@ impl Target {
         matches!(self, Target::WinX64)
     }
 
-    /// Returns the Cargo profile of the agent.
-    pub const fn agent_profile(self) -> &'static str {
-        match self {
-            Target::LinuxX64 => "dist-agent",
-            Target::WinX64 => "dist-agent-windows",
-        }
-    }
-
     /// Returns the file name of the program.
     pub const fn program(self) -> &'static str {
         artefacts::program_name(self.is_windows())
