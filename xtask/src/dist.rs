@@ -4,6 +4,7 @@ mod agent_packages;
 mod archives;
 mod compile;
 mod contents;
+mod documents;
 mod file_tree;
 mod release;
 mod reproduction;

@@ -1,6 +1,6 @@
-//! `redial completions` and `redial manual`: files for packages, made from the command line's definition.
+//! `redial completions`: scripts for shells, made from the command line's definition.
 
-use super::arguments::{CompletionsArguments, ManualArguments};
+use super::arguments::CompletionsArguments;
 use super::usage;
 use crate::output::Out;
 use redial_link::exit::{Exit, Failure};
@@ -15,14 +15,5 @@ pub fn run(arguments: &CompletionsArguments, version: &'static str) -> Result<Ex
     let mut out = Out::new();
     out.text(&String::from_utf8_lossy(&script))?;
     out.flush()?;
-    Ok(Exit::Done)
-}
-
-/// Writes `redial.1` and one page per command into a folder.
-pub fn write_manual(arguments: &ManualArguments, version: &'static str) -> Result<Exit, Failure> {
-    let folder = &arguments.folder;
-    clap_mangen::generate_to(usage::command(version), folder).map_err(|error| {
-        Failure::new(Exit::Failed, format!("the manual cannot be written to {}: {error}", folder.display()))
-    })?;
     Ok(Exit::Done)
 }

@@ -18,6 +18,7 @@ mod events;
 mod exceptions;
 mod hot;
 mod il;
+mod manual;
 mod method_source;
 mod method_totals;
 mod methods;
@@ -86,7 +87,7 @@ pub fn main(version: &'static str, open_window: impl FnOnce(Option<u32>, bool) -
         CliCommand::Env(arguments) => env::run(&arguments),
         CliCommand::Doctor(arguments) => doctor::run(&arguments),
         CliCommand::Completions(arguments) => completions::run(&arguments, version),
-        CliCommand::Manual(arguments) => completions::write_manual(&arguments, version),
+        CliCommand::Manual(arguments) => manual::run(&arguments, version),
     };
     code(outcome)
 }

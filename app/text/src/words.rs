@@ -85,7 +85,7 @@ pub fn levels() -> String {
 /// Explains the variable that limits a program's dials.
 pub fn max_level() -> String {
     format!(
-        "the environment variable REDIAL_MAX_LEVEL, read when a program starts, limits its dials: {}; without it {}, the \
+        "The environment variable REDIAL_MAX_LEVEL, read when a program starts, limits its dials: {}; without it {}, the \
          highest",
         levels(),
         Level::OFFERED

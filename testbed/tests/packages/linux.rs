@@ -106,11 +106,19 @@ fn archive_runs_where_it_is_unpacked() -> Result<()> {
     {
         ensure!(opt.join(name).join(file).is_file(), "no {file}");
     }
-    let instructions = std::fs::read_to_string(opt.join(name).join("INSTALL.md"))?;
-    let links: Vec<&str> =
-        instructions.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()).collect();
-    let is_dead = |link: &&&str| !link.is_empty() && !opt.join(name).join(link).is_file();
-    ensure!(links.len() > 5 && !links.iter().any(|link| is_dead(&link)), "{links:?}");
+    let mut links = 0;
+    for document in
+        ["INSTALL.md", "README.md", "CHANGELOG.md", "docs/guide/limits.md", "docs/guide/windows-and-iis.md"]
+    {
+        let path = opt.join(name).join(document);
+        let text = std::fs::read_to_string(&path).with_context(|| document.to_owned())?;
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let is_live = link.is_empty() || link.contains("://") || path.with_file_name(link).is_file();
+            ensure!(is_live, "{document} links to {link}");
+            links += 1;
+        }
+    }
+    ensure!(links > 10, "only {links} links were found");
     std::fs::remove_dir_all(opt.join(name))?;
     ensure_only(&root, &before)
 }

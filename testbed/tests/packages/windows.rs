@@ -76,8 +76,10 @@ fn msi_installs_counts_and_leaves_nothing() -> Result<()> {
     installer("/i")?;
     let program = folder.join("redial.exe");
     let used = ensure_version(&program).and_then(|()| first_number(&program));
+    let has_guides = folder.join("docs/reference/commands/dial.md").is_file();
     installer("/x")?;
     used?;
+    ensure!(has_guides, "no guides were installed");
     ensure!(!folder.exists(), "uninstalling left {}", folder.display());
     Ok(())
 }

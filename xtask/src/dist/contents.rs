@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::compile::Programs;
+use super::documents::Documents;
 use super::file_tree::FileTree;
 use super::release::Release;
 use super::target::Target;
@@ -19,11 +20,6 @@ pub const BILL: &str = "redial.cdx.json";
 /// Completion scripts: the shell, and the file's name in archives.
 const COMPLETIONS: [(&str, &str); 4] =
     [("bash", "redial.bash"), ("zsh", "_redial"), ("fish", "redial.fish"), ("powershell", "redial.ps1")];
-/// Documents of the checkout.
-const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
-/// Folders of documents.
-const GUIDES: [&str; 3] = ["docs/guide", "docs/reference", "docs/reference/commands"];
-
 /// Files that packages add to the programs.
 #[derive(Clone, Debug)]
 pub struct Contents {
@@ -32,6 +28,7 @@ pub struct Contents {
     manual: Vec<(String, Vec<u8>)>,
     /// Completion scripts in the order of [`COMPLETIONS`].
     completions: Vec<Vec<u8>>,
+    documents: Documents,
     licences: String,
     /// The bill of materials.
     pub bill: String,
@@ -60,6 +57,7 @@ impl Contents {
         Ok(Contents {
             manual,
             completions: COMPLETIONS.iter().map(script).collect::<Result<_>>()?,
+            documents: Documents::read()?,
             licences: libraries.licences()?,
             bill: libraries.bill_of_materials(programs.target, release),
             programs,
@@ -88,11 +86,10 @@ impl Contents {
         for ((_, name), script) in COMPLETIONS.iter().zip(&self.completions) {
             tree.write(&format!("completions/{name}"), script)?;
         }
-        for name in DOCUMENTS {
-            tree.copy(&checkout().join(name), name)?;
+        for (path, text) in self.documents.files() {
+            tree.write(path, text.as_bytes())?;
         }
-        copy_guides(tree, "")?;
-        tree.write("INSTALL.md", instructions()?.as_bytes())?;
+        tree.write("INSTALL.md", self.documents.instructions().as_bytes())?;
         tree.write(LICENCES, self.licences.as_bytes())?;
         tree.write(BILL, self.bill.as_bytes())?;
         if !target.is_windows() {
@@ -129,37 +126,13 @@ impl Contents {
         tree.copy(&asset("redial.desktop"), "usr/share/applications/redial.desktop")?;
         tree.copy(&asset("redial.svg"), "usr/share/icons/hicolor/scalable/apps/redial.svg")?;
         tree.copy(&asset("redial.png"), "usr/share/icons/hicolor/128x128/apps/redial.png")?;
-        for name in DOCUMENTS {
-            tree.copy(&checkout().join(name), &format!("usr/share/doc/redial/{name}"))?;
+        for (path, text) in self.documents.files() {
+            tree.write(&format!("usr/share/doc/redial/{path}"), text.as_bytes())?;
         }
-        copy_guides(tree, "usr/share/doc/redial/")?;
         tree.write(&format!("usr/share/doc/redial/{BILL}"), self.bill.as_bytes())?;
         tree.write("usr/share/doc/redial/copyright", self.licences.as_bytes())?;
         tree.finish(&["usr/lib/redial/redial", &agent])
     }
-}
-
-/// Returns the instructions for installing, with links as from the top of an archive.
-fn instructions() -> Result<String> {
-    let path = checkout().join("docs/guide/install.md");
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    Ok(text.replace("](", "](docs/guide/").replace("](docs/guide/#", "](#"))
-}
-
-/// Copies the guides to a folder, whose name ends with a slash unless it is empty.
-fn copy_guides(tree: &FileTree, to: &str) -> Result<()> {
-    for folder in GUIDES {
-        let from = checkout().join(folder);
-        for entry in std::fs::read_dir(&from).with_context(|| from.display().to_string())? {
-            let path = entry?.path();
-            if path.is_dir() {
-                continue;
-            }
-            let name = path.file_name().context("a file without a name")?.to_string_lossy().into_owned();
-            tree.copy(&path, &format!("{to}{folder}/{name}"))?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the agent's path beside the program, where the program looks for it.

@@ -87,8 +87,11 @@ pub fn msi(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
     const ACTIONS: [(&str, u32); 2] = [("RemoveEnvironmentStrings", 3300), ("WriteEnvironmentStrings", 5200)];
     let tree = FileTree::new(work.join("msi"), release)?;
     contents.archive(&tree)?;
-    let mut wixl = command("wixl", &["--arch", "x64", "-D"]);
-    wixl.arg(format!("Version={}", release.version)).arg("--output").arg(to).arg(asset("redial.wxs"));
+    let guides = work.join("guides.wxs");
+    std::fs::write(&guides, guide_components(&tree)?).with_context(|| guides.display().to_string())?;
+    let mut wixl = command("wixl", &["--arch", "x64", "-D", "Win64=yes", "-D", "Guides=docs", "-D"]);
+    wixl.arg(format!("Version={}", release.version)).arg("--output").arg(to);
+    wixl.arg(asset("redial.wxs")).arg(&guides);
     // wixl reads files relative to its folder, and takes no absolute paths.
     run_quietly(wixl.current_dir(tree.root()))?;
     run_quietly(command("msibuild", &[]).arg(to).arg("-i").arg(asset("msi-environment.idt")))?;
@@ -98,4 +101,11 @@ pub fn msi(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
         run_quietly(command("msibuild", &[]).arg(to).args(["-q", &query]))?;
     }
     Ok(())
+}
+
+/// Returns the description of the guides for wixl.
+fn guide_components(tree: &FileTree) -> Result<String> {
+    const HEAT: &str = "find docs -type f | LC_ALL=C sort | wixl-heat --prefix docs/ --directory-ref Guides \
+        --component-group Guides --var var.Guides --win64";
+    run_quietly(command("sh", &["-c", HEAT]).current_dir(tree.root()))
 }
