@@ -3,6 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 #[cfg(target_os = "linux")]
 use super::large_blocks as mapped;
@@ -29,6 +30,18 @@ pub fn heap_bytes() -> usize {
 /// Returns freed blocks that the agent kept for later ones to the system.
 pub fn release_kept_blocks() {
     mapped::release_kept();
+}
+
+/// Returns free memory of the C library's heap to the system, the host's included; its arenas are locked one after the other
+/// meanwhile. Returns the time that it took. Only glibc needs it.
+pub fn trim_heap() -> Duration {
+    let begun = Instant::now();
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `malloc_trim` may be called at any time, by any thread (malloc_trim(3)).
+    unsafe {
+        libc::malloc_trim(0)
+    };
+    begun.elapsed()
 }
 
 /// Returns the bytes that a block of this size takes from its heap: glibc's header and rounding, or whole pages.

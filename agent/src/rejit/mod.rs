@@ -20,6 +20,7 @@ mod domains;
 mod dry_run;
 mod enum_types;
 mod exceptions;
+mod heap_trim;
 mod inlined_callers;
 mod inlining_barrier;
 mod loaded_methods;

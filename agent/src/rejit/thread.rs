@@ -16,6 +16,7 @@ use crate::ledger::request_state::RequestState;
 use crate::ledger::row::Row;
 use crate::planner::history::ChangeRecord;
 use crate::planner::{OrderLifetime, OrderSeq, SessionId, Standing};
+use crate::platform;
 use redial_protocol::diagnostics::{AuditAction, OrderEnd};
 use redial_protocol::dialset::print_order;
 use redial_protocol::ids::{InstanceId, RowId};
@@ -138,6 +139,7 @@ impl Worker {
                 self.context.ledger.report_ignored_requests();
                 self.check_shared_copies();
                 self.look_up_callers();
+                self.heap_trim.check(platform::heap_bytes(), Instant::now(), platform::trim_heap);
                 self.last_check = Instant::now();
             }
             self.publish();

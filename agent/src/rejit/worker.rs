@@ -4,6 +4,7 @@
 
 use super::change_state::{DeferredChange, QueuedChange};
 use super::cost_meter::CostMeter;
+use super::heap_trim::HeapTrim;
 use super::missing_assemblies::MissingAssemblies;
 use super::request::{self, Applied};
 use super::scan::{ModuleOrders, ScanResult, review, scan};
@@ -43,6 +44,7 @@ pub struct Worker {
     pub(super) pace_ns: u64,
     /// The budget, and the present cost of dials.
     pub(super) meter: CostMeter,
+    pub(super) heap_trim: HeapTrim,
     pub(super) last_check: Instant,
     pub(super) last_retry: Instant,
     pub(super) reverting: Pace,
@@ -63,6 +65,7 @@ impl Worker {
             missing: MissingAssemblies::default(),
             pace_ns: usual_pace_ns(context.runtime.does(RuntimeIssue::StopsForRequests)),
             meter: CostMeter::new(context.settings.budget),
+            heap_trim: HeapTrim::default(),
             last_check: Instant::now(),
             last_retry: Instant::now(),
             reverting: Pace::default(),
