@@ -20,6 +20,7 @@ pub const BILL: &str = "redial.cdx.json";
 /// Completion scripts: the shell, and the file's name in archives.
 const COMPLETIONS: [(&str, &str); 4] =
     [("bash", "redial.bash"), ("zsh", "_redial"), ("fish", "redial.fish"), ("powershell", "redial.ps1")];
+
 /// Files that packages add to the programs.
 #[derive(Clone, Debug)]
 pub struct Contents {
