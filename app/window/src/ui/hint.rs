@@ -1,6 +1,6 @@
 //! Hints beside a widget, never on it.
 
-use eframe::egui::{Context, Order, RectAlign, Response, Tooltip, Ui};
+use eframe::egui::{Context, RectAlign, Response, Tooltip, Ui};
 
 /// Where a hint goes if it does not fit below.
 const ELSEWHERE: &[RectAlign] = &[RectAlign::LEFT_END, RectAlign::TOP_START];
@@ -35,8 +35,5 @@ pub fn left_of(response: &Response, gap: f32, says: impl FnOnce(&mut Ui)) {
 
 /// Returns whether a dialog is open.
 fn is_dialog_open(context: &Context) -> bool {
-    context.memory(|memory| {
-        let mut layers = memory.areas().visible_layer_ids().into_iter();
-        memory.top_modal_layer().is_some() || layers.any(|layer| layer.order == Order::Middle)
-    })
+    context.memory(|memory| memory.top_modal_layer().is_some())
 }

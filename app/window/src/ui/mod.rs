@@ -1,6 +1,7 @@
 //! Widgets and look: theme, knob, list, sparkline, histogram, hints, numbers. Widgets draw what they are
 //! given and return the user's actions; they must not know processes or agents.
 
+pub mod dialog;
 pub mod glyph_warmup;
 pub mod hint;
 pub mod histogram;

@@ -2,9 +2,10 @@
 
 use crate::commands::{CommandContext, UiCommand};
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::local_time;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, TextStyle, Ui, vec2};
+use eframe::egui::{self, Grid, RichText, ScrollArea, TextStyle, Ui, vec2};
 use redial_model::catalogue::Catalogue;
 use redial_model::connection::{Connection, Orders};
 use redial_model::orders::readable;
@@ -33,21 +34,16 @@ pub fn show(
     facts: &CommandContext,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let mut open = true;
     let room = context.content_rect().size();
-    egui::Window::new("Control, orders and history")
-        .open(&mut open)
-        .collapsible(false)
-        .default_size([(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)])
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            let width = ui.available_width() - SCROLL;
-            let scrolled = ScrollArea::both().max_width(room.x - 80.0).max_height(room.y - 140.0);
-            scrolled.show(ui, |ui| {
-                inside(ui, (connection, width), now, facts, commands);
-            });
+    let size = [(room.x - 80.0).clamp(200.0, 760.0), (room.y - 80.0).clamp(200.0, 600.0)];
+    let dialog = dialog::titled("Control, orders and history").resizable(true).default_size(size);
+    !dialog::show(context, dialog, |ui| {
+        let width = ui.available_width() - SCROLL;
+        let scrolled = ScrollArea::both().max_width(room.x - 80.0).max_height(room.y - 140.0);
+        scrolled.show(ui, |ui| {
+            inside(ui, (connection, width), now, facts, commands);
         });
-    !open
+    })
 }
 
 fn inside(

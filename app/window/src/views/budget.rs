@@ -2,8 +2,9 @@
 
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Button, Id, Key, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, Button, Id, Key, RichText, TextEdit, Ui};
 use redial_model::connection::{Connection, Status};
 use redial_model::ids::ConnectionId;
 use redial_protocol::cost::{CostBudget, Share};
@@ -57,19 +58,13 @@ pub fn show(
         return true;
     };
     let current = &agent.cost_budget;
-    let mut open = true;
     let mut done = false;
     let room = context.content_rect().size();
-    egui::Window::new(format!("Overhead budget of {}", connection.title()))
-        .id(Id::unique("Overhead budget"))
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((room.x - 60.0).clamp(200.0, 520.0));
-            done = inside(ui, state, current, commands);
-        });
+    let title = format!("Overhead budget of {}", connection.title());
+    let open = dialog::show(context, dialog::titled(title).id(Id::unique("Overhead budget")), |ui| {
+        ui.set_width((room.x - 60.0).clamp(200.0, 520.0));
+        done = inside(ui, state, current, commands);
+    });
     !open || done
 }
 

@@ -2,7 +2,8 @@
 
 use crate::commands::UiCommand;
 use crate::settings::programs::{SavedDialSet, SavedPrograms};
-use eframe::egui::{self, Align2, Button, Id, Key, TextEdit, Ui, vec2};
+use crate::ui::dialog;
+use eframe::egui::{self, Button, Id, Key, TextEdit, Ui};
 use redial_model::connection::{Connection, Status};
 use redial_protocol::dialset;
 use redial_text::words;
@@ -21,22 +22,15 @@ pub fn show(
     (connection, programs): (&Connection, &SavedPrograms),
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let mut open = true;
     let room = context.content_rect().size();
-    egui::Window::new(format!("Dial sets of {}", connection.name))
-        .id(Id::unique("Dial sets"))
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((room.x - 60.0).clamp(200.0, 480.0));
-            let saved = programs.get(&connection.name).map_or(&[][..], |program| &program.dial_sets);
-            sets(ui, saved, connection, commands);
-            ui.separator();
-            save(ui, state, connection, commands);
-        });
-    !open
+    let title = format!("Dial sets of {}", connection.name);
+    !dialog::show(context, dialog::titled(title).id(Id::unique("Dial sets")), |ui| {
+        ui.set_width((room.x - 60.0).clamp(200.0, 480.0));
+        let saved = programs.get(&connection.name).map_or(&[][..], |program| &program.dial_sets);
+        sets(ui, saved, connection, commands);
+        ui.separator();
+        save(ui, state, connection, commands);
+    })
 }
 
 fn sets(ui: &mut Ui, saved: &[SavedDialSet], connection: &Connection, commands: &mut Vec<UiCommand>) {

@@ -3,8 +3,9 @@
 use crate::commands::{FileChoice, UiCommand};
 use crate::settings::SavedLaunch;
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Button, Id, RichText, ScrollArea, TextEdit, Ui, vec2};
+use eframe::egui::{self, Button, Id, RichText, ScrollArea, TextEdit, Ui, vec2};
 use redial_text::words;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +100,7 @@ fn with_assembly(arguments: &str, assembly: &str) -> String {
 
 /// Shows the list; returns true when it should close.
 pub fn show(context: &egui::Context, state: &mut FileListState, commands: &mut Vec<UiCommand>) -> bool {
-    let (mut open, mut done) = (true, false);
+    let mut done = false;
     let title = match state.choice {
         FileChoice::Program => "Choose a program or an assembly",
         FileChoice::Folder => "Choose a folder",
@@ -107,17 +108,11 @@ pub fn show(context: &egui::Context, state: &mut FileListState, commands: &mut V
         FileChoice::SessionFolder => "Choose a folder for the session",
     };
     let room = context.content_rect().size();
-    egui::Window::new(title)
-        .id(Id::unique("file list"))
-        .open(&mut open)
-        .order(egui::Order::Foreground)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((room.x - 80.0).min(560.0));
-            done = inside(ui, state, room.y - 200.0, commands);
-        });
+    let dialog = dialog::titled(title).id(Id::unique("file list")).order(egui::Order::Foreground);
+    let open = dialog::show(context, dialog, |ui| {
+        ui.set_width((room.x - 80.0).min(560.0));
+        done = inside(ui, state, room.y - 200.0, commands);
+    });
     !open || done
 }
 

@@ -1,7 +1,8 @@
 //! The sheet of keyboard shortcuts.
 
 use crate::commands::listed;
-use eframe::egui::{self, Align2, Grid, RichText, vec2};
+use crate::ui::dialog;
+use eframe::egui::{self, Grid, RichText, vec2};
 
 /// Keys that are not commands.
 const OTHERS: &[(&str, &str)] = &[
@@ -14,34 +15,27 @@ const OTHERS: &[(&str, &str)] = &[
 
 /// Shows the sheet; returns true when it should close.
 pub fn show(context: &egui::Context) -> bool {
-    let mut open = true;
-    egui::Window::new("Keyboard shortcuts")
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        // The whole sheet, where it fits.
-        .default_height(context.content_rect().height() - 60.0)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            let commands = listed().filter_map(|command| Some((command.keys(context)?, command.name())));
-            let others = OTHERS.iter().map(|(keys, message)| ((*keys).to_owned(), *message));
-            let all: Vec<(String, &str)> = commands.chain(others).collect();
-            let room = context.content_rect().size();
-            // One column in a narrow window.
-            let columns = if room.x < 760.0 { 1 } else { 2 };
-            let lines = all.len().div_ceil(columns);
-            egui::ScrollArea::vertical().max_height(room.y - 110.0).show(ui, |ui| {
-                let grid = Grid::new("keys").num_columns(2 * columns).striped(true).min_row_height(18.0);
-                grid.spacing(vec2(18.0, 4.0)).show(ui, |ui| {
-                    for line in 0..lines {
-                        for (keys, message) in all.iter().skip(line).step_by(lines) {
-                            ui.label(RichText::new(keys).monospace());
-                            ui.label(*message);
-                        }
-                        ui.end_row();
+    // The whole sheet, where it fits.
+    let height = context.content_rect().height() - 60.0;
+    !dialog::show(context, dialog::titled("Keyboard shortcuts").default_height(height), |ui| {
+        let commands = listed().filter_map(|command| Some((command.keys(context)?, command.name())));
+        let others = OTHERS.iter().map(|(keys, message)| ((*keys).to_owned(), *message));
+        let all: Vec<(String, &str)> = commands.chain(others).collect();
+        let room = context.content_rect().size();
+        // One column in a narrow window.
+        let columns = if room.x < 760.0 { 1 } else { 2 };
+        let lines = all.len().div_ceil(columns);
+        egui::ScrollArea::vertical().max_height(room.y - 110.0).show(ui, |ui| {
+            let grid = Grid::new("keys").num_columns(2 * columns).striped(true).min_row_height(18.0);
+            grid.spacing(vec2(18.0, 4.0)).show(ui, |ui| {
+                for line in 0..lines {
+                    for (keys, message) in all.iter().skip(line).step_by(lines) {
+                        ui.label(RichText::new(keys).monospace());
+                        ui.label(*message);
                     }
-                });
+                    ui.end_row();
+                }
             });
         });
-    !open
+    })
 }

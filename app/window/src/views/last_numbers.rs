@@ -1,8 +1,9 @@
 //! The last known numbers of processes that have ended.
 
 use crate::commands::UiCommand;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, RichText, ScrollArea, Ui, vec2};
+use eframe::egui::{self, Grid, RichText, ScrollArea, Ui, vec2};
 use redial_model::Model;
 use redial_model::connection::Connection;
 use redial_model::ids::ConnectionId;
@@ -69,24 +70,18 @@ pub fn show(
     commands: &mut Vec<UiCommand>,
 ) -> bool {
     state.follow(&model.ended());
-    let mut open = true;
     let room = context.content_rect().size();
     let size = vec2((room.x - 80.0).clamp(200.0, 640.0), (room.y - 160.0).clamp(100.0, 440.0));
-    egui::Window::new("Last numbers of ended processes")
-        .open(&mut open)
-        .collapsible(false)
-        .resizable(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width(size.x);
-            if ui.button(UiCommand::DropEnded.name()).clicked() {
-                commands.push(UiCommand::DropEnded);
-            }
-            ui.separator();
-            ScrollArea::vertical().auto_shrink(false).max_height(size.y).show(ui, |ui| {
-                state.shown.iter().for_each(|numbers| one(ui, numbers));
-            });
+    let open = dialog::show(context, dialog::titled("Last numbers of ended processes"), |ui| {
+        ui.set_width(size.x);
+        if ui.button(UiCommand::DropEnded.name()).clicked() {
+            commands.push(UiCommand::DropEnded);
+        }
+        ui.separator();
+        ScrollArea::vertical().auto_shrink(false).max_height(size.y).show(ui, |ui| {
+            state.shown.iter().for_each(|numbers| one(ui, numbers));
         });
+    });
     !open || state.ended.is_empty()
 }
 

@@ -3,8 +3,9 @@
 use crate::commands::{FileChoice, UiCommand};
 use crate::settings::SavedLaunch;
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Grid, Id, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
+use eframe::egui::{self, Grid, Id, Key, KeyboardShortcut, Modifiers, RichText, TextEdit, Ui, vec2};
 use redial_protocol::level::Level;
 use redial_protocol::order::Order;
 use redial_protocol::pattern::Pattern;
@@ -63,21 +64,14 @@ pub fn show(
     progress: &LaunchProgress,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let mut open = true;
-    egui::Window::new("Launch a program")
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            let room = context.content_rect().size();
-            ui.set_width((room.x - 60.0).min(600.0));
-            egui::ScrollArea::vertical().max_height(room.y - 90.0).show(ui, |ui| {
-                choose(ui, launch, recent);
-                inside(ui, launch, progress, commands);
-            });
+    !dialog::show(context, dialog::titled("Launch a program"), |ui| {
+        let room = context.content_rect().size();
+        ui.set_width((room.x - 60.0).min(600.0));
+        egui::ScrollArea::vertical().max_height(room.y - 90.0).show(ui, |ui| {
+            choose(ui, launch, recent);
+            inside(ui, launch, progress, commands);
         });
-    !open
+    })
 }
 
 /// Fills the fields from an earlier launch.

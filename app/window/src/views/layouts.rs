@@ -2,7 +2,8 @@
 
 use crate::commands::UiCommand;
 use crate::settings::layouts::{Layouts, NAME};
-use eframe::egui::{self, Align2, Button, Id, Key, TextEdit, Ui, vec2};
+use crate::ui::dialog;
+use eframe::egui::{self, Button, Key, TextEdit, Ui};
 
 /// The dialog's state while it is open.
 #[derive(Debug, Default)]
@@ -19,22 +20,14 @@ pub fn show(
     layouts: &Layouts,
     commands: &mut Vec<UiCommand>,
 ) -> bool {
-    let mut open = true;
     let room = context.content_rect().size();
-    egui::Window::new("Layouts")
-        .id(Id::unique("Layouts"))
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((room.x - 60.0).clamp(200.0, 420.0));
-            let area = egui::ScrollArea::vertical().max_height(room.y * 0.5);
-            area.show(ui, |ui| saved(ui, layouts, commands));
-            ui.separator();
-            save(ui, state, layouts, commands);
-        });
-    !open
+    !dialog::show(context, dialog::titled("Layouts"), |ui| {
+        ui.set_width((room.x - 60.0).clamp(200.0, 420.0));
+        let area = egui::ScrollArea::vertical().max_height(room.y * 0.5);
+        area.show(ui, |ui| saved(ui, layouts, commands));
+        ui.separator();
+        save(ui, state, layouts, commands);
+    })
 }
 
 fn saved(ui: &mut Ui, layouts: &Layouts, commands: &mut Vec<UiCommand>) {

@@ -6,6 +6,7 @@ use crate::commands::{CommandContext, UiCommand};
 use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::Layouts;
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::text_width::GlyphWidths;
 use crate::ui::theme::Palette;
 use eframe::egui::text::LayoutJob;
@@ -103,7 +104,10 @@ pub fn show(
         .anchor(Align2::CENTER_TOP, vec2(0.0, 64.0))
         .fixed_size(vec2(WIDTH, 420.0))
         .show(context, |ui| close = inside(ui, state, searched, commands));
-    let outside = response.is_some_and(|shown| shown.response.clicked_elsewhere()) && state.focused;
+    let outside = response.is_some_and(|shown| {
+        dialog::keep_focus(context, shown.response.layer_id);
+        shown.response.clicked_elsewhere()
+    }) && state.focused;
     state.focused = true;
     close || outside
 }

@@ -3,10 +3,9 @@
 
 use crate::commands::{FileChoice, SessionPurpose, UiCommand};
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{
-    self, Align, Align2, Key, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo, vec2,
-};
+use eframe::egui::{self, Align, Key, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo, vec2};
 use redial_model::connection::Connection;
 use redial_model::ids::ConnectionId;
 use std::path::{Path, PathBuf};
@@ -107,37 +106,31 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         SessionPurpose::Picture(None) => ("Save a picture of the window", "Save"),
         SessionPurpose::Picture(Some(_)) => ("Save a picture of a panel", "Save"),
     };
-    let mut open = true;
-    egui::Window::new(title)
-        .open(&mut open)
-        .collapsible(false)
-        .resizable(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
-            let is_export = matches!(question.purpose, SessionPurpose::Speedscope | SessionPurpose::Picture(_));
-            let label = ui.label(if is_export { "File" } else { "Session file" });
-            let field = ui.horizontal(|ui| {
-                let width = (ui.available_width() - BROWSE).max(60.0);
-                let edit = TextEdit::singleline(&mut question.file).desired_width(width);
-                let field = ui.add(edit).labelled_by(label.id);
-                let browse = UiCommand::Browse(match question.purpose {
-                    purpose if purpose.is_save() => FileChoice::SessionFolder,
-                    _ => FileChoice::Session,
-                });
-                let button = ui.button(browse.name());
-                button.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Browse for session file"));
-                if button.clicked() {
-                    commands.push(browse);
-                }
-                field
+    let open = dialog::show(context, dialog::titled(title), |ui| {
+        ui.set_width((context.content_rect().width() - 80.0).clamp(240.0, 560.0));
+        let is_export = matches!(question.purpose, SessionPurpose::Speedscope | SessionPurpose::Picture(_));
+        let label = ui.label(if is_export { "File" } else { "Session file" });
+        let field = ui.horizontal(|ui| {
+            let width = (ui.available_width() - BROWSE).max(60.0);
+            let edit = TextEdit::singleline(&mut question.file).desired_width(width);
+            let field = ui.add(edit).labelled_by(label.id);
+            let browse = UiCommand::Browse(match question.purpose {
+                purpose if purpose.is_save() => FileChoice::SessionFolder,
+                _ => FileChoice::Session,
             });
-            let field = field.inner;
-            if !std::mem::replace(&mut question.focused, true) {
-                field.request_focus();
+            let button = ui.button(browse.name());
+            button.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Browse for session file"));
+            if button.clicked() {
+                commands.push(browse);
             }
-            let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-            ui.weak(match question.purpose {
+            field
+        });
+        let field = field.inner;
+        if !std::mem::replace(&mut question.focused, true) {
+            field.request_focus();
+        }
+        let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        ui.weak(match question.purpose {
                 SessionPurpose::Save => {
                     "Saves numbers, histograms, traced calls and the log. Only you can read the file; an existing one stays."
                 }
@@ -150,47 +143,40 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
                 SessionPurpose::Picture(Some(_)) => "Saves the panel without the dialog as PNG. An existing file stays.",
                 SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
             });
-            if let SessionPurpose::Picture(Some(panel)) = question.purpose {
-                ui.weak(format!("Panel: {}", panel.title()));
+        if let SessionPurpose::Picture(Some(panel)) = question.purpose {
+            ui.weak(format!("Panel: {}", panel.title()));
+        }
+        if !matches!(question.purpose, SessionPurpose::Open | SessionPurpose::Picture(_))
+            && let Some((_, process)) = &question.process
+        {
+            ui.weak(format!("Process: {process}"));
+        }
+        match &question.progress {
+            SessionProgress::Typing => {}
+            SessionProgress::Running => drop(ui.weak("Please wait…")),
+            SessionProgress::Refused(why) => {
+                drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
             }
-            if !matches!(question.purpose, SessionPurpose::Open | SessionPurpose::Picture(_))
-                && let Some((_, process)) = &question.process
-            {
-                ui.weak(format!("Process: {process}"));
-            }
-            match &question.progress {
-                SessionProgress::Typing => {}
-                SessionProgress::Running => drop(ui.weak("Please wait…")),
-                SessionProgress::Refused(why) => {
-                    drop(ui.label(RichText::new(capitalized(why)).color(Palette::of(ui).bad)));
-                }
-            }
-            let filled = !question.file.trim().is_empty() && !question.is_running();
-            let clicked = ui.add_enabled(filled, egui::Button::new(button)).clicked();
-            if filled && (clicked || entered) {
-                commands.push(UiCommand::Session(question.purpose, question.file.trim().to_owned()));
-            }
-        });
+        }
+        let filled = !question.file.trim().is_empty() && !question.is_running();
+        let clicked = ui.add_enabled(filled, egui::Button::new(button)).clicked();
+        if filled && (clicked || entered) {
+            commands.push(UiCommand::Session(question.purpose, question.file.trim().to_owned()));
+        }
+    });
     !open
 }
 
 /// Shows a table; returns true when it should close.
 pub fn show(context: &egui::Context, table: &SavedTable) -> bool {
-    let mut open = true;
     let room = context.content_rect().size();
     let size = vec2((room.x - 80.0).clamp(240.0, 1_000.0), (room.y - 160.0).clamp(120.0, 620.0));
-    egui::Window::new(&table.title)
-        .open(&mut open)
-        .collapsible(false)
-        .resizable(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width(size.x);
-            table.lines.iter().for_each(|line| drop(ui.label(line)));
-            ui.separator();
-            rows(ui, table, size.y);
-        });
-    !open
+    !dialog::show(context, dialog::titled(&table.title), |ui| {
+        ui.set_width(size.x);
+        table.lines.iter().for_each(|line| drop(ui.label(line)));
+        ui.separator();
+        rows(ui, table, size.y);
+    })
 }
 
 fn rows(ui: &mut Ui, table: &SavedTable, height: f32) {

@@ -2,8 +2,9 @@
 
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
+use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align2, Frame, Label, RichText, ScrollArea, TextEdit, Ui, vec2};
+use eframe::egui::{self, Frame, Label, RichText, ScrollArea, TextEdit, Ui};
 use redial_link::setup::{StartMethod, recipe};
 
 /// The means, as `--for` names them. Those that end in a colon need a name.
@@ -53,18 +54,11 @@ impl SetupState {
 
 /// Shows the dialog; returns true when it should close.
 pub fn show(context: &egui::Context, state: &mut SetupState, commands: &mut Vec<UiCommand>) -> bool {
-    let mut open = true;
     let room = context.content_rect().size();
-    egui::Window::new("Set up the agent")
-        .open(&mut open)
-        .resizable(false)
-        .collapsible(false)
-        .anchor(Align2::CENTER_CENTER, vec2(0.0, 0.0))
-        .show(context, |ui| {
-            ui.set_width((room.x - 60.0).min(860.0));
-            inside(ui, state, (room.y - 240.0).clamp(80.0, HEIGHT), commands);
-        });
-    !open
+    !dialog::show(context, dialog::titled("Set up the agent"), |ui| {
+        ui.set_width((room.x - 60.0).min(860.0));
+        inside(ui, state, (room.y - 240.0).clamp(80.0, HEIGHT), commands);
+    })
 }
 
 fn inside(ui: &mut Ui, state: &mut SetupState, height: f32, commands: &mut Vec<UiCommand>) {

@@ -86,6 +86,26 @@ fn missed_by_tab(
     wanted
 }
 
+/// Presses Tab around a dialog; returns the controls outside it that got the focus.
+fn left_by_tab(scene: &Scene) -> Vec<String> {
+    let mut harness = (scene.build)(Theme::Dark, SIZE);
+    let before = controls(&harness);
+    let dialog = before.iter().filter_map(|control| control.layer).next_back();
+    assert!(dialog.is_some(), "{}", scene.name);
+    let inside = before.iter().filter(|control| control.takes_focus && control.layer == dialog).count();
+    let mut left = Vec::new();
+    for _ in 0..inside + 3 {
+        harness.key_press(Key::Tab);
+        harness.run_steps(2);
+        let focused = harness.ctx.memory(|memory| memory.focused()).map(|id| id.accesskit_id());
+        let outside = |control: &&Control| Some(control.id) == focused && control.layer != dialog;
+        let found =
+            controls(&harness).iter().find(outside).map(|control| format!("{}: {control}", scene.name));
+        left.extend(found);
+    }
+    left
+}
+
 /// Returns the faults of a scene's controls.
 fn faults(scene: &Scene) -> Vec<String> {
     let mut harness = (scene.build)(Theme::Dark, SIZE);
@@ -149,4 +169,10 @@ fn controls_of_menus_have_names_and_take_the_focus() {
 #[test]
 fn controls_of_dialogs_have_names_and_take_the_focus() {
     check(&dialogs());
+}
+
+#[test]
+fn dialogs_keep_tab_to_themselves() {
+    let left: Vec<String> = dialogs().iter().flat_map(left_by_tab).collect();
+    assert!(left.is_empty(), "{}", left.join("\n"));
 }
