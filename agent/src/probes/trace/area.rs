@@ -20,6 +20,9 @@ const RING: usize = 32 << 10;
 /// calls with objects fills a small ring within a millisecond.
 const LARGE_RING: usize = 256 << 10;
 const LARGE_AREAS: usize = 64;
+/// Bytes of a ring after which an empty one starts over, so that pages which no burst needs are never touched. The largest
+/// entry fits.
+const STARTS_OVER: usize = RING;
 /// Bytes of an area before its ring.
 const HEAD: usize = 32 << 10;
 /// Maximum bytes of all areas.
@@ -32,7 +35,8 @@ const SKIP: u64 = u64::MAX;
 /// Position of the thread's id in the prefix.
 const THREAD: u32 = 32;
 
-/// A thread's area. Only its owner writes, except `tail`.
+/// A thread's area. Only its owner writes, except `tail`: the collector moves it while it is below `head`, the owner while
+/// the ring is empty.
 #[repr(C)]
 pub struct ThreadArea {
     next: *const ThreadArea,
@@ -47,6 +51,8 @@ pub struct ThreadArea {
     head: AtomicU64,
     /// Bytes ever taken from it.
     tail: AtomicU64,
+    /// Bytes of the ring that were ever written to.
+    reached: AtomicUsize,
     grants: [Grant; GRANTS],
     exceptions: KeptExceptions,
     /// The ring follows the area in memory.
@@ -59,6 +65,7 @@ pub struct ThreadArea {
 struct Stack([u8; STACK]);
 
 const _: () = assert!(size_of::<ThreadArea>() <= HEAD && ALIGN == align_of::<Stack>());
+const _: () = assert!(PREFIX + STACK <= STARTS_OVER);
 
 static FIRST: AtomicPtr<ThreadArea> = AtomicPtr::new(std::ptr::null_mut());
 static USED: AtomicUsize = AtomicUsize::new(0);
@@ -278,10 +285,16 @@ impl ThreadArea {
         self.top.store(below, Ordering::Release);
         let words = used.div_ceil(size_of::<u64>());
         let needed = PREFIX + words * size_of::<u64>();
-        let head = self.head.load(Ordering::Relaxed);
-        let at = head as usize & (self.ring_bytes - 1);
+        let (mut head, mut tail) = (self.head.load(Ordering::Relaxed), self.tail.load(Ordering::Acquire));
+        let mut at = head as usize & (self.ring_bytes - 1);
+        if tail == head && at >= STARTS_OVER {
+            // The collector leaves the tail alone until the head is beyond it.
+            head += (self.ring_bytes - at) as u64;
+            (tail, at) = (head, 0);
+            self.tail.store(tail, Ordering::Relaxed);
+        }
         let skipped = if at + needed > self.ring_bytes { self.ring_bytes - at } else { 0 };
-        let free = self.ring_bytes - (head - self.tail.load(Ordering::Acquire)) as usize;
+        let free = self.ring_bytes - (head - tail) as usize;
         if skipped + needed > free {
             return self.count_no_room(method);
         }
@@ -298,18 +311,24 @@ impl ThreadArea {
             std::ptr::copy_nonoverlapping(entry.cast::<u64>(), place.add(1), words);
         }
         self.head.store(head + (skipped + needed) as u64, Ordering::Release);
+        let reached = at + if skipped > 0 { PREFIX } else { needed };
+        if reached > self.reached.load(Ordering::Relaxed) {
+            self.reached.store(reached, Ordering::Relaxed);
+        }
     }
 
     /// Takes all calls from the ring, oldest first. Only the collector calls it.
     pub fn drain(&self, mut each: impl FnMut(EndedCall)) {
-        let mut tail = self.tail.load(Ordering::Relaxed);
+        // In this order: while the tail is below the head, its owner does not move it.
         let head = self.head.load(Ordering::Acquire);
+        let mut tail = self.tail.load(Ordering::Relaxed);
         let ring = self.ring;
-        while tail != head {
+        while tail < head {
             let at = tail as usize & (self.ring_bytes - 1);
             // SAFETY: below `head` there are whole calls, written before it was.
             let prefix = unsafe { ring.add(at / 8).read() };
             if prefix == SKIP {
+                // A call follows.
                 tail += (self.ring_bytes - at) as u64;
                 continue;
             }
@@ -323,18 +342,21 @@ impl ThreadArea {
             tail += (PREFIX + used.next_multiple_of(8)) as u64;
             self.tail.store(tail, Ordering::Release);
         }
-        self.tail.store(tail, Ordering::Release);
+    }
+
+    /// Returns the bytes of the ring that were ever written.
+    pub(super) fn reached_bytes(&self) -> usize {
+        self.reached.load(Ordering::Relaxed).min(self.ring_bytes)
     }
 
     /// Returns the bytes of the ring that were never written.
     fn unused_bytes(&self) -> usize {
-        let written = usize::try_from(self.head.load(Ordering::Relaxed)).unwrap_or(usize::MAX);
-        self.ring_bytes.saturating_sub(written)
+        self.ring_bytes - self.reached_bytes()
     }
 
     /// Returns the share of the ring that is in use, in percent.
     pub fn fill(&self) -> usize {
-        let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
+        let used = self.head.load(Ordering::Relaxed).saturating_sub(self.tail.load(Ordering::Relaxed));
         used as usize * 100 / self.ring_bytes
     }
 
@@ -430,9 +452,8 @@ mod tests {
         let of_it = |area: &ThreadArea| HEAD + area.ring_bytes - area.unused_bytes();
         assert_eq!(of_it(area), HEAD);
         assert!(touched_bytes() < before + HEAD + area.ring_bytes);
-        for (written, bytes) in [(1000, HEAD + 1000), (u64::MAX, HEAD + area.ring_bytes)] {
-            area.head.store(written, Ordering::Relaxed);
-            area.tail.store(written, Ordering::Relaxed);
+        for (reached, bytes) in [(1000, HEAD + 1000), (usize::MAX, HEAD + area.ring_bytes)] {
+            area.reached.store(reached, Ordering::Relaxed);
             assert_eq!(of_it(area), bytes);
         }
     }

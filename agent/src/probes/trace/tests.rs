@@ -96,6 +96,69 @@ fn a_full_ring_drops_the_newest_calls_and_counts_them() {
     area.release();
 }
 
+/// Bytes that a call with eight bytes takes in a ring, at most.
+const CALL: usize = 512;
+
+#[test]
+fn an_empty_ring_starts_over() {
+    let of = method(1008, 7, 0);
+    let area = ThreadArea::unlisted(of, u32::MAX).expect("memory");
+    let mut number = 0;
+    let mut burst = |calls: u64| {
+        let first = number;
+        for _ in 0..calls {
+            call(area, of, number, &0, || ());
+            number += 1;
+        }
+        let values: Vec<u64> = drained(area, 1008).iter().map(value).collect();
+        assert_eq!(values, (first..number).collect::<Vec<_>>());
+    };
+    (0..100_000).for_each(|_| burst(1));
+    assert!(area.reached_bytes() <= (32 << 10) + CALL, "{}", area.reached_bytes());
+    // Wherever a burst begins, there is room for it.
+    for calls in 1..200 {
+        burst(calls);
+        burst(400);
+    }
+    assert!(area.reached_bytes() > 60 << 10, "{}", area.reached_bytes());
+}
+
+#[test]
+fn calls_are_taken_once_and_in_order_while_an_empty_ring_starts_over() {
+    const CALLS: u64 = 50_000;
+    let of = method(1009, 7, 0);
+    let area = ThreadArea::unlisted(of, u32::MAX).expect("memory");
+    let (mut taken, mut last) = (0, None);
+    let mut take = || {
+        let calls = drained(area, 1009);
+        for call in &calls {
+            assert!(last < Some(value(call)), "{} after {last:?}", value(call));
+            last = Some(value(call));
+        }
+        taken += calls.len() as u64;
+        calls.len()
+    };
+    let owned = std::ptr::from_ref(area).expose_provenance();
+    std::thread::scope(|scope| {
+        let calls = scope.spawn(move || {
+            // SAFETY: never given back; this thread is its owner, the other one its collector.
+            let area: &ThreadArea = unsafe { &*std::ptr::with_exposed_provenance(owned) };
+            for number in 0..CALLS {
+                // Sometimes the ring is empty, sometimes being emptied.
+                while area.fill() > number as usize % 7 {
+                    std::thread::yield_now();
+                }
+                call(area, of, number, &0, || ());
+            }
+        });
+        while !calls.is_finished() {
+            take();
+        }
+    });
+    while take() > 0 {}
+    assert_eq!(taken, CALLS);
+}
+
 #[test]
 fn calls_beyond_the_rate_are_dropped_and_counted() {
     let (area, of, other) = (area(), method(1003, 1, 10), method(1003 + 64, 1, 10));
