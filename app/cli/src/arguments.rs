@@ -65,10 +65,10 @@ STATE is pending (live from the method's next call; --json says asked), live v2 
 reverting (off from the next call), off, refused (see the reason), failed (the runtime reported an error) or lost (the module was unloaded).";
 
 const COMPLETIONS: &str = "\
-The packages install these scripts. Without a package:
+The deb and rpm packages install the scripts of bash, zsh and fish. Otherwise, in a folder that exists:
   bash         redial completions bash > ~/.local/share/bash-completion/completions/redial
   zsh          redial completions zsh > FOLDER/_redial, where FOLDER is in $fpath
-  fish         redial completions fish > ~/.config/fish/completions/redial.fish
+  fish (3.2)   redial completions fish > ~/.config/fish/completions/redial.fish
   PowerShell   redial completions powershell | Out-String | Invoke-Expression, in $PROFILE";
 
 /// Turn instrumentation dials on the methods of live .NET processes, and off again.

@@ -18,17 +18,18 @@ pub fn run(arguments: &ManualArguments, version: &'static str) -> Result<Exit, F
     let mut command =
         usage::command(version).disable_help_subcommand(true).subcommand_help_heading("COMMANDS");
     command.build();
-    write(&command, folder).map_err(|error| {
+    let number = version.split(' ').next().unwrap_or(version);
+    write(&command, &format!("redial {number}"), folder).map_err(|error| {
         Failure::new(Exit::Failed, format!("the manual cannot be written to {}: {error}", folder.display()))
     })?;
     Ok(Exit::Done)
 }
 
-fn write(command: &Command, folder: &Path) -> io::Result<()> {
-    let version = command.get_version().unwrap_or_default();
-    let man = Man::new(command.clone()).source(format!("redial {version}"));
+/// Writes the page of a command, with `source` in its last line, and those of its subcommands.
+fn write(command: &Command, source: &str, folder: &Path) -> io::Result<()> {
+    let man = Man::new(command.clone()).source(source);
     std::fs::write(folder.join(man.get_filename()), page(command, &man)?)?;
-    command.get_subcommands().filter(|one| !one.is_hide_set()).try_for_each(|one| write(one, folder))
+    command.get_subcommands().filter(|one| !one.is_hide_set()).try_for_each(|one| write(one, source, folder))
 }
 
 /// Returns a page. `clap_mangen` has sections of its own for the usage and the text behind the options; they lose the form of
@@ -76,7 +77,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("redial-manual-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let arguments = ManualArguments { folder: folder.clone() };
-        assert_eq!(run(&arguments, "1.0").unwrap(), Exit::Done);
+        assert_eq!(run(&arguments, "1.0 (of today)").unwrap(), Exit::Done);
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
         let main = text("redial.1");
         for part in
@@ -85,6 +86,9 @@ mod tests {
             assert!(main.contains(part), "no {part:?} in\n{main}");
         }
         assert!(!main.contains("manual"), "hidden commands have no pages");
+        for page in ["redial.1", "redial-dial.1"] {
+            assert!(text(page).contains("\"redial 1.0\""), "{}", text(page));
+        }
         assert!(text("redial-dial.1").contains("redial dial [OPTIONS] <PID> <PATTERN> [LEVEL]"));
         assert!(!folder.join("redial-manual.1").exists());
         std::fs::remove_dir_all(&folder).unwrap();

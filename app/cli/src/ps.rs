@@ -70,8 +70,8 @@ fn table(rows: &[ProcessJson]) -> Table {
     columns.extend(grouped.then(|| wide("GROUP")));
     columns.extend([text("USER"), text("RUNTIME"), text("AGENT")]);
     columns.extend(controlled.then(|| wide("CONTROL")));
-    columns.extend(explained.then(|| wide("REASON")));
     columns.push(wide("COMMAND"));
+    columns.extend(explained.then(|| wide("REASON")));
     let mut table = Table::new(&columns);
     for row in rows {
         let mut cells = vec![row.pid.to_string(), row.name.clone()];
@@ -79,8 +79,8 @@ fn table(rows: &[ProcessJson]) -> Table {
         cells.extend([row.user.clone().unwrap_or_default(), runtime(row), row.agent.to_owned()]);
         let control = || row.control.as_ref().map(ControlJson::words).unwrap_or_default();
         cells.extend(controlled.then(control));
-        cells.extend(explained.then(|| explanation(row).unwrap_or_default().to_owned()));
         cells.push(row.command.clone().unwrap_or_default());
+        cells.extend(explained.then(|| explanation(row).unwrap_or_default().to_owned()));
         table.row(cells);
     }
     table

@@ -1,5 +1,6 @@
 //! deb, rpm and tar.gz: installed, used, removed without a trace.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -29,7 +30,7 @@ fn ensure_installed(root: &FreshRoot) -> Result<()> {
 }
 
 /// Compares the files of a root with those before.
-fn ensure_only(root: &FreshRoot, before: &std::collections::BTreeSet<String>) -> Result<()> {
+fn ensure_only(root: &FreshRoot, before: &BTreeSet<String>) -> Result<()> {
     let after = root.files()?;
     let left: Vec<_> = after.symmetric_difference(before).collect();
     ensure!(left.is_empty(), "uninstalling left a difference: {left:?}");
@@ -86,6 +87,40 @@ fn rpm_installs_counts_and_leaves_nothing() -> Result<()> {
     let left: Vec<String> = root.files()?.difference(&before).cloned().collect();
     let is_folder = |file: &String| root.path(file).is_dir();
     ensure!(left.iter().all(is_folder) && !left.iter().any(|file| file.contains("redial")), "{left:?}");
+    Ok(())
+}
+
+/// Returns the X libraries that a program names: it opens them when the window does.
+fn x_libraries(program: &[u8]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(program);
+    let names = text.split("libX").skip(1).filter_map(|rest| {
+        let (name, version) = rest.split_once(".so.")?;
+        let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let version = version.chars().next().filter(char::is_ascii_digit)?;
+        is_name.then(|| format!("libX{name}.so.{version}"))
+    });
+    names.collect()
+}
+
+#[test]
+fn packages_recommend_what_the_window_opens() -> Result<()> {
+    let root = FreshRoot::new("window")?;
+    let mut unpack = Command::new("dpkg-deb");
+    unpack.arg("--extract").arg(package("_amd64.deb")?).arg(root.path("opt"));
+    host::run(unpack)?.ok()?;
+    let opened = x_libraries(&std::fs::read(root.path("opt/usr/lib/redial/redial"))?);
+    ensure!(opened.len() > 3, "{opened:?}");
+    let of_rpm = query(&["--recommends"])?;
+    let mut field = Command::new("dpkg-deb");
+    field.arg("--field").arg(package("_amd64.deb")?).arg("Recommends");
+    let of_deb = host::run(field)?.ok()?.stdout;
+    for library in opened {
+        ensure!(of_rpm.contains(&format!("{library}()(64bit)")), "{library} is not in {of_rpm}");
+        // By the rules for names of Debian's packages.
+        let package =
+            library.to_lowercase().replace(".so.", if library.contains("11.so") { "-" } else { "" });
+        ensure!(of_deb.contains(&package), "{package} is not in {of_deb}");
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use super::contents::{Contents, LICENCES, agent_path, asset};
 use super::file_tree::FileTree;
 use super::release::Release;
 use super::target::Target;
+use crate::process::checkout;
 
 /// Makes the NuGet package of the agents of all targets (a zip file by the Open Packaging Conventions).
 ///
@@ -20,6 +21,7 @@ pub fn nuget(contents: &[Contents], release: &Release, work: &Path, to: &Path) -
     tree.write("Redial.Agent.nuspec", specification.replace("VERSION", &release.version).as_bytes())?;
     tree.copy(&asset("nuget/content-types.xml"), "[Content_Types].xml")?;
     tree.copy(&asset("nuget/README.md"), "README.md")?;
+    own_licences(&tree, "licenses")?;
     tree.write("_rels/.rels", relationships().as_bytes())?;
     for contents in contents {
         let target = contents.programs().target;
@@ -29,6 +31,13 @@ pub fn nuget(contents: &[Contents], release: &Release, work: &Path, to: &Path) -
     }
     tree.finish(&[])?;
     archives::zip(tree.root(), &tree.files()?, to)
+}
+
+/// Adds Redial's own licences.
+fn own_licences(tree: &FileTree, folder: &str) -> Result<()> {
+    ["LICENSE-MIT", "LICENSE-APACHE"]
+        .iter()
+        .try_for_each(|name| tree.copy(&checkout().join(name), &format!("{folder}/{name}.txt")))
 }
 
 /// Returns the entry that leads a reader to the specification. The type is a name, not an address.
@@ -49,6 +58,7 @@ fn relationships() -> String {
 pub fn image(contents: &[Contents], release: &Release, work: &Path, to: &Path) -> Result<()> {
     let tree = FileTree::new(work.join(format!("redial-{}-agent-image", release.version)), release)?;
     tree.copy(&asset("image/Dockerfile"), "Dockerfile")?;
+    own_licences(&tree, "agents")?;
     let is_linux = |target: Target| !target.is_windows();
     let mut agents = Vec::new();
     for contents in contents.iter().filter(|contents| is_linux(contents.programs().target)) {

@@ -1,4 +1,5 @@
-//! The documents in packages. Their links work there; links to other documents of the repository become plain text.
+//! The documents in packages. Their links work there; links to other documents become text, and sections that need the repository
+//! are left out.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,15 @@ use crate::process::checkout;
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// Folders of documents.
 const GUIDES: [&str; 3] = ["docs/guide", "docs/reference", "docs/reference/commands"];
+
+/// Sections, by their headings, that are of use in the repository only.
+const LEFT_OUT: [(&str, &str); 3] = [
+    ("README.md", "## Start"),
+    ("docs/guide/install.md", "## Build from source"),
+    ("docs/guide/install.md", "## A `dotnet` to try"),
+];
+/// Added to what was a link.
+const ELSEWHERE: &str = " (in the repository)";
 
 /// Documents by path.
 #[derive(Clone, Debug)]
@@ -56,8 +66,9 @@ impl Documents {
         if !path.ends_with(".md") {
             return text.to_owned();
         }
-        let mut live = text.to_owned();
-        let events: Vec<_> = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter().collect();
+        let mut live = without_sections(path, text);
+        let text = live.clone();
+        let events: Vec<_> = Parser::new_ext(&text, Options::ENABLE_TABLES).into_offset_iter().collect();
         for (event, range) in events.into_iter().rev() {
             let (target, is_link) = match &event {
                 Event::Start(Tag::Link { dest_url, .. }) => (dest_url, true),
@@ -70,7 +81,11 @@ impl Documents {
             let source = text.get(range.clone()).unwrap_or_default();
             let words =
                 source.strip_prefix('[').and_then(|rest| rest.rsplit_once("](")).map(|(words, _)| words);
-            live.replace_range(range, words.filter(|_| is_link).unwrap_or_default());
+            let words = words.filter(|_| is_link).map(|words| format!("{words}{ELSEWHERE}"));
+            live.replace_range(range, &words.unwrap_or_default());
+        }
+        while live.contains("\n\n\n") {
+            live = live.replace("\n\n\n", "\n\n");
         }
         live
     }
@@ -90,9 +105,34 @@ impl Documents {
     }
 }
 
+/// Returns the document at `path` without the sections that packages leave out.
+fn without_sections(path: &str, text: &str) -> String {
+    let mut is_left_out = false;
+    let lines = text.split_inclusive('\n').filter(|line| {
+        if line.starts_with("## ") {
+            is_left_out = LEFT_OUT.contains(&(path, line.trim_end()));
+        }
+        !is_left_out
+    });
+    lines.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sections_for_the_repository_are_left_out() {
+        let documents = Documents::read().unwrap();
+        for (path, heading) in LEFT_OUT {
+            let whole = documents.0.get(path).unwrap();
+            assert!(whole.contains(&format!("\n{heading}\n")), "{path} has no {heading}");
+            let packed = documents.with_live_links(path, whole);
+            assert!(!packed.contains(heading) && packed.len() > whole.len() / 2, "{path}:\n{packed}");
+        }
+        assert_eq!(without_sections("a.md", "# A\n## Start\nx\n"), "# A\n## Start\nx\n");
+        assert_eq!(without_sections("README.md", "# A\n## Start\nx\n## Then\ny"), "# A\n## Then\ny");
+    }
 
     #[test]
     fn links_to_other_documents_become_text() {
@@ -112,8 +152,8 @@ mod tests {
             live,
             [
                 "[a](b)",
-                "[guide](docs/guide/a.md), [forge](forge://x/y.md), all\n",
-                "\nA `b` c [one](#top), [two](../../README.md#x).\n",
+                "[guide](docs/guide/a.md), [forge](forge://x/y.md), all (in the repository)\n",
+                "\nA `b` c (in the repository) [one](#top), [two](../../README.md#x).\n",
             ]
         );
     }

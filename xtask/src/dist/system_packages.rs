@@ -10,6 +10,18 @@ use super::release::Release;
 use super::target::OLDEST_GLIBC;
 use crate::process::{command, run_quietly};
 
+/// Libraries that the window opens at run time, with the packages of Debian that have them.
+const WINDOW_LIBRARIES: [(&str, &str); 8] = [
+    ("libEGL.so.1", "libegl1"),
+    ("libGL.so.1", "libgl1"),
+    ("libX11.so.6", "libx11-6"),
+    ("libX11-xcb.so.1", "libx11-xcb1"),
+    ("libXcursor.so.1", "libxcursor1"),
+    ("libXi.so.6", "libxi6"),
+    ("libXrender.so.1", "libxrender1"),
+    ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
+];
+
 /// Makes the deb package. It has no maintainer scripts: triggers of other packages pick up its files.
 ///
 /// # Errors
@@ -31,7 +43,7 @@ pub fn deb(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
     let control = format!(
         "Package: redial\nVersion: {}\nArchitecture: amd64\nMaintainer: The Redial contributors\nInstalled-Size: {}\n\
          Depends: libc6 (>= {}.{})\n\
-         Recommends: libegl1, libgl1, libgl1-mesa-dri, libxkbcommon-x11-0\nSection: devel\nPriority: optional\n\
+         Recommends: {}, libgl1-mesa-dri\nSection: devel\nPriority: optional\n\
          Description: Count, time and trace methods of live .NET processes\n \
          Turn a dial on a method, type, module or AppDomain; exact numbers appear; turn\n it off, and the method runs \
          its original code again. Nothing is restarted,\n redeployed or recompiled.\n",
@@ -39,6 +51,7 @@ pub fn deb(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
         bytes.div_ceil(1024),
         OLDEST_GLIBC.0,
         OLDEST_GLIBC.1,
+        WINDOW_LIBRARIES.map(|(_, package)| package).join(", "),
     );
     tree.write("DEBIAN/control", control.as_bytes())?;
     tree.write("DEBIAN/md5sums", sums.as_bytes())?;
@@ -59,12 +72,14 @@ pub fn rpm(contents: &Contents, release: &Release, work: &Path, to: &Path) -> Re
     let tree = FileTree::new(work.join("rpm-files"), release)?;
     contents.system(&tree, "usr/share/zsh/site-functions")?;
     let top = FileTree::new(work.join("rpm"), release)?;
+    let libraries = WINDOW_LIBRARIES.map(|(library, _)| format!("{library}()(64bit)")).join(", ");
     let define = |name: &str, value: &str| ["--define".to_owned(), format!("{name} {value}")];
     let mut build = command("rpmbuild", &["-bb", "--quiet", "--target", "x86_64-linux"]);
     for pair in [
         define("_topdir", &top.root().to_string_lossy()),
         define("redial_version", &release.version),
         define("redial_files", &tree.root().to_string_lossy()),
+        define("redial_window_libraries", &libraries),
         define("_buildhost", "redial"),
         define("use_source_date_epoch_as_buildtime", "1"),
         define("clamp_mtime_to_source_date_epoch", "1"),

@@ -110,12 +110,14 @@ pub enum AttachError {
         why: AttachRefusal,
     },
     /// The runtime refused to load the agent.
-    #[error("the runtime of process {pid} ({name}) did not load the agent: {}", words(*.code))]
+    #[error("the runtime of process {pid} ({name}) did not load the agent {library}: {}", words(*.code))]
     Refused {
         /// Process id.
         pid: u32,
         /// Its program.
         name: String,
+        /// Path of the agent library.
+        library: String,
         /// An HRESULT.
         code: u32,
     },
@@ -131,10 +133,10 @@ pub enum AttachError {
 
 impl AttachError {
     /// Converts an error code of the diagnostics port.
-    pub fn answered(pid: u32, name: String, code: u32) -> AttachError {
+    pub fn answered(pid: u32, name: String, library: &str, code: u32) -> AttachError {
         match AttachRefusal::from_code(code) {
             Some(why) => AttachError::Declined { pid, name, why },
-            None => AttachError::Refused { pid, name, code },
+            None => AttachError::Refused { pid, name, library: library.to_owned(), code },
         }
     }
 
@@ -196,7 +198,7 @@ fn words(code: u32) -> String {
         0x8000_4005 => "it gave no reason (E_FAIL)",
         0x8007_000E => "the process is out of memory (E_OUTOFMEMORY)",
         0x8007_0002 | 0x8007_0003 | 0x8007_007E => {
-            "the agent library cannot be loaded there: the process's user cannot read the file, or a library it needs \
+            "it cannot be loaded there: the process's user cannot read the file, or a library it needs \
              is missing"
         }
         0x8007_000B | 0x8007_00C1 => "the agent library is built for another processor or system",
@@ -228,7 +230,7 @@ mod tests {
 
     #[test]
     fn error_codes_have_sentences_and_exit_codes() {
-        let answered = |code| AttachError::answered(7, "shop".into(), code);
+        let answered = |code| AttachError::answered(7, "shop".into(), "/lib/agent.so", code);
         let space = AttachRefusal::NoEndpoint(Some(28)).code();
         let cases = [
             (AttachRefusal::Disabled.code(), Exit::NoAgent, "REDIAL_DISABLE is set"),
@@ -245,6 +247,8 @@ mod tests {
             let failure = Failure::from(answered(code));
             assert_eq!(failure.exit(), exit, "{failure}");
             let text = failure.to_string();
+            let names_library = matches!(answered(code), AttachError::Refused { .. });
+            assert_eq!(text.contains("did not load the agent /lib/agent.so: "), names_library, "{text}");
             assert!(
                 text.contains(part) && text.contains("process 7 (shop)") && !text.ends_with('.'),
                 "{text}"

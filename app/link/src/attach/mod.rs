@@ -108,7 +108,9 @@ pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
                 Err(error) => Err(error.into()),
             };
         }
-        PortReply::Answered(IpcAnswer::Error(code)) => return Err(AttachError::answered(pid, name, code)),
+        PortReply::Answered(IpcAnswer::Error(code)) => {
+            return Err(AttachError::answered(pid, name, path, code));
+        }
         PortReply::Silence => return Err(AttachError::NotYet { pid, name, seconds: wait.as_secs() }),
         PortReply::Failed(error) => return Err(port_failed(pid, name, &error)),
     }

@@ -142,7 +142,8 @@ pub fn nuget() -> Recipe {
         restart: vec!["restart the program with these variables".into()],
         undo: vec!["start it without them".into()],
         notes: vec![
-            "dotnet add package Redial.Agent --source FOLDER (that of the .nupkg); dotnet publish --runtime linux-x64".into(),
+            "dotnet nuget add source FOLDER --name redial (that of the .nupkg); dotnet add package Redial.Agent; dotnet publish \
+             --runtime linux-x64".into(),
             "Without --runtime the file is in runtimes/linux-x64/native below the program's folder.".into(),
             "On Windows the file is redial_agent.dll, and the platform win-x64.".into(),
             REACH.into(),

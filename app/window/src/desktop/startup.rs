@@ -73,6 +73,13 @@ fn display() -> String {
 /// source.
 fn trouble(error: &eframe::Error, display: String) -> String {
     match error {
+        eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_)
+            if let Some(library) = missing_library(&format!("{error:?}")) =>
+        {
+            format!(
+                "cannot open a window: {library} cannot be loaded; the install guide lists the libraries that the window needs"
+            )
+        }
         eframe::Error::Winit(_) | eframe::Error::WinitEventLoop(_) if display.is_empty() => {
             "cannot open a window: the desktop refused it".to_owned()
         }
@@ -86,6 +93,13 @@ fn trouble(error: &eframe::Error, display: String) -> String {
         }
         error => format!("cannot open a window: {error}"),
     }
+}
+
+/// Returns the first library that an error names. The toolkit's message leaves it out; its debug form has it.
+fn missing_library(error: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "._+-".contains(c);
+    let mut words = error.split(|c| !is_part(c));
+    words.find(|word| word.starts_with("lib") && word.contains(".so"))
 }
 
 /// Returns why no window can be opened, if that is known beforehand.
@@ -112,6 +126,16 @@ mod tests {
             assert!(!asks_the_desktop(&format!("{crates}{other}")));
         }
         assert!(!asks_the_desktop("app/window/src/desktop/mod.rs"));
+    }
+
+    #[test]
+    fn missing_libraries_are_named() {
+        let opened = r#"XNotSupported(LibraryOpenError(OpenError { kind: Library, detail: "libXi.so.6: cannot open" }))"#;
+        assert_eq!(missing_library(opened), Some("libXi.so.6"));
+        assert_eq!(
+            missing_library("Os(OsError { line: 788, error: XNotSupported(XOpenDisplayFailed) })"),
+            None
+        );
     }
 
     #[test]
