@@ -4,9 +4,17 @@ use super::{arguments, multi_process};
 use crate::output::Out;
 use crate::output::json::OffJson;
 use redial_link::connect;
+use redial_link::error::LinkError;
 use redial_link::exit::{Exit, Failure};
 use redial_link::session::AllOffResult;
 use redial_text::words;
+use std::time::{Duration, Instant};
+
+/// How long it tries again while the agent closes its connections: others may connect without end, and an agent with too many
+/// sessions closes some.
+const PERSISTENCE: Duration = Duration::from_secs(3);
+/// Pause before it tries again.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Turns everything off.
 pub fn run(arguments: &arguments::OffArguments) -> Result<Exit, Failure> {
@@ -14,14 +22,24 @@ pub fn run(arguments: &arguments::OffArguments) -> Result<Exit, Failure> {
 }
 
 fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
-    let mut session = connect::open(pid, "redial off")?;
-    let AllOffResult { reverted, remaining, .. } = session.all_off()?;
+    let AllOffResult { reverted, remaining, .. } = all_off(pid)?;
     if json {
         out.json(&OffJson { pid, reverted, remaining })?;
     } else {
         out.line(&result_text(reverted, remaining))?;
     }
     Ok(if remaining == 0 { Exit::Done } else { Exit::Partly })
+}
+
+/// Turns everything off, at the latest try that the agent answers.
+fn all_off(pid: u32) -> Result<AllOffResult, LinkError> {
+    let deadline = Instant::now() + PERSISTENCE;
+    loop {
+        match connect::open(pid, "redial off").and_then(|mut session| session.all_off()) {
+            Err(LinkError::Closed { .. }) if Instant::now() < deadline => std::thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
 }
 
 fn result_text(reverted: u64, remaining: u64) -> String {

@@ -124,7 +124,7 @@ fn an_empty_ring_starts_over() {
 }
 
 #[test]
-fn calls_are_taken_once_and_in_order_while_an_empty_ring_starts_over() {
+fn calls_are_taken_once_while_an_empty_ring_starts_over() {
     const CALLS: u64 = 50_000;
     let of = method(1009, 7, 0);
     let area = ThreadArea::unlisted(of, u32::MAX).expect("memory");
