@@ -90,7 +90,6 @@ pub struct CallsState {
     weights: Vec<u64>,
     rows: Vec<CallRow>,
     matching: HashSet<u32>,
-    is_unfolded: bool,
 }
 
 impl CallsState {
@@ -133,10 +132,11 @@ impl CallsState {
         }
     }
 
-    /// Expands the levels that have a single node, once.
+    /// Expands the levels that have a single node, until the user expands or collapses one. Callers end after the calls that
+    /// they make, so they may join the tree later.
     fn unfold(&mut self, tree: &CallTree) {
         let mut node = ROOT;
-        if std::mem::replace(&mut self.is_unfolded, !tree.is_empty()) {
+        if self.expansions > 0 {
             return;
         }
         for _ in 0..MAX_UNFOLDED {
@@ -293,6 +293,40 @@ impl CallsState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use redial_model::call_history::{EndedCall, Nesting, Place};
+
+    fn call(method: u32, depth: u32, start: i64, end: i64) -> EndedCall {
+        EndedCall {
+            place: Place { method, is_async: false },
+            number: end as u64,
+            thread: 1,
+            depth,
+            start,
+            duration_ns: (end - start) as u64,
+            running_ns: 0,
+            threw: false,
+        }
+    }
+
+    #[test]
+    fn single_nodes_unfold_until_the_user_toggles_one() {
+        let (mut state, mut nesting) = (CallsState::default(), Nesting::default());
+        let mut unfolded = |state: &mut CallsState, ended: EndedCall| {
+            nesting.add(ended);
+            nesting.refresh();
+            let tree = nesting.tree();
+            state.unfold(tree);
+            let methods = state.expanded.iter().filter_map(|node| Some(tree.node(*node)?.place.method));
+            methods.collect::<HashSet<u32>>()
+        };
+        assert_eq!(unfolded(&mut state, call(3, 2, 10, 20)), HashSet::from([3]));
+        assert_eq!(unfolded(&mut state, call(2, 1, 5, 30)), HashSet::from([3, 2]));
+        assert_eq!(unfolded(&mut state, call(1, 0, 0, 40)), HashSet::from([3, 2, 1]));
+        state.toggle(1);
+        let toggled = state.expanded.clone();
+        unfolded(&mut state, call(4, 0, 50, 60));
+        assert_eq!(state.expanded, toggled);
+    }
 
     #[test]
     fn back_and_forward_follow_the_zooms() {
