@@ -45,6 +45,20 @@ pub enum Attached {
 /// See [`AttachError`]. Up to [`AttachError::NotYet`], nothing has been requested that changes the
 /// process.
 pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
+    load(pid, wait).map_err(|error| match error {
+        // Of a process that is ending, no file can be found.
+        AttachError::HiddenLibrary { .. }
+        | AttachError::NoLibrary { .. }
+        | AttachError::Unsuitable { .. }
+            if is_ending(pid) =>
+        {
+            LinkError::Ended(pid).into()
+        }
+        error => error,
+    })
+}
+
+fn load(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
     match connect::open(pid, PROGRAM) {
         Ok(_) => return Ok(Attached::Before),
         Err(LinkError::NoAgent { .. }) => {}
@@ -140,6 +154,13 @@ fn port_failed(pid: u32, name: String, error: &std::io::Error) -> AttachError {
         }
         _ => AttachError::Port { pid, name, why: error.to_string() },
     }
+}
+
+/// Returns whether a process has ended, or no longer has a root folder because it is ending.
+fn is_ending(pid: u32) -> bool {
+    let root = std::fs::metadata(format!("/proc/{pid}/root"));
+    !discover::runs(pid)
+        || (cfg!(target_os = "linux") && root.is_err_and(|error| error.kind() == ErrorKind::NotFound))
 }
 
 /// Returns whether the process ended when its connection broke with error kind `broke`. A killed process
