@@ -52,9 +52,7 @@ struct CallerCache {
 enum Found {
     /// The owner.
     Known(Arc<CallOrigin>),
-    /// A dynamic method. Others are being destroyed, so its name cannot be asked for.
-    Unnamed,
-    /// Modules are being unloaded, so nothing can be asked for.
+    /// Modules are being unloaded or dynamic methods destroyed, so nothing can be asked for.
     Nothing,
 }
 
@@ -81,7 +79,6 @@ impl CallerNames {
         let until = Instant::now() + ROUND;
         let from = lock(&self.known).from;
         let (done, todo) = slots.split_at(slots.partition_point(|slot| Some(*slot) < from));
-        let mut all_named = true;
         for slot in todo.iter().chain(done) {
             if Instant::now() >= until {
                 lock(&self.known).from = Some(*slot);
@@ -90,14 +87,11 @@ impl CallerNames {
             for address in sites(*slot).calls.into_keys() {
                 match self.at(info, modules, address, Instant::now()) {
                     Found::Known(_) => {}
-                    Found::Unnamed => all_named = false,
                     Found::Nothing => return,
                 }
             }
         }
-        if all_named {
-            lock(&self.known).seen = seen;
-        }
+        lock(&self.known).seen = seen;
     }
 
     /// Looks up the stacks of slowest calls that were kept since the last time. `slots` are those of the rows that keep
@@ -115,7 +109,7 @@ impl CallerNames {
             }
             match self.at(info, modules, address, Instant::now()) {
                 Found::Known(_) => {}
-                Found::Unnamed | Found::Nothing => return,
+                Found::Nothing => return,
             }
         }
         lock(&self.known).stacks = kept;
@@ -124,14 +118,12 @@ impl CallerNames {
     /// Returns the callers of a slot.
     pub fn of(&self, info: &ProfilerInfo, modules: &Modules, slot: Slot) -> CallerCounts {
         let Sites { calls, mut others } = sites(slot);
-        let (gone, unnamed) =
-            (Arc::new(CallOrigin::Gone), Arc::new(CallOrigin::Dynamic { name: String::new() }));
+        let gone = Arc::new(CallOrigin::Gone);
         let until = Instant::now() + UNLOAD_WAIT;
         let mut by_caller: HashMap<Arc<CallOrigin>, Caller> = HashMap::new();
         for (address, calls) in calls {
             let origin = match self.at(info, modules, address, until) {
                 Found::Known(origin) => origin,
-                Found::Unnamed => Arc::clone(&unnamed),
                 Found::Nothing => Arc::clone(&gone),
             };
             let caller = by_caller.entry(Arc::clone(&origin));
@@ -164,7 +156,6 @@ impl CallerNames {
     pub fn origin(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> CallOrigin {
         match self.at(info, modules, address, Instant::now()) {
             Found::Known(origin) => (*origin).clone(),
-            Found::Unnamed => CallOrigin::Dynamic { name: String::new() },
             Found::Nothing => CallOrigin::Gone,
         }
     }
@@ -177,11 +168,13 @@ impl CallerNames {
         // If the call is its method's last instruction, its return address belongs to another method.
         let call = address.wrapping_sub(1);
         let origin = loop {
-            let query = || self.look_up(info, modules, call);
+            // The runtime reads what it frees with a dynamic method, to find the owner of any code.
+            let look_up = || self.look_up(info, modules, call);
+            let query = || modules.code.while_dynamic_methods_stay(look_up);
             match modules.code.while_modules_stay(until, query) {
                 None => return Found::Nothing,
                 Some(Some(origin)) => break origin,
-                Some(None) if Instant::now() >= until => return Found::Unnamed,
+                Some(None) if Instant::now() >= until => return Found::Nothing,
                 Some(None) => std::thread::sleep(CODE_PAUSE),
             }
         };
@@ -192,21 +185,21 @@ impl CallerNames {
         Found::Known(origin)
     }
 
-    /// Returns the owner of the code at an address; None for a dynamic method whose name cannot be asked for now.
-    fn look_up(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> Option<Arc<CallOrigin>> {
+    /// Returns the owner of the code at an address. The caller keeps modules and dynamic methods.
+    fn look_up(&self, info: &ProfilerInfo, modules: &Modules, address: usize) -> Arc<CallOrigin> {
         let name = || match info.reports_destroyed_methods() {
-            true => modules.code.while_dynamic_methods_stay(|| info.dynamic_name_at(address)),
-            false => Some(Some(String::new())),
+            true => info.dynamic_name_at(address),
+            false => Some(String::new()),
         };
-        Some(match info.code_at(address) {
+        match info.code_at(address) {
             Some(CodeAt::Method(module, token)) => self.method(info, modules, module, token),
-            Some(CodeAt::Dynamic) => match name()? {
+            Some(CodeAt::Dynamic) => match name() {
                 Some(name) => Arc::new(CallOrigin::Dynamic { name }),
                 None => Arc::new(CallOrigin::Gone),
             },
             None if is_native(address) => Arc::new(CallOrigin::Native),
             None => Arc::new(CallOrigin::Gone),
-        })
+        }
     }
 
     /// Returns a method of a loaded module.

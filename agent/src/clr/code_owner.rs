@@ -16,7 +16,8 @@ pub enum CodeAt {
 impl ProfilerInfo {
     /// Finds the owner of the machine code at an address. Uses `GetFunctionFromIP3`, or `GetFunctionFromIP` on
     /// runtimes without it, which does not find dynamic methods. Returns None for code that the JIT did not make.
-    /// The caller keeps modules from unloading.
+    /// The caller keeps modules from unloading, and dynamic methods from being destroyed: the runtime reads the header of the
+    /// code that it has found, which the destruction frees.
     pub fn code_at(&self, address: usize) -> Option<CodeAt> {
         let ip = std::ptr::without_provenance::<u8>(address);
         let Some(code) = &self.code else {
