@@ -80,7 +80,7 @@ impl CodeQueries {
         }
     }
 
-    /// Runs `query`, which asks the CLR about a dynamic method, unless one may be being destroyed now.
+    /// Runs `query`, which asks the CLR about the owner of code, unless a dynamic method may be being destroyed now.
     pub fn while_dynamic_methods_stay<T>(&self, query: impl FnOnce() -> T) -> Option<T> {
         self.dynamic_methods.unless_removing(query)
     }

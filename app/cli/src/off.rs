@@ -10,8 +10,7 @@ use redial_link::session::AllOffResult;
 use redial_text::words;
 use std::time::{Duration, Instant};
 
-/// How long it tries again while the agent closes its connections: others may connect without end, and an agent with too many
-/// sessions closes some.
+/// How long it tries again. An agent with too many sessions closes some, and other clients may connect without end.
 const PERSISTENCE: Duration = Duration::from_secs(3);
 /// Pause before it tries again.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -31,7 +30,7 @@ fn one(pid: u32, json: bool, out: &mut Out) -> Result<Exit, Failure> {
     Ok(if remaining == 0 { Exit::Done } else { Exit::Partly })
 }
 
-/// Turns everything off, at the latest try that the agent answers.
+/// Turns everything off. Tries again while the agent closes its connections.
 fn all_off(pid: u32) -> Result<AllOffResult, LinkError> {
     let deadline = Instant::now() + PERSISTENCE;
     loop {

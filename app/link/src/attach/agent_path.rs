@@ -41,8 +41,8 @@ pub fn of(pid: u32) -> Result<PathBuf, AgentPathError> {
 /// Describes a process without this library in a file system of its own, after "it has", and says where to copy the library.
 pub fn describe_hidden(library: &Path) -> String {
     format!(
-        "its own file system, without {}; copy the agent library there: to {}/agents/{}, to the same path, or to another one \
-         that has it here, too, and that {} names",
+        "its own file system, without {}; copy the agent library there: to {}/agents/{}, to the same path, or to one that {} \
+         names and that has it on this side, too",
         library.display(),
         library::COPIES,
         Platform::own(),

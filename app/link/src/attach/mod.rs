@@ -46,7 +46,7 @@ pub enum Attached {
 /// process.
 pub fn attach(pid: u32, wait: Duration) -> Result<Attached, AttachError> {
     load(pid, wait).map_err(|error| match error {
-        // Of a process that is ending, no file can be found.
+        // The files of a process that is ending cannot be found.
         AttachError::HiddenLibrary { .. }
         | AttachError::NoLibrary { .. }
         | AttachError::Unsuitable { .. }
