@@ -7,7 +7,7 @@ use std::ffi::CStr;
 mod allocator;
 #[cfg(test)]
 pub use allocator::ALLOCATIONS;
-pub use allocator::{heap_bytes, release_kept_blocks, trim_heap};
+pub use allocator::{heap_bytes, release_kept_blocks, trim_heap, untrimmed_bytes};
 #[cfg(target_os = "linux")]
 mod large_blocks;
 #[cfg(unix)]

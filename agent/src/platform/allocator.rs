@@ -8,8 +8,12 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use super::large_blocks as mapped;
 
-/// Bytes in blocks that exist, with an estimate of the allocator's own share.
-static USED: AtomicUsize = AtomicUsize::new(0);
+/// Bytes in blocks of the C library, with an estimate of its own share.
+static SMALL: AtomicUsize = AtomicUsize::new(0);
+/// The most that [`SMALL`] has been since the last trim. It rises and falls by megabytes between two looks.
+static SMALL_PEAK: AtomicUsize = AtomicUsize::new(0);
+/// Bytes in mapped blocks.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
 
 #[cfg(test)]
 thread_local! {
@@ -24,7 +28,12 @@ static ALLOCATOR: Allocator = Allocator;
 
 /// Returns the bytes of the agent's heap in use, with freed blocks that it keeps.
 pub fn heap_bytes() -> usize {
-    USED.load(Ordering::Relaxed) + mapped::kept_bytes()
+    SMALL.load(Ordering::Relaxed) + MAPPED.load(Ordering::Relaxed) + mapped::kept_bytes()
+}
+
+/// Returns the bytes that the C library may keep of blocks which the agent has freed since the last trim.
+pub fn untrimmed_bytes() -> usize {
+    SMALL_PEAK.load(Ordering::Relaxed).saturating_sub(SMALL.load(Ordering::Relaxed))
 }
 
 /// Returns freed blocks that the agent kept for later ones to the system.
@@ -36,6 +45,7 @@ pub fn release_kept_blocks() {
 /// meanwhile. Returns the time that it took. Only glibc needs it.
 pub fn trim_heap() -> Duration {
     let begun = Instant::now();
+    SMALL_PEAK.store(SMALL.load(Ordering::Relaxed), Ordering::Relaxed);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `malloc_trim` may be called at any time, by any thread (malloc_trim(3)).
     unsafe {
@@ -55,9 +65,26 @@ fn taken(layout: Layout) -> usize {
     }
 }
 
+fn add(layout: Layout) {
+    let bytes = taken(layout);
+    if mapped::is_mapped(layout) {
+        MAPPED.fetch_add(bytes, Ordering::Relaxed);
+        return;
+    }
+    let all = SMALL.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    if all > SMALL_PEAK.load(Ordering::Relaxed) {
+        SMALL_PEAK.fetch_max(all, Ordering::Relaxed);
+    }
+}
+
+fn subtract(layout: Layout) {
+    let counter = if mapped::is_mapped(layout) { &MAPPED } else { &SMALL };
+    counter.fetch_sub(taken(layout), Ordering::Relaxed);
+}
+
 fn counted(block: *mut u8, layout: Layout) -> *mut u8 {
     if !block.is_null() {
-        USED.fetch_add(taken(layout), Ordering::Relaxed);
+        add(layout);
         #[cfg(test)]
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
     }
@@ -84,7 +111,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        USED.fetch_sub(taken(layout), Ordering::Relaxed);
+        subtract(layout);
         if mapped::is_mapped(layout) {
             // SAFETY: `map` made the block with this size.
             unsafe { mapped::unmap(block, layout.size()) };
@@ -113,8 +140,8 @@ unsafe impl GlobalAlloc for Allocator {
             },
         };
         if !moved.is_null() {
-            USED.fetch_add(taken(new), Ordering::Relaxed);
-            USED.fetch_sub(taken(layout), Ordering::Relaxed);
+            add(new);
+            subtract(layout);
         }
         moved
     }
@@ -198,5 +225,15 @@ mod tests {
         assert!((10_000_000..16_000_000).contains(&(heap_bytes() - before)));
         drop(small);
         assert!(heap_bytes() < before + SIZE / 4);
+    }
+
+    /// As above, other tests may allocate a little.
+    #[test]
+    fn freed_blocks_count_until_the_next_trim() {
+        let small: Vec<Box<[u8; 100]>> = (0..100_000).map(|_| Box::new([1; 100])).collect();
+        drop(small);
+        assert!(untrimmed_bytes() >= 10_000_000);
+        trim_heap();
+        assert!(untrimmed_bytes() < 4_000_000);
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A trim is worth it once the agent's heap has fallen by this many bytes.
+/// A trim is worth it once the agent has freed this many bytes since the last one.
 const WORTH: usize = 4 << 20;
 /// Pause between two trims.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -14,22 +14,18 @@ const PAUSE_FACTOR: u32 = 1000;
 /// Decides when to trim.
 #[derive(Debug, Default)]
 pub struct HeapTrim {
-    /// The heap's largest size since the last trim, bytes.
-    largest: usize,
     /// No trim before this time.
     not_before: Option<Instant>,
 }
 
 impl HeapTrim {
-    /// Calls `trim` if the heap, now of `used` bytes, has fallen far enough. `trim` returns the time that it took.
-    pub fn check(&mut self, used: usize, now: Instant, trim: impl FnOnce() -> Duration) {
-        self.largest = self.largest.max(used);
+    /// Calls `trim` if enough bytes were freed since the last one. `trim` returns the time that it took.
+    pub fn check(&mut self, freed: usize, now: Instant, trim: impl FnOnce() -> Duration) {
         let is_early = self.not_before.is_some_and(|time| now < time);
-        if is_early || self.largest - used < WORTH {
+        if is_early || freed < WORTH {
             return;
         }
         let took = trim();
-        self.largest = used;
         self.not_before = Some(now + PAUSE.max(took.saturating_mul(PAUSE_FACTOR)));
     }
 }
@@ -41,13 +37,17 @@ mod tests {
     #[test]
     fn trims_after_a_fall_and_then_pauses() {
         let begun = Instant::now();
-        let mut heap = HeapTrim::default();
+        let (mut heap, mut peak) = (HeapTrim::default(), 0);
         let mut trims = |megabytes: usize, seconds, took| {
             let mut trimmed = false;
-            heap.check(megabytes << 20, begun + Duration::from_secs(seconds), || {
+            peak = peak.max(megabytes);
+            heap.check((peak - megabytes) << 20, begun + Duration::from_secs(seconds), || {
                 trimmed = true;
                 Duration::from_millis(took)
             });
+            if trimmed {
+                peak = megabytes;
+            }
             trimmed
         };
         assert!(!trims(3, 0, 0) && !trims(30, 1, 0), "it grows");

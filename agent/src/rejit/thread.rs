@@ -139,7 +139,7 @@ impl Worker {
                 self.context.ledger.report_ignored_requests();
                 self.check_shared_copies();
                 self.look_up_callers();
-                self.heap_trim.check(platform::heap_bytes(), Instant::now(), platform::trim_heap);
+                self.heap_trim.check(platform::untrimmed_bytes(), Instant::now(), platform::trim_heap);
                 self.last_check = Instant::now();
             }
             self.publish();

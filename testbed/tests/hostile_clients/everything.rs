@@ -1,8 +1,11 @@
 //! A client that does everything at once, and plans that take long.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use redial_protocol::level::Level;
 use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::Order;
@@ -47,21 +50,19 @@ fn everything_at_once_leaves_the_host_its_memory(runtime: Runtime) -> Result<()>
     };
     let before = process_facts::of(host.pid, Fact::Resident)?;
     let client = Hostility::start(&host.socket()?);
-    let mut most = before;
     let pid = host.pid;
-    let rate = host.rate(time, || {
-        most = most.max(process_facts::of(pid, Fact::Resident)?);
-        Ok(())
-    })?;
+    let peak = PeakMemory::watch(pid);
+    let rate = host.rate(time, || Ok(()))?;
     // Meanwhile, whoever wants the dials off gets them off.
     ensure_messages(&host::run(host::redial(&["off", &pid.to_string()])?)?, 0, &[])?;
     let rates = client.rates();
     ensure!(rates.iter().all(|(_, rate)| *rate > 0.0), "not everything was done: {rates:?}");
     drop(client);
+    let most = peak.finish()?;
     eprintln!(
         "{rate:.0} a second, beside the control {control:.0}; {before} kB grew to {most} kB; {rates:.1?}"
     );
-    ensure!(most - before <= GROWTH_KB, "{before} kB became {most} kB");
+    ensure!(most.saturating_sub(before) <= GROWTH_KB, "{before} kB became {most} kB");
     let deadline = Instant::now() + DEADLINE / 10;
     let mut controller = loop {
         // A thread of the agent notices the end of a session.
@@ -85,6 +86,34 @@ fn everything_at_once_leaves_the_host_its_memory(runtime: Runtime) -> Result<()>
     }
     drop(controller);
     host.end()
+}
+
+/// Watches the resident memory of a process.
+struct PeakMemory {
+    stop: Arc<AtomicBool>,
+    watcher: JoinHandle<Result<u64>>,
+}
+
+impl PeakMemory {
+    fn watch(pid: u32) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&stop);
+        let watcher = std::thread::spawn(move || {
+            let mut most = 0;
+            while !is_over.load(Ordering::Relaxed) {
+                most = most.max(process_facts::of(pid, Fact::Resident)?);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Ok(most)
+        });
+        Self { stop, watcher }
+    }
+
+    /// Returns the most that it was, kB.
+    fn finish(self) -> Result<u64> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.watcher.join().map_err(|_| anyhow!("the watcher panicked"))?
+    }
 }
 
 /// A plan of thousands of long patterns takes seconds. "All off" ends it.
