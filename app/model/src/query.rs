@@ -79,6 +79,16 @@ impl Query {
         })
     }
 
+    /// Returns whether a word occurs in a text, but begins nowhere outside `part` of it.
+    pub fn has_word_only_in(&self, text: &str, part: Range<usize>) -> bool {
+        let folded = fold(text);
+        self.terms.iter().any(|term| {
+            let text = if term.exact_case { text } else { &folded };
+            let mut places = memmem::find_iter(text.as_bytes(), term.text.as_bytes()).peekable();
+            places.peek().is_some() && places.all(|at| part.contains(&at))
+        })
+    }
+
     /// Returns where words occur in a text: byte ranges on character boundaries, ascending, merged if they
     /// touch.
     pub fn highlights(&self, text: &str) -> Vec<Range<usize>> {
@@ -157,6 +167,14 @@ mod tests {
         assert_eq!(Query::parse("").highlights("x"), []);
         assert_eq!(Query::parse("ä").highlights("xÄy"), [1..3]);
         assert_eq!(Query::parse("x").highlights("aaa"), []);
+    }
+
+    #[test]
+    fn a_word_may_occur_in_one_part_only() {
+        let text = "Core!Web.Cart.Add()";
+        let module = |words: &str| Query::parse(words).has_word_only_in(text, 0..4);
+        assert!(module("core") && module("core add") && module("core!web"));
+        assert!(!module("add") && !module("") && !module("c") && !module("Nothing"));
     }
 
     #[test]

@@ -143,7 +143,7 @@ pub fn nuget() -> Recipe {
         undo: vec!["start it without them".into()],
         notes: vec![
             "dotnet nuget add source FOLDER --name redial (that of the .nupkg); dotnet add package Redial.Agent; dotnet publish \
-             --runtime linux-x64".into(),
+             --runtime linux-x64 --self-contained false".into(),
             "Without --runtime the file is in runtimes/linux-x64/native below the program's folder.".into(),
             "On Windows the file is redial_agent.dll, and the platform win-x64.".into(),
             REACH.into(),

@@ -111,10 +111,12 @@ impl MethodTable {
         MethodSet::from_bits(&bits)
     }
 
-    /// Names methods in a few words: the only one, or the first one and how many there are.
+    /// Names methods in a few words: the only one, or the first one and how many there are. As on the knob, methods
+    /// without a body count only where there is nothing else.
     pub fn name_of(&self, set: &MethodSet) -> String {
-        let mut methods = set.iter();
-        match (methods.next(), set.len()) {
+        let (bodyless, number) = (self.off_and_bodyless(), self.number_of(set));
+        let first = set.iter().find(|method| number == set.len() || !bodyless.get(method.0));
+        match (first, number) {
             (None, _) => "nothing".to_owned(),
             (Some(only), 1) => self.catalogue.full_name(only).text,
             (Some(first), number) => {
@@ -124,12 +126,18 @@ impl MethodTable {
         }
     }
 
+    fn number_of(&self, set: &MethodSet) -> u64 {
+        let bodyless = self.off_and_bodyless();
+        let without: u64 = set.ranges().map(|range| u64::from(bodyless.count_in(range))).sum();
+        if without < set.len() { set.len() - without } else { set.len() }
+    }
+
     /// Names targets in a few words, with their scope.
     pub fn name_of_targets(&self, targets: &Targets) -> String {
         let Targets { methods, scope, .. } = targets;
         if let ChangeScope::Domain(domain) = scope {
             let name = self.catalogue.label(Node::Domain(*domain));
-            return format!("{} in {name}", words::methods(methods.len()));
+            return format!("{} in {name}", words::methods(self.number_of(methods)));
         }
         let Some(first) = methods.iter().next() else { return self.name_of(methods) };
         let copies = self.catalogue.copies(first).len() as u64;

@@ -109,8 +109,8 @@ impl App {
             UiCommand::TakeControlOf(id) => self.workers.take_control(id),
             UiCommand::Select(process) => {
                 self.select(process);
-                // The arrow keys move through its methods.
-                context.memory_mut(|memory| memory.surrender_focus(views::processes::filter_id()));
+                // The arrow keys move through its methods, or Enter loads the agent.
+                context.memory_mut(|memory| memory.focused().map(|focused| memory.surrender_focus(focused)));
             }
             UiCommand::FindProcess(text) => self.find_process(&text),
             UiCommand::AllProcesses(all) => self.model.processes.set_show_all(all),

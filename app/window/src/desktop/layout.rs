@@ -183,12 +183,10 @@ impl App {
         });
         if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
             let how = {
-                // Nobody knows how a program ended that another one started.
-                let launched = model.launched.values().any(|one| one.agent == Some(connection.process));
-                let ended_elsewhere = !launched && connection.session.status.retry() == Some(Retry::Never);
+                // Nobody knows how a program ended that another one started, or this window does not know it yet.
+                let has_ended = connection.session.status.retry() == Some(Retry::Never);
                 let is_fine = model.was_stopped(connection.process)
-                    || ended.is_some_and(LaunchedProgram::has_succeeded)
-                    || ended_elsewhere;
+                    || ended.map_or(has_ended, LaunchedProgram::has_succeeded);
                 (ended.map(LaunchedProgram::ending), is_fine)
             };
             // Above the rows, the notice would move another row under the pointer.

@@ -125,7 +125,7 @@ impl Histogram<'_> {
     }
 
     fn paint_lines(&self, painter: &Painter, axis: &Axis, plot: Rangef, palette: &Palette) {
-        let mut row = 0.0;
+        let mut names = Vec::new();
         for line in self.lines {
             let x = axis.place(line.at);
             let Some(name) = line.name else {
@@ -134,15 +134,19 @@ impl Histogram<'_> {
                 painter.extend(dashes);
                 continue;
             };
-            // Each name has its own line, because the lines may be close together.
-            let top = plot.min - 3.0 * LINE + row * LINE;
-            row += 1.0;
+            // Each name has its own row, because the lines may be close together.
+            let top = plot.min - 3.0 * LINE + names.len() as f32 * LINE;
             painter.vline(x, Rangef::new(top + 2.0, plot.max), Stroke::new(1.0, palette.text));
             let font = FontId::proportional(SMALL);
             let text = painter.layout_no_wrap(name.to_owned(), font, palette.text);
             let fits = x + 3.0 + text.size().x <= axis.x.max;
             let left = if fits { x + 3.0 } else { x - 3.0 - text.size().x };
-            painter.galley(pos2(left, top), text, palette.text);
+            names.push((pos2(left, top), text));
+        }
+        // A name to the left of its line may cover the line of an earlier name, which must not strike it through.
+        for (at, text) in names {
+            painter.rect_filled(Rect::from_min_size(at, text.size()), 0.0, palette.base);
+            painter.galley(at, text, palette.text);
         }
     }
 }

@@ -8,7 +8,7 @@ use eframe::egui::{Color32, FontId, Galley, Painter, TextFormat};
 use redial_model::catalogue::{Catalogue, FullName};
 use redial_model::ids::MethodIx;
 use redial_model::method_table::{MethodTable, Shape};
-use redial_model::query::within;
+use redial_model::query::{Query, within};
 use redial_text::display_names::{DisplayName, StateMachine};
 use redial_text::names::{method_start, namespace_length};
 use std::ops::Range;
@@ -99,7 +99,7 @@ impl<'a> PaintedName<'a> {
         }
         name.push(Content::Part(full.signature.clone()), palette.weak, Role::Parameters);
         if table.shape == Shape::List {
-            name.namespace(full);
+            name.namespace(full, table.list.query());
         }
         name
     }
@@ -154,12 +154,11 @@ impl<'a> PaintedName<'a> {
         }
     }
 
-    /// Appends the namespace; with the module, if only that matches the filter.
-    fn namespace(&mut self, full: &FullName) {
+    /// Appends the namespace; with the module, if a word of the filter is found only there.
+    fn namespace(&mut self, full: &FullName, query: &Query) {
         let length = namespace_length(full.part(&full.type_name));
         let namespace = full.type_name.start..full.type_name.start + length;
-        let in_module = within(&self.highlights, full.module.clone()).len();
-        let range = match in_module > 0 && in_module == self.highlights.len() {
+        let range = match query.has_word_only_in(self.text, full.module.clone()) {
             true => full.module.start..namespace.end.max(full.module.end),
             false => namespace,
         };

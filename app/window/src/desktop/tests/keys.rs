@@ -82,7 +82,7 @@ fn level_key_applies_to_select_all_in_same_frame() {
         };
         press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num1, Modifiers::NONE)]);
         let asked = turned(&harness).unwrap_or_default();
-        assert!(asked.starts_with("count on 10 methods"), "{asked}");
+        assert!(asked.starts_with("count on 8 methods"), "{asked}");
         assert!(harness.state().model.log.newest(LogKind::Hint).is_none());
         press(&mut harness, [key(Key::A, Modifiers::COMMAND), key(Key::Num2, Modifiers::NONE)]);
         let refused = harness.state().model.log.newest(LogKind::Refusal).map(|entry| entry.text.clone());
@@ -320,7 +320,7 @@ fn select_all_in_filter_selects_its_text() {
     assert_eq!(selected(&harness), 5);
     harness.key_press(Key::Space);
     harness.run_steps(3);
-    assert!(turned(&harness).is_some_and(|text| text.starts_with("count on 5 methods")), "Space turns them");
+    assert!(turned(&harness).is_some_and(|text| text.starts_with("count on 4 methods")), "Space turns them");
     assert_eq!(harness.state().methods.text, "Cart");
 }
 

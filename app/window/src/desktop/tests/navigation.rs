@@ -1,14 +1,16 @@
 //! Tests of jumps to methods and of the way back.
 
 use super::callers::{clear_calls_add, method_named};
-use super::fixture::{execute, window, with_shop};
+use super::fixture::{catalogue, deliver, execute, window, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Event, Key, Modifiers, PointerButton, Theme, pos2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use redial_model::fixtures::facts;
 use redial_model::ids::Node;
+use redial_model::update::ConnectionUpdate;
 
 const ADD: &str = "Shop!Shop.Cart.Add(int)";
 const CLEAR: &str = "Shop!Shop.Cart.Clear()";
@@ -118,4 +120,29 @@ fn keyboard_works_from_the_start() {
     harness.run_steps(3);
     let current = harness.state().model.current_process().map(|one| one.process);
     assert_eq!(current, Some(super::fixture::SHOP));
+}
+
+/// A process chosen with the arrow keys leaves the keys to its methods.
+#[test]
+fn arrow_keys_go_from_processes_to_methods() {
+    let mut harness = window(Theme::Dark);
+    super::fixture::feed(
+        &mut harness,
+        vec![redial_model::update::Update::Processes(super::fixture::processes())],
+    );
+    harness.input_mut().events.push(Event::Text("dotn".into()));
+    harness.run_steps(3);
+    for key in [Key::ArrowDown, Key::Enter] {
+        harness.key_press(key);
+        harness.run_steps(3);
+    }
+    let current = harness.state().model.current_process().map(|one| one.process);
+    assert_eq!(current, Some(super::fixture::SHOP));
+    deliver(&mut harness, vec![ConnectionUpdate::Connected(Box::new(facts()))]);
+    deliver(&mut harness, catalogue());
+    harness.run_steps(3);
+    let first = focus(&harness);
+    harness.key_press(Key::ArrowDown);
+    harness.run_steps(3);
+    assert_ne!(focus(&harness), first, "a method has been reached");
 }
