@@ -6,6 +6,7 @@ use super::names::ModuleNames;
 use crate::clr::ProfilerInfo;
 use crate::clr::metadata::GLOBAL_TYPE;
 use redial_protocol::pattern::{Pattern, suggestions};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,28 +35,55 @@ pub fn nearest_within(
         .collect()
 }
 
-/// Assembly, type and method.
-type Name = (String, String, String);
-
-fn suggest(names: &[Name], pattern: &Pattern) -> Vec<String> {
-    suggestions(pattern, names.iter().map(|(a, t, m)| (a.as_str(), t.as_str(), m.as_str())))
+fn suggest(names: &Names, pattern: &Pattern) -> Vec<String> {
+    suggestions(pattern, names.iter())
 }
 
-/// Returns the names of methods, stopping at `deadline`.
-fn names(info: &ProfilerInfo, modules: &Modules, deadline: Option<Instant>) -> Vec<Name> {
-    let mut names: Vec<Name> = Vec::new();
-    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    for module in own_first(modules) {
-        if names.len() >= MAX_NAMES || is_over() {
-            break;
-        }
+/// Names of methods. Those of a large program are hundreds of thousands of strings, which would leave tens of megabytes in
+/// glibc's arenas; two large blocks return to the system.
+#[derive(Default)]
+struct Names {
+    modules: Vec<String>,
+    /// The names of types and methods, one after the other.
+    text: String,
+    methods: Vec<MethodPlace>,
+}
+
+/// The assembly of a method, as an index, and its names in the text.
+struct MethodPlace {
+    module: u32,
+    type_name: Range<u32>,
+    name: Range<u32>,
+}
+
+impl Names {
+    fn add_text(&mut self, text: &str) -> Range<u32> {
+        let begin = self.text.len() as u32;
+        self.text.push_str(text);
+        begin..self.text.len() as u32
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        let part = |range: &Range<u32>| self.text.get(range.start as usize..range.end as usize);
+        self.methods.iter().filter_map(move |method| {
+            let module = self.modules.get(method.module as usize)?;
+            Some((module.as_str(), part(&method.type_name)?, part(&method.name)?))
+        })
+    }
+
+    /// Adds the methods of a module until `is_over`.
+    fn add_module(&mut self, info: &ProfilerInfo, module: &Module, is_over: impl Fn() -> bool) {
+        let index = self.modules.len() as u32;
+        self.modules.push(module.name.clone());
         module.with_metadata(info, |import| {
             let types = ModuleNames::default();
             for type_token in std::iter::once(GLOBAL_TYPE).chain(import.type_defs()) {
                 let Some(type_name) = types.type_name(import, type_token) else { continue };
+                let type_name = self.add_text(&type_name);
                 for token in import.methods_of(type_token) {
                     if let Ok(method) = import.method(token) {
-                        names.push((module.name.clone(), type_name.to_string(), method.name));
+                        let name = self.add_text(&method.name);
+                        self.methods.push(MethodPlace { module: index, type_name: type_name.clone(), name });
                     }
                 }
                 if is_over() {
@@ -63,6 +91,18 @@ fn names(info: &ProfilerInfo, modules: &Modules, deadline: Option<Instant>) -> V
                 }
             }
         });
+    }
+}
+
+/// Returns the names of methods, stopping at `deadline`.
+fn names(info: &ProfilerInfo, modules: &Modules, deadline: Option<Instant>) -> Names {
+    let mut names = Names::default();
+    let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    for module in own_first(modules) {
+        if names.methods.len() >= MAX_NAMES || is_over() {
+            break;
+        }
+        names.add_module(info, &module, is_over);
     }
     names
 }
