@@ -338,7 +338,8 @@ impl Controller {
         }
     }
 
-    /// Takes events until the resulting rows satisfy `wanted`. Takes none if they already do.
+    /// Takes events until the resulting rows satisfy `wanted`. Takes none if they already do, except rows that have
+    /// arrived: `wanted` sees all first rows of a subscription.
     ///
     /// # Errors
     /// Fails like [`Controller::wait_for`].
@@ -353,7 +354,7 @@ impl Controller {
     pub fn take_until(&mut self, what: &str, wanted: impl Fn(&Dials) -> bool) -> Result<Vec<Event>> {
         let deadline = Instant::now() + DEADLINE;
         let mut events = Vec::new();
-        while !wanted(&self.dials) {
+        while matches!(self.queued.front(), Some(Event::Rows { .. })) || !wanted(&self.dials) {
             events.push(self.next_before(deadline, what)?);
         }
         Ok(events)
