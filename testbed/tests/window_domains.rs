@@ -226,3 +226,36 @@ fn each_load_context_copy_has_its_own_dial() -> Result<()> {
     ensure!(row.copy.module == modules[1].key && row.calls == 20, "{row:?}");
     end(live, window)
 }
+
+/// The histogram and percentiles of a merged row are those of all copies together.
+#[test]
+fn merged_copies_have_one_histogram() -> Result<()> {
+    let mut live = under_agent::start(programs::named("alc")?.command(Runtime::V8_0)?)?;
+    for copy in 0..3 {
+        live.host.ask("load", &format!("loaded {copy} "))?;
+        live.host.ask(&format!("call {copy} 2"), &format!("called {copy} "))?;
+    }
+    let mut window = Window::open();
+    window.select(live.pid)?;
+    window.filter("Counter.Add");
+    window.until("the copies", |window| {
+        window.0.query_all_by_label_contains(&format!("Dial of {COPY}")).count() == 3
+    })?;
+    click(&mut window, "Merge copies");
+    window.until("one row", |window| window.shows(COPY) && window.dial(COPY) == "off")?;
+    click(&mut window, COPY);
+    window.0.key_press(Key::Num2);
+    window.0.run_steps(3);
+    window.until("timed", |window| window.dial(COPY).starts_with("time, "))?;
+    for copy in 0..3 {
+        live.host.ask(&format!("call {copy} {}", 10 * (copy + 1)), &format!("called {copy} "))?;
+    }
+    let chart = format!("Latency histogram of {COPY}");
+    window.until("the calls of all copies", |window| {
+        window.shows(&chart) && window.value(&chart).starts_with("60 calls: p50 ")
+    })?;
+    ensure!(!window.shows("Percentiles need the histograms of all copies"));
+    live.host.ask("call 1 5", "called 1 ")?;
+    window.until("later calls", |window| window.value(&chart).starts_with("65 calls: p50 "))?;
+    end(live, window)
+}

@@ -55,6 +55,8 @@ fn one_click_finds_and_keeps_hot_methods() -> Result<()> {
     );
     let agent = live.redial("status", &["--agent", "--json"])?.ok()?.json()?;
     ensure!(agent["held"] == 0 && agent["kept"].as_u64() == Some(on.len() as u64), "{agent}");
+    let mine = format!("All dials off ({}) ", on.len());
+    window.until("its dials to count as this window's", |window| window.shows(&mine))?;
     // The window's own dials still work.
     window.0.key_press(eframe::egui::Key::F9);
     window.until("no dial", |window| !window.dial("selftimes!Selftimes.Price(int)").starts_with("time"))?;

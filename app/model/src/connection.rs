@@ -23,6 +23,7 @@ use super::callers::Callers;
 use super::cost::{self, CostEstimate};
 use super::events::Events;
 use super::histograms::Histograms;
+use super::histograms::merged_method::MergedHistogram;
 use super::histograms::ranged::RangeHistograms;
 use super::ids::{ConnectionId, MethodIx, Ticket};
 use super::method_code::MethodCodes;
@@ -197,6 +198,8 @@ pub struct Connection {
     pub table: MethodTable,
     /// Histograms of single methods.
     pub histograms: Histograms,
+    /// The histogram of the method on display, of all its copies together.
+    pub merged_histogram: MergedHistogram,
     /// Histograms at the beginning of the range on display.
     pub(crate) range_histograms: RangeHistograms,
     /// Callers of the method on display.
@@ -231,6 +234,7 @@ impl Connection {
             orders: None,
             table: MethodTable::default(),
             histograms: Histograms::default(),
+            merged_histogram: MergedHistogram::default(),
             range_histograms: RangeHistograms::default(),
             callers: Callers::default(),
             caller_tree: CallerTree::default(),

@@ -1,8 +1,9 @@
-//! Histograms of single methods: requested while one is visible, and kept when the user sets a mark, to
-//! compare later calls with earlier ones.
+//! Histograms of single methods: requested while they are visible, one or those of all copies, and kept when the user
+//! sets a mark, to compare later calls with earlier ones.
 
 pub mod chart;
 pub mod merged;
+pub mod merged_method;
 pub mod ranged;
 
 use super::row_poll::{self, PollTime, RowPoll};
@@ -15,13 +16,17 @@ use std::time::Duration;
 /// Marks kept per connection, at most some 18 KiB each; setting more drops the oldest.
 const MARKS: usize = 32;
 
+/// Most rows whose histograms are requested together; asking about more forgets the one asked about longest ago.
+pub const ROWS: usize = 32;
+
 /// The agent's answer about a row's histogram.
 pub type HistogramAnswer = row_poll::RowAnswer<RowHistogram>;
 
 /// The histograms of one connection.
 #[derive(Debug, Default)]
 pub struct Histograms {
-    last: RowPoll<RowHistogram>,
+    /// One per row, the last requested one last.
+    polls: VecDeque<(RowId, RowPoll<RowHistogram>)>,
     /// The slowest calls of the visible row; reported with its histogram.
     calls: Option<Box<RowSlowestCalls>>,
     /// One per row, oldest first.
@@ -32,17 +37,27 @@ impl Histograms {
     /// Returns whether to request the histogram of a visible row, given how many of its calls have ended.
     pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> PollTime {
         let is_old = |known: &HistogramAnswer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
-        self.last.ask(row, is_old, now)
+        let place = self.polls.iter().position(|(of, _)| *of == row);
+        let known = place.and_then(|place| self.polls.remove(place));
+        let (_, mut poll) = known.unwrap_or_else(|| (row, RowPoll::default()));
+        let time = poll.ask(row, is_old, now);
+        self.polls.push_back((row, poll));
+        if self.polls.len() > ROWS {
+            self.polls.pop_front();
+        }
+        time
     }
 
     /// Applies an answer.
     pub fn take(&mut self, row: RowId, answer: HistogramAnswer) {
-        self.last.take(row, answer);
+        if let Some((_, poll)) = self.polls.iter_mut().find(|(of, _)| *of == row) {
+            poll.take(row, answer);
+        }
     }
 
     /// Applies the slowest calls of a row.
     pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowSlowestCalls>>) {
-        if self.last.is_about(row) {
+        if self.polls.back().is_some_and(|(of, _)| *of == row) {
             self.calls = calls;
         }
     }
@@ -60,12 +75,12 @@ impl Histograms {
     /// Begins a new session.
     pub fn begin_session(&mut self) {
         self.calls = None;
-        self.last.begin_session();
+        self.polls.iter_mut().for_each(|(_, poll)| poll.begin_session());
     }
 
     /// Returns the last answer about a row's histogram.
     pub fn of(&self, row: RowId) -> Option<&HistogramAnswer> {
-        self.last.of(row)
+        self.polls.iter().find(|(of, _)| *of == row).and_then(|(_, poll)| poll.of(row))
     }
 
     /// Keeps the current histogram of a row for comparison.
@@ -114,12 +129,26 @@ mod tests {
         assert_eq!(histograms.ask(RowId(8), 1, 2 * SECOND), PollTime::Now, "another row is visible");
         histograms.take(ROW, answer(7));
         assert!(histograms.of(RowId(8)).is_none(), "that answer was for the previous row");
+        assert!(histograms.of(ROW).is_some(), "which may be a copy of the same method");
         histograms.begin_session();
         assert_eq!(
             histograms.ask(RowId(8), 1, 2 * SECOND),
             PollTime::Now,
             "earlier requests are never answered"
         );
+    }
+
+    #[test]
+    fn histograms_of_copies_are_known_together() {
+        let mut histograms = Histograms::default();
+        for row in 0..=ROWS as u32 {
+            assert_eq!(histograms.ask(RowId(row), 1, SECOND), PollTime::Now);
+        }
+        for row in (0..=ROWS as u32).rev() {
+            histograms.take(RowId(row), answer(1));
+        }
+        assert!(histograms.of(RowId(0)).is_none(), "the first gave way to the last");
+        assert!((1..=ROWS as u32).all(|row| histograms.of(RowId(row)).is_some()));
     }
 
     #[test]

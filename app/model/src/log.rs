@@ -17,8 +17,10 @@ pub enum LogKind {
     Request,
     /// The agent confirmed that a request was carried out.
     Answer,
-    /// The agent confirmed that every dial is off.
+    /// The agent confirmed that it turned every dial off.
     AllOff,
+    /// The agent confirmed that no dial was on.
+    NoneOn,
     /// A change of this window was undone or redone.
     Undone,
     /// The agent or the window refused; the text says why.
@@ -60,7 +62,7 @@ pub struct LogEntry {
 
 impl LogEntry {
     /// Returns its text for a view of a process or fleet, with a capital letter; if it concerns another process, the
-    /// text names that process.
+    /// text names that process. `text_for(None)` always names it.
     pub fn text_for(&self, viewed: Option<SubjectId>) -> Cow<'_, str> {
         let Some(process) = self.process.as_ref().filter(|_| viewed != self.about) else {
             return words::sentence_case(&self.text);
@@ -107,6 +109,8 @@ impl ProcessName {
 pub struct Log {
     entries: VecDeque<LogEntry>,
     last: u64,
+    /// Entries added before the last were removed.
+    cleared: u64,
     /// The newest entry of each kind, even if it was dropped from the entries.
     newest: Vec<LogEntry>,
 }
@@ -150,7 +154,7 @@ impl Log {
 
     /// Returns the number of entries dropped because there were too many.
     pub fn forgotten(&self) -> u64 {
-        self.last - self.entries.len() as u64
+        self.last - self.cleared - self.entries.len() as u64
     }
 
     /// Returns the newest entry of a kind other than transitions, even if it was dropped, for a prominent
@@ -159,10 +163,11 @@ impl Log {
         self.newest.iter().find(|entry| entry.kind == kind)
     }
 
-    /// Removes all entries.
+    /// Removes all entries; they do not count as dropped.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.newest.clear();
+        self.cleared = self.last;
     }
 }
 
@@ -212,6 +217,7 @@ mod tests {
         log.add(Now::default(), None, LogKind::Refusal, "no");
         assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
         log.clear();
+        assert_eq!(log.forgotten(), 0);
         log.add(Now::default(), None, LogKind::Notice, "again");
         assert_eq!(log.newest(LogKind::Notice).map(|entry| entry.serial), Some(KEPT as u64 + 9));
     }

@@ -23,6 +23,8 @@ pub struct ProgramOutput {
     lines: VecDeque<OutputLine>,
     total: u64,
     left_out: u64,
+    /// Lines received before the last were removed.
+    cleared: u64,
 }
 
 impl ProgramOutput {
@@ -40,14 +42,20 @@ impl ProgramOutput {
         &self.lines
     }
 
-    /// Returns the number of lines received, including dropped ones.
+    /// Removes all lines; they do not count as dropped.
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        (self.cleared, self.left_out) = (self.total, 0);
+    }
+
+    /// Returns the number of lines received, including dropped and removed ones.
     pub fn total(&self) -> u64 {
         self.total
     }
 
     /// Returns the number of lines that were dropped.
     pub fn gone(&self) -> u64 {
-        self.left_out + self.total - self.lines.len() as u64
+        self.left_out + self.total - self.cleared - self.lines.len() as u64
     }
 }
 
@@ -65,5 +73,9 @@ mod tests {
         output.add(Now::default(), 7, Vec::new(), 10);
         assert_eq!((output.lines().len(), output.total(), output.gone()), (KEPT, KEPT as u64 + 3, 13));
         assert_eq!(output.lines().front().map(|line| line.written.text.as_str()), Some("line 3"));
+        output.clear();
+        let text = "after".to_owned();
+        output.add(Now::default(), 7, vec![ProgramLine { error: false, text }], 0);
+        assert_eq!((output.lines().len(), output.total(), output.gone()), (1, KEPT as u64 + 4, 0));
     }
 }

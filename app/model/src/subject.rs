@@ -9,6 +9,7 @@ use super::live::LiveRow;
 use super::method_set::MethodSet;
 use super::method_table::{MethodTable, Targets};
 use super::update::RefusedRequest;
+use redial_protocol::histogram::RowHistogram;
 use redial_protocol::level::Level;
 
 /// One process or the fleet.
@@ -42,6 +43,14 @@ impl<'a> Subject<'a> {
         match self {
             Subject::Process(connection) => &connection.events,
             Subject::Fleet(fleet) => &fleet.events,
+        }
+    }
+
+    /// The histogram of a method with several copies, of all of them together, if they are known.
+    pub fn merged_histogram(self, method: MethodIx) -> Option<&'a RowHistogram> {
+        match self {
+            Subject::Process(connection) => connection.merged_histogram.of(method),
+            Subject::Fleet(fleet) => fleet.histogram.of(method),
         }
     }
 

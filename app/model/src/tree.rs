@@ -1,5 +1,5 @@
 //! The catalogue as a flattened tree: domain → module → namespace → type → method. Contains rows in expanded
-//! groups with methods that pass the filter.
+//! groups with methods that pass the filter. A process's only AppDomain has no row.
 
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
@@ -153,7 +153,12 @@ impl Tree {
         self.order_modules(catalogue);
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        Flattening { tree: self, catalogue, visible, rows: &mut rows }.domains();
+        let is_alone = !catalogue.spans_processes() && self.modules.len() == 1;
+        if is_alone {
+            // Its contents stay in view when another AppDomain loads.
+            self.expanded.extend(self.modules.iter().map(|(domain, _)| Node::Domain(*domain)));
+        }
+        Flattening { tree: self, catalogue, visible, rows: &mut rows, without_domains: is_alone }.domains();
         self.rows = rows;
         self.settled_at = Some(now);
         true
@@ -189,6 +194,7 @@ struct Flattening<'a> {
     catalogue: &'a Catalogue,
     visible: &'a BitSet,
     rows: &'a mut Vec<TreeRow>,
+    without_domains: bool,
 }
 
 impl Flattening<'_> {
@@ -202,7 +208,7 @@ impl Flattening<'_> {
                 .filter_map(|index| self.catalogue.module(ModuleIx(*index)))
                 .map(|module| self.visible.count_in(module.methods.clone()))
                 .sum();
-            if self.group(node, 0, methods) {
+            if self.without_domains || self.group(node, 0, methods) {
                 for module in self.modules(modules) {
                     self.module(module);
                 }
@@ -247,15 +253,22 @@ impl Flattening<'_> {
         if self.group(Node::Type(owner), 3, methods) {
             let shown = self.visible.iter_in(range).map(MethodIx);
             let methods = self.tree.standing.in_order(shown, Node::Method);
-            let row = |method| TreeRow { node: Node::Method(method), depth: 4, expanded: false, methods: 1 };
+            let depth = self.depth(4);
+            let row = |method| TreeRow { node: Node::Method(method), depth, expanded: false, methods: 1 };
             self.rows.extend(methods.into_iter().map(row));
         }
+    }
+
+    /// Returns a row's depth below the rows of domains, if there are any.
+    fn depth(&self, depth: u8) -> u8 {
+        depth - u8::from(self.without_domains)
     }
 
     /// Adds a group's row if it has any methods; returns whether to continue with its contents.
     fn group(&mut self, node: Node, depth: u8, methods: u32) -> bool {
         let expanded = methods > 0 && self.tree.is_expanded(node);
         if methods > 0 {
+            let depth = self.depth(depth);
             self.rows.push(TreeRow { node, depth, expanded, methods });
         }
         expanded

@@ -58,6 +58,20 @@ fn groups_open_one_by_one() {
 }
 
 #[test]
+fn the_only_domain_has_no_row() {
+    let catalogue = large(2, 20);
+    let visible = BitSet::all(catalogue.len());
+    let mut tree = Tree::default();
+    tree.refresh(&catalogue, &visible, 1, "");
+    assert!(tree.rows().iter().all(|row| row.depth == 0 && matches!(row.node, Node::Module(_))));
+    assert_eq!(tree.rows().len(), 2);
+    tree.reveal(Node::Method(MethodIx(0)), &catalogue);
+    tree.refresh(&catalogue, &visible, 1, "");
+    let depth = tree.rows().iter().find(|row| row.node == Node::Method(MethodIx(0))).map(|row| row.depth);
+    assert_eq!(depth, Some(3), "below module, namespace and type");
+}
+
+#[test]
 fn a_search_expands_its_matches_for_itself_only() {
     let catalogue = small();
     let mut visible = BitSet::none(catalogue.len());

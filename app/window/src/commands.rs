@@ -251,6 +251,8 @@ pub enum UiCommand {
     SetCondition(Targets),
     /// Shows or hides the log.
     Log,
+    /// Removes the lines of a tab of the log.
+    ClearLines(LogTab),
     /// Shows or hides the process list.
     ProcessList,
     /// Shows or hides the details of the selection.
@@ -301,6 +303,16 @@ impl UiCommand {
             UiCommand::ToggleSelected | UiCommand::TurnUp | UiCommand::TurnDown | UiCommand::TurnTo(_)
         )
     }
+}
+
+/// A tab of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogTab {
+    /// Requests, results and refusals.
+    #[default]
+    Log,
+    /// Output of launched programs.
+    Output,
 }
 
 /// The menu that lists saved layouts, too.
@@ -403,6 +415,8 @@ pub const MENUS: &[(&str, &[UiCommand])] = &[
             UiCommand::ProcessList,
             UiCommand::Details,
             UiCommand::Log,
+            UiCommand::ClearLines(LogTab::Log),
+            UiCommand::ClearLines(LogTab::Output),
             UiCommand::Columns,
             UiCommand::ResetColumns,
             UiCommand::Theme(ThemeChoice::Dark),

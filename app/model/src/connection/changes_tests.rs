@@ -17,7 +17,7 @@ fn all_off_marks_dials_and_logs_the_outcome() {
     let rows = vec![row(&connection, 0, add, CopyState::Live)];
     connection.apply(vec![ConnectionUpdate::Event(Event::Rows { id: None, rows })], &mut log, now(1));
     for (result, kind, part) in [
-        (Ok((0, 0)), LogKind::AllOff, "no dial was on"),
+        (Ok((0, 0)), LogKind::NoneOn, "no dial was on"),
         (Ok((1, 0)), LogKind::AllOff, "every dial is off in shop (7), 1 reverted"),
         (Ok((1, 2)), LogKind::Failure, "2 not"),
         (Err("no process 7".to_owned()), LogKind::Failure, "all off failed: no process 7"),

@@ -24,11 +24,12 @@ impl Connection {
         ours && self.session.status == Status::Live && some_held
     }
 
-    /// Returns the number of dials that are on for others, as far as the agent has reported: kept dials, and the held
-    /// ones while another controller has control.
+    /// Returns the number of dials that are on for others, as far as the agent has reported: kept dials except those of this
+    /// window's search for hot methods, and the held ones while another controller has control.
     pub fn dials_of_others(&self) -> u64 {
         let Some(agent) = &self.agent else { return 0 };
-        agent.kept + if self.is_controlled_elsewhere() { agent.held } else { 0 }
+        let kept = agent.kept.saturating_sub(self.hot_search.kept());
+        kept + if self.is_controlled_elsewhere() { agent.held } else { 0 }
     }
 
     /// Whether another controller has control of the process.

@@ -13,12 +13,24 @@ pub struct HotSearchState {
     step: Option<Option<HotStep>>,
     /// Whether a search was completed and nobody has taken note of it yet.
     found: bool,
+    /// The number of dials that the last search kept, until all are off.
+    kept: u64,
 }
 
 impl HotSearchState {
     /// Returns whether a search goes on.
     pub fn is_on(&self) -> bool {
         self.step.is_some()
+    }
+
+    /// Returns how many of the process's kept dials are from this window's search.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
+
+    /// Notes that all dials are off.
+    pub(super) fn all_off(&mut self) {
+        self.kept = 0;
     }
 
     /// Returns the text for the status bar while a search goes on.
@@ -53,6 +65,7 @@ impl Connection {
             }
             HotUpdate::Found(report) => {
                 self.hot_search.found = true;
+                self.hot_search.kept = report.methods.len() as u64;
                 for sentence in report.sentences() {
                     self.log_line(log, now, LogKind::Notice, sentence);
                 }

@@ -95,6 +95,7 @@ impl Connection {
         // The agent's next status report says so too, but later.
         if let (Ok((_, 0)), Some(agent)) = (&result, &mut self.agent) {
             (agent.held, agent.kept) = (0, 0);
+            self.hot_search.all_off();
         }
         let is_part = self.finish_part(ticket, outcome);
         match &result {
@@ -107,7 +108,7 @@ impl Connection {
         }
         let (title, grouped) = (self.title(), words::grouped);
         let (kind, text) = match result {
-            Ok((0, 0)) => (LogKind::AllOff, format!("all off: no dial was on in {title}")),
+            Ok((0, 0)) => (LogKind::NoneOn, format!("all off: no dial was on in {title}")),
             Ok((reverted, 0)) => {
                 let reverted = grouped(reverted);
                 let text =

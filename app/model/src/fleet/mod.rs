@@ -11,7 +11,6 @@ mod levels;
 mod member_column;
 mod member_import;
 mod member_removal;
-pub mod merged_histogram;
 mod newcomers;
 pub mod plan;
 mod removal;
@@ -29,6 +28,7 @@ pub use requests::PartialRefusal;
 use super::changes::DialChange;
 use super::connection::{Connection, Connections, Status};
 use super::events::Events;
+use super::histograms::merged_method::MergedHistogram;
 use super::ids::{ConnectionId, MethodIx, SubjectId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
@@ -38,7 +38,6 @@ use super::update::{Now, RefusedRequest, Retry};
 use carried_selection::CarriedSelection;
 use column::ColumnMapping;
 use import::ImportProgress;
-use merged_histogram::MergedHistogram;
 use redial_protocol::catalogue::DomainRow;
 use redial_protocol::ids::{ModuleKey, RowId};
 use redial_protocol::level::Level;
@@ -330,13 +329,6 @@ impl Fleet {
     /// The process that a module of the table is from.
     pub fn owner(&self, module: ModuleKey) -> Option<ConnectionId> {
         self.origins.get(&module).map(|(connection, _)| *connection)
-    }
-
-    /// Returns the single method selected, if it stands for several copies, with the copies.
-    pub fn merged_in_view(&self) -> Option<(MethodIx, MethodSet)> {
-        let targets = Some(&self.table).filter(|table| table.selection.len() == 1)?.targets();
-        let method = targets.iter().next().filter(|_| targets.len() == 1)?;
-        Some((method, self.table.merged(method)?))
     }
 
     /// Maps methods of the table to those of one process.

@@ -92,6 +92,9 @@ impl Fleet {
         // The agents' reports also count dials that go off again.
         let on_again = sent.on_again.filter(|_| done == all && refused == 0);
         let (kind, mut text) = match (sent.is_off, sent.off) {
+            (true, (0, 0)) if done == all => {
+                (LogKind::NoneOn, format!("all off: no dial was on in {}", words::processes(all)))
+            }
             (true, (reverted, 0)) if done == all => {
                 let reverted = words::grouped(reverted);
                 let text = format!(

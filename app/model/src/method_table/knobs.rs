@@ -161,6 +161,13 @@ impl MethodTable {
             .filter(|all: &MethodSet| all.len() > 1)
     }
 
+    /// Returns the single method selected, if it stands for several copies, with the copies.
+    pub fn merged_in_view(&self) -> Option<(MethodIx, MethodSet)> {
+        let targets = Some(self).filter(|table| table.selection.len() == 1)?.targets();
+        let method = targets.iter().next().filter(|_| targets.len() == 1)?;
+        Some((method, self.merged(method)?))
+    }
+
     /// Returns the dial of a set of methods, shown or not.
     pub fn group_of_set(&self, set: &MethodSet) -> GroupDial {
         let ranges: Vec<Range<u32>> = set.ranges().collect();

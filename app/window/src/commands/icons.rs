@@ -28,7 +28,7 @@ impl UiCommand {
             UiCommand::Back => Icon::ArrowLeft,
             UiCommand::Forward => Icon::ArrowRight,
             UiCommand::FocusFilter => Icon::Search,
-            UiCommand::ClearFilter | UiCommand::ClearEvents => Icon::Eraser,
+            UiCommand::ClearFilter | UiCommand::ClearEvents | UiCommand::ClearLines(_) => Icon::Eraser,
             UiCommand::Pin => Icon::Pin,
             UiCommand::SortAgain | UiCommand::Reconnect => Icon::RefreshCw,
             UiCommand::SelectAll => Icon::CheckCheck,

@@ -1,6 +1,6 @@
 //! Names of commands, and explanations where a name does not suffice.
 
-use super::{CallFormat, CopyFormat, RangeChoice, UiCommand};
+use super::{CallFormat, CopyFormat, LogTab, RangeChoice, UiCommand};
 use crate::settings::{LowerTab, ThemeChoice};
 use redial_model::process_choice::Arrangement;
 use redial_protocol::level::Level;
@@ -121,6 +121,8 @@ impl UiCommand {
             UiCommand::ShowInTimeline => "Show call in timeline",
             UiCommand::PauseEvents => "Pause events",
             UiCommand::ClearEvents => "Clear events",
+            UiCommand::ClearLines(LogTab::Log) => "Clear log",
+            UiCommand::ClearLines(LogTab::Output) => "Clear output",
             UiCommand::EventsOfAll => "Events of all methods",
             UiCommand::FilterEvents(_) => "Filter events",
             UiCommand::EventsOfProcess(_) => "Filter events by process",

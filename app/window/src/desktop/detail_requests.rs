@@ -4,8 +4,16 @@ use super::App;
 use crate::settings::sections::DetailSection;
 use crate::views;
 use eframe::egui;
+use redial_model::connection::Connection;
+use redial_model::histograms;
+use redial_model::histograms::merged_method::MergedHistogram;
+use redial_model::ids::{ConnectionId, SubjectId};
+use redial_model::method_set::MethodSet;
 use redial_model::row_poll::PollTime;
+use redial_model::subject::Subject;
 use redial_protocol::histogram::RowHistogram;
+use redial_protocol::ids::RowId;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl App {
@@ -37,43 +45,69 @@ impl App {
         }
     }
 
-    /// Requests the histograms of a merged method from all processes, and adds them up once all have answered.
+    /// Requests the histograms of all copies of a merged method, and adds them up once all are known.
     fn ask_about_merged(&mut self, context: &egui::Context, now: Duration) {
-        let Some(fleet) = self.model.fleet_mut() else { return };
-        let Some((method, copies)) = fleet.merged_in_view() else { return };
-        if !fleet.histogram.is_due(method, now) {
+        let current = self.model.current();
+        let Some((method, copies)) = current.and_then(|current| current.table().merged_in_view()) else { return };
+        if !self.merged_histogram().is_some_and(|histogram| histogram.is_due(method, now)) {
             return;
         }
-        let Some(fleet) = self.model.fleet() else { return };
-        let mut rows = Vec::new();
-        for id in fleet.members().iter().map(|member| member.connection) {
-            let Some(connection) = self.model.connections.get(&id) else { continue };
-            let part = fleet.part_of(connection, &copies);
-            let timed = part.iter().filter_map(|copy| connection.table.live.of_method(copy));
-            let timed = timed.filter_map(|row| Some((row.id, row.times.as_deref()?.exits)));
-            rows.extend(timed.filter(|(_, exits)| *exits > 0).map(|(row, exits)| (id, row, exits)));
-        }
-        // A connection asks for one histogram at a time.
-        let alone = rows.windows(2).all(|two| two[0].0 != two[1].0);
-        for (id, row, exits) in rows.iter().filter(|_| alone) {
+        let rows = self.timed_rows(&copies);
+        let may_ask = rows.values().all(|rows| rows.len() <= histograms::ROWS);
+        for (id, rows) in rows.iter().filter(|_| may_ask) {
             let Some(connection) = self.model.connections.get_mut(id) else { continue };
-            match connection.histograms.ask(*row, *exits, now) {
-                PollTime::Now => self.workers.histogram(*id, *row),
-                PollTime::At(at) => context.request_repaint_after(at.saturating_sub(now)),
-                PollTime::No => {}
+            let mut due = Vec::new();
+            for (row, exits) in rows {
+                match connection.histograms.ask(*row, *exits, now) {
+                    PollTime::Now => due.push(*row),
+                    PollTime::At(at) => context.request_repaint_after(at.saturating_sub(now)),
+                    PollTime::No => {}
+                }
+            }
+            if !due.is_empty() {
+                self.workers.histograms(*id, due);
             }
         }
         let connections = &self.model.connections;
-        let known = rows.iter().map(|(id, row, _)| {
+        let known = rows.iter().flat_map(|(id, rows)| rows.iter().map(move |(row, _)| (id, row)));
+        let known = known.map(|(id, row)| {
             let connection = connections.get(id)?;
             let known = connection.histograms.of(*row)?.as_ref().ok()?;
             connection.in_range(connection.table.live.row(*row)?, known)
         });
         let known: Option<Vec<RowHistogram>> = known.collect();
-        let Some(fleet) = self.model.fleet_mut() else { return };
-        match known.filter(|_| alone) {
-            Some(all) => fleet.histogram.set(method, &all),
-            None => fleet.histogram.clear(),
+        let Some(histogram) = self.merged_histogram() else { return };
+        match known.filter(|_| may_ask) {
+            Some(all) => histogram.set(method, &all),
+            None => histogram.clear(),
+        }
+    }
+
+    /// The histogram of the merged method in view.
+    fn merged_histogram(&mut self) -> Option<&mut MergedHistogram> {
+        match self.model.current? {
+            SubjectId::Process(id) => {
+                self.model.connections.get_mut(&id).map(|connection| &mut connection.merged_histogram)
+            }
+            SubjectId::Fleet => self.model.fleet_mut().map(|fleet| &mut fleet.histogram),
+        }
+    }
+
+    /// Returns the rows of copies that were timed, with the number of their calls that have ended, by process.
+    fn timed_rows(&self, copies: &MethodSet) -> BTreeMap<ConnectionId, Vec<(RowId, u64)>> {
+        let of = |connection: &Connection, copies: &MethodSet| {
+            let rows = copies.iter().filter_map(|copy| connection.table.live.of_method(copy));
+            let timed = rows.filter_map(|row| Some((row.id, row.times.as_deref()?.exits)));
+            (connection.id, timed.filter(|(_, exits)| *exits > 0).collect())
+        };
+        match self.model.current() {
+            Some(Subject::Process(connection)) => BTreeMap::from([of(connection, copies)]),
+            Some(Subject::Fleet(fleet)) => {
+                let members = fleet.members().iter();
+                let members = members.filter_map(|member| self.model.connections.get(&member.connection));
+                members.map(|connection| of(connection, &fleet.part_of(connection, copies))).collect()
+            }
+            None => BTreeMap::new(),
         }
     }
 }

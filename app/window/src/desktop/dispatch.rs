@@ -3,7 +3,7 @@
 use super::change_requests::TurnDirection;
 use super::fleet_commands::UNNAMED;
 use super::{App, clipboard};
-use crate::commands::{SessionPurpose, UiCommand};
+use crate::commands::{LogTab, SessionPurpose, UiCommand};
 use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::PanelId;
 use crate::views;
@@ -236,6 +236,8 @@ impl App {
             | UiCommand::SetEditor(_) => {
                 self.execute_for_lower_panel(command);
             }
+            UiCommand::ClearLines(LogTab::Log) => self.model.log.clear(),
+            UiCommand::ClearLines(LogTab::Output) => self.model.output.clear(),
             UiCommand::Log => self.toggle_panel(PanelId::Log),
             UiCommand::ProcessList => self.toggle_panel(PanelId::Processes),
             UiCommand::Details => self.toggle_panel(PanelId::Details),

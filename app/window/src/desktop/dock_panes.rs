@@ -92,7 +92,7 @@ impl Panes<'_> {
                 let mono = app.now().mono;
                 processes::show(ui, &mut app.processes, &app.model, mono, commands);
             }
-            PanelId::Log => log::show(ui, &mut app.log, &app.model),
+            PanelId::Log => log::show(ui, &mut app.log, &app.model, commands),
             PanelId::Details if loaded => {
                 app.show_details(ui, commands);
                 app.ask_about_looked_at(ui.ctx());

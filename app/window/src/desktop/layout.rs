@@ -19,14 +19,23 @@ use redial_model::update::Retry;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::words;
 
-/// Initial width of the process list, points.
-pub(super) const PROCESSES: f32 = 250.0;
-/// Initial width of the details panel, points.
-const DETAIL: f32 = 270.0;
+/// Initial width of the process list: this part of the window's width, within these bounds in points.
+const PROCESSES: (f32, f32, f32) = (0.17, 172.0, 250.0);
+/// Initial width of the details panel: likewise.
+const DETAIL: (f32, f32, f32) = (0.2, 222.0, 320.0);
 /// Height that the log keeps below a notification, points: margins, its header and one line.
 const LOG_BESIDE: f32 = 72.0;
 /// Width that method list and details panel need side by side, points.
 const BOTH: f32 = 700.0;
+
+/// Returns the initial width of the process list in a window, points. A narrow window leaves the room to the methods.
+pub(super) fn processes_width(window: f32) -> f32 {
+    width_of(PROCESSES, window)
+}
+
+fn width_of((part, least, most): (f32, f32, f32), window: f32) -> f32 {
+    (window * part).round().clamp(least, most)
+}
 
 impl App {
     /// Draws the window.
@@ -38,7 +47,7 @@ impl App {
         let on = self.dials_on();
         Panel::top("bar")
             .frame(frame(colours.raised))
-            .show(ui, |ui| menu_bar::show(ui, &now, (on, &self.settings.layouts), commands));
+            .show(ui, |ui| menu_bar::show(ui, (&self.model, &now), (on, &self.settings.layouts), commands));
         let mono = self.now().mono;
         Panel::bottom("strip")
             .frame(frame(colours.raised))
@@ -74,7 +83,7 @@ impl App {
                     // The widgets below keep their ids.
                     None => ui.skip_ahead_auto_ids(1),
                 }
-                log::show(ui, &mut self.log, &self.model);
+                log::show(ui, &mut self.log, &self.model, commands);
             });
             // Ignores a height that changed because of the notification.
             let dragged = dragged.filter(|_| self.notification_height == notification_height);
@@ -86,7 +95,7 @@ impl App {
             panel: Panel::left("processes").frame(frame(colours.panel)),
             name: "processes",
             flat: false,
-            wanted: self.settings.processes_width.unwrap_or(PROCESSES),
+            wanted: self.settings.processes_width.unwrap_or(processes_width(room.x)),
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
         if self.settings.processes_open {
@@ -97,7 +106,7 @@ impl App {
             self.settings.processes_width = dragged.or(self.settings.processes_width);
         }
         // In a narrow window the method list needs the room more.
-        let width = self.settings.detail_width.unwrap_or(DETAIL);
+        let width = self.settings.detail_width.unwrap_or(width_of(DETAIL, room.x));
         let beside = self.model.is_beside();
         let wide = match beside {
             true => ui.available_width() - width >= fleet_header::TWO,

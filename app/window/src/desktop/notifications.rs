@@ -121,7 +121,7 @@ impl App {
     /// closes it, or it is no longer true. Nothing disappears under the pointer.
     fn newest(&mut self, context: &Context, now: &CommandContext) -> Option<LogEntry> {
         let bad = [LogKind::Refusal, LogKind::NoAnswer, LogKind::Failure, LogKind::Budget, LogKind::Control];
-        let kinds = bad.into_iter().chain([LogKind::AllOff, LogKind::Undone, LogKind::Hint]);
+        let kinds = bad.into_iter().chain([LogKind::AllOff, LogKind::NoneOn, LogKind::Undone, LogKind::Hint]);
         let newest = kinds.filter_map(|kind| self.model.log.newest(kind)).max_by_key(|entry| entry.serial)?;
         let pointer = context.input(|input| input.pointer.hover_pos());
         let pointed_at =
@@ -162,12 +162,14 @@ impl App {
         asked_since || is_on_again || is_undone
     }
 
-    /// Returns an entry's text; for *All dials off*, the results of all processes.
+    /// Returns an entry's text; for *All dials off*, the results of all processes where a dial was on.
     fn entry_text(&self, entry: &LogEntry) -> String {
         let text_of = |entry: &LogEntry| entry.text_for(self.model.current).into_owned();
         let answers = self.model.log.entries().iter().rev().take_while(|one| one.kind != LogKind::Request);
         let mut lines: Vec<String> = match entry.kind {
-            LogKind::AllOff => answers.filter(|one| one.kind == LogKind::AllOff).map(text_of).collect(),
+            LogKind::AllOff | LogKind::NoneOn => {
+                answers.filter(|one| one.kind == LogKind::AllOff).map(text_of).collect()
+            }
             _ => Vec::new(),
         };
         if lines.is_empty() {

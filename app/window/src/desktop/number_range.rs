@@ -46,9 +46,12 @@ impl App {
         let mut rows = table.map_or_else(Vec::new, |table| table.visible.clone());
         if is_current {
             rows.extend(crate::views::latency::wanted(connection).map(|(row, _)| row));
+            let copies = connection.table.merged_in_view();
+            let copies = copies.iter().flat_map(|(_, copies)| copies.iter());
+            rows.extend(copies.filter_map(|copy| connection.table.live.of_method(copy)).map(|row| row.id));
         }
         if let Some(fleet) = self.model.fleet().filter(|_| self.model.is_merged())
-            && let Some((_, copies)) = fleet.merged_in_view()
+            && let Some((_, copies)) = fleet.table.merged_in_view()
         {
             let part = fleet.part_of(connection, &copies);
             rows.extend(

@@ -2,6 +2,7 @@
 
 use super::App;
 use crate::commands::SessionPurpose;
+use crate::ui::local_time;
 use crate::views::saved_session::{SavedTable, SessionQuestion};
 use redial_link::worker::{SnapshotAnswer, SnapshotJob};
 use redial_model::log::LogKind;
@@ -16,7 +17,7 @@ impl App {
     pub(super) fn ask_for_session(&mut self, purpose: SessionPurpose) {
         let name = self.model.current_process().map_or("session", |one| one.name.as_str());
         let name = name.trim_end_matches(".dll").trim_end_matches(".exe");
-        let time = words::utc(self.now().unix_ms).replace([' ', ':'], "-");
+        let time = local_time::date_and_time(self.now().unix_ms).replace([' ', ':'], "-");
         let file = match (purpose, &self.dialogs.last_session) {
             (SessionPurpose::Save | SessionPurpose::Speedscope | SessionPurpose::Picture(_), _) => {
                 let panel = match purpose {
@@ -28,7 +29,7 @@ impl App {
                     SessionPurpose::Picture(_) => "png",
                     _ => "snapshot",
                 };
-                PathBuf::from(format!("{name}-{panel}{}.{end}", time.trim_end_matches('Z')))
+                PathBuf::from(format!("{name}-{panel}{time}.{end}"))
             }
             (_, Some(last)) => last.clone(),
             (_, None) => PathBuf::new(),
@@ -112,7 +113,7 @@ impl App {
 fn title(header: &SnapshotHeader) -> String {
     let name = header.name.as_deref().unwrap_or("process");
     let host = header.host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
-    format!("{name} ({}){host}, {}", header.pid, words::utc(header.taken_unix_ms))
+    format!("{name} ({}){host}, {}", header.pid, local_time::date_and_time(header.taken_unix_ms))
 }
 
 /// Returns the numbers of a saved session, most self time first.

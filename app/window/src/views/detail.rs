@@ -179,7 +179,7 @@ fn one(
     }
     if let Some(group) = group {
         let timed = NumberAge::of(connected && group.is_timed());
-        let histogram = subject.fleet().and_then(|fleet| fleet.histogram.of(method));
+        let histogram = subject.merged_histogram(method);
         let calls = words::grouped(group.sums.calls);
         if numbers_open {
             figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());

@@ -1,35 +1,41 @@
 //! The bottom panel: the log of requests, results and refusals, and the output of launched programs.
 
+mod line_filter;
+
+use crate::commands::{LogTab, UiCommand};
 use crate::ui::list::{ListWindow, Scroll};
 use crate::ui::local_time;
 use crate::ui::theme::{DIGITS, Palette, SMALL};
-use eframe::egui::{self, Align2, Color32, FontId, Id, Sense, Ui, pos2};
+use eframe::egui::{self, Align, Align2, Button, Color32, FontId, Id, Layout, Sense, TextEdit, Ui, pos2};
+use line_filter::LineFilter;
 use redial_model::Model;
-use redial_model::ids::SubjectId;
-use redial_model::log::{Log, LogKind};
-use redial_model::program_output::ProgramOutput;
+use redial_model::log::{Log, LogEntry, LogKind};
+use redial_model::program_output::{OutputLine, ProgramOutput};
 use redial_model::update::Now;
 use redial_text::words;
+use std::collections::VecDeque;
 
 const ROW: f32 = 20.0;
 /// Left ends of the second and third column, points.
 const SECOND: f32 = 94.0;
 const THIRD: f32 = 164.0;
 
-/// The panel's tabs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Tab {
-    #[default]
-    Log,
-    Output,
-}
+/// Width of the filter field, points.
+const FILTER: f32 = 150.0;
 
 /// The view's own state.
 #[derive(Debug, Default)]
 pub struct LogState {
-    tab: Tab,
-    log: ScrollFollow,
-    output: ScrollFollow,
+    tab: LogTab,
+    log: TabState,
+    output: TabState,
+}
+
+/// The state of a tab.
+#[derive(Debug, Default)]
+struct TabState {
+    follow: ScrollFollow,
+    filter: LineFilter,
 }
 
 /// A list that scrolls with new lines while its end is visible.
@@ -75,93 +81,179 @@ impl ScrollFollow {
 /// One line: time, kind, text.
 struct LogLine<'a> {
     time: String,
-    word: &'a str,
+    word: String,
     colour: Color32,
     text: &'a str,
     text_font: FontId,
 }
 
-/// Shows the panel in the rest of `ui`.
-pub fn show(ui: &mut Ui, state: &mut LogState, model: &Model) {
-    let Model { log, output, current, .. } = model;
-    head(ui, state, log, output);
-    match state.tab {
-        Tab::Log => show_log(ui, &mut state.log, log, *current),
-        Tab::Output => show_output(ui, &mut state.output, output),
-    }
+/// The lines of the open tab.
+#[derive(Clone, Copy)]
+enum Lines<'a> {
+    Log(&'a Log),
+    Output(&'a ProgramOutput),
 }
 
-fn head(ui: &mut Ui, state: &mut LogState, log: &Log, output: &ProgramOutput) {
-    ui.horizontal(|ui| {
-        let before = state.tab;
-        let log_tab = ui.selectable_value(&mut state.tab, Tab::Log, "Log");
-        let written = match output.total() {
-            0 => "Output".to_owned(),
-            lines => format!("Output ({})", words::grouped(lines)),
+impl<'a> Lines<'a> {
+    /// Returns the number of the first line, and of the one after the last.
+    fn range(self) -> (u64, u64) {
+        match self {
+            Lines::Log(log) => {
+                let first = log.entries().front().map_or(0, |entry| entry.serial);
+                (first, first + log.entries().len() as u64)
+            }
+            Lines::Output(output) => (output.total() - output.lines().len() as u64, output.total()),
+        }
+    }
+
+    /// Passes a line to `show`; `None` if it was dropped.
+    fn with_line<T>(self, number: u64, palette: &Palette, show: impl FnOnce(&LogLine<'_>) -> T) -> Option<T> {
+        let index = number.checked_sub(self.range().0)? as usize;
+        Some(match self {
+            Lines::Log(log) => {
+                let entry: &LogEntry = log.entries().get(index)?;
+                show(&LogLine {
+                    time: time(entry.at),
+                    word: word(entry.kind).to_owned(),
+                    colour: colour(entry.kind, palette),
+                    // The text is the same whatever process is shown.
+                    text: &entry.text_for(None),
+                    text_font: FontId::proportional(DIGITS),
+                })
+            }
+            Lines::Output(output) => {
+                let OutputLine { at, pid, written } = output.lines().get(index)?;
+                show(&LogLine {
+                    time: time(*at),
+                    word: format!("{pid}{}", if written.error { " err" } else { "" }),
+                    colour: if written.error { palette.bad } else { palette.weak },
+                    text: &written.text,
+                    text_font: FontId::monospace(DIGITS),
+                })
+            }
+        })
+    }
+
+    fn is_empty(self) -> bool {
+        let (first, end) = self.range();
+        first == end
+    }
+
+    /// Returns how many lines there are, or match.
+    fn counted(self, count: usize, filter: &LineFilter) -> String {
+        let (gone, nothing) = match self {
+            Lines::Log(log) => (log.forgotten(), "Requests and results appear here."),
+            Lines::Output(output) => (output.gone(), "Output of launched programs appears here."),
         };
-        let output_tab = ui
-            .selectable_value(&mut state.tab, Tab::Output, written)
-            .on_hover_text("Output of programs launched from this window");
-        // A click on the open tab scrolls to the end.
-        let again = if before == Tab::Log { log_tab.clicked() } else { output_tab.clicked() };
-        let shown = match state.tab {
-            Tab::Log => &mut state.log,
-            Tab::Output => &mut state.output,
-        };
-        let to_end = shown.is_behind() && {
-            let link = ui.link("Jump to newest");
-            link.on_hover_text("New lines scroll into view while the last one is visible").clicked()
-        };
-        shown.jump_to_end |= to_end || again;
-        let (lines, gone, nothing) = match state.tab {
-            Tab::Log => (log.entries().len(), log.forgotten(), "Requests and results appear here."),
-            Tab::Output => (output.lines().len(), output.gone(), "Output of launched programs appears here."),
-        };
-        let counted = words::count(lines as u64, "line", "lines");
-        let text = match (lines, gone) {
+        let (first, end) = self.range();
+        let counted = words::count(end - first, "line", "lines");
+        match (end - first, gone) {
+            _ if filter.matching().is_some() => format!("{} of {counted} match", words::grouped(count as u64)),
             (0, _) => nothing.to_owned(),
             (_, 0) => counted,
             (_, gone) => format!("The last {counted}; {} older ones were dropped", words::grouped(gone)),
+        }
+    }
+
+    /// Returns the text of the lines that match.
+    fn all_text(self, filter: &LineFilter, palette: &Palette) -> String {
+        let (first, end) = self.range();
+        let all: Vec<u64> = match filter.matching() {
+            Some(matching) => matching.iter().copied().collect(),
+            None => (first..end).collect(),
         };
-        let label = egui::Label::new(egui::RichText::new(text).color(Palette::of(ui).weak)).truncate();
-        ui.add(label).on_hover_text(format!("Times are local: {}", local_time::zone_name()));
+        all.into_iter().map(|number| self.text(number, palette) + "\n").collect()
+    }
+
+    /// Returns a line as text: `06:57:01.250  state  Shop.dll (4242): pending → live`.
+    fn text(self, number: u64, palette: &Palette) -> String {
+        let text = |line: &LogLine<'_>| format!("{}  {}  {}", line.time, line.word, line.text);
+        self.with_line(number, palette, text).unwrap_or_default()
+    }
+}
+
+impl LogState {
+    fn open(&mut self) -> &mut TabState {
+        match self.tab {
+            LogTab::Log => &mut self.log,
+            LogTab::Output => &mut self.output,
+        }
+    }
+
+    /// Updates the lines that match the filter; returns all lines of the open tab, and how many match.
+    fn filtered<'a>(&mut self, model: &'a Model, palette: &Palette) -> (Lines<'a>, usize) {
+        let lines = match self.tab {
+            LogTab::Log => Lines::Log(&model.log),
+            LogTab::Output => Lines::Output(&model.output),
+        };
+        let (first, end) = lines.range();
+        let filter = &mut self.open().filter;
+        filter.update(first, end, |number| lines.text(number, palette));
+        (lines, filter.matching().map_or((end - first) as usize, VecDeque::len))
+    }
+}
+
+/// Shows the panel in the rest of `ui`.
+pub fn show(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiCommand>) {
+    let palette = Palette::of(ui);
+    ui.horizontal(|ui| head(ui, state, model, commands));
+    let (lines, count) = state.filtered(model, palette);
+    let (first, end) = lines.range();
+    let name = if state.tab == LogTab::Log { "log" } else { "output" };
+    let TabState { follow, filter } = state.open();
+    let window = follow.show(ui, name, count, end);
+    for row in window.rows.clone() {
+        let number = match filter.matching() {
+            Some(matching) => matching.get(row).copied(),
+            None => Some(first + row as u64),
+        };
+        let Some(number) = number else { continue };
+        let id = ui.scope_id().with((name, number));
+        let _ = lines.with_line(number, palette, |line| line.show(ui, &window, row, id));
+    }
+}
+
+fn head(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiCommand>) {
+    let before = state.tab;
+    let log_tab = ui.selectable_value(&mut state.tab, LogTab::Log, "Log");
+    let written = match model.output.total() {
+        0 => "Output".to_owned(),
+        lines => format!("Output ({})", words::grouped(lines)),
+    };
+    let output_tab = ui
+        .selectable_value(&mut state.tab, LogTab::Output, written)
+        .on_hover_text("Output of programs launched from this window");
+    // A click on the open tab scrolls to the end.
+    let again = if before == LogTab::Log { log_tab.clicked() } else { output_tab.clicked() };
+    let palette = Palette::of(ui);
+    let (lines, count) = state.filtered(model, palette);
+    let follow = &mut state.open().follow;
+    let to_end = follow.is_behind() && {
+        let link = ui.link("Jump to newest");
+        link.on_hover_text("New lines scroll into view while the last one is visible").clicked()
+    };
+    follow.jump_to_end |= to_end || again;
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let tab = state.tab;
+        let clear = ui.add_enabled(!lines.is_empty(), Button::new("Clear").small());
+        if clear.on_hover_text("Removes all lines").clicked() {
+            commands.push(UiCommand::ClearLines(tab));
+        }
+        let copy = ui.add_enabled(count > 0, Button::new("Copy").small());
+        let filter = &mut state.open().filter;
+        if copy.on_hover_text("Copies the lines shown, with their times").clicked() {
+            ui.ctx().copy_text(lines.all_text(filter, palette));
+        }
+        let width = (ui.available_width() - ui.spacing().item_spacing.x).clamp(40.0, FILTER);
+        let field = TextEdit::singleline(&mut filter.text).hint_text("Filter").desired_width(width);
+        let name = if tab == LogTab::Log { "Filter the log" } else { "Filter the output" };
+        ui.add(field).on_hover_text("All words must match").accessible_name(name);
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            let text = lines.counted(count, filter);
+            let label = egui::Label::new(egui::RichText::new(text).color(palette.weak)).truncate();
+            ui.add(label).on_hover_text(format!("Times are local: {}", local_time::zone_name()));
+        });
     });
-}
-
-fn show_log(ui: &mut Ui, follow: &mut ScrollFollow, log: &Log, viewed: Option<SubjectId>) {
-    let entries = log.entries();
-    let window = follow.show(ui, "log", entries.len(), entries.back().map_or(0, |entry| entry.serial));
-    let palette = Palette::of(ui);
-    for row in window.rows.clone() {
-        let Some(entry) = entries.get(row) else { continue };
-        let line = LogLine {
-            time: time(entry.at),
-            word: word(entry.kind),
-            colour: colour(entry.kind, palette),
-            text: &entry.text_for(viewed),
-            text_font: FontId::proportional(DIGITS),
-        };
-        line.show(ui, &window, row, ui.scope_id().with(("log entry", entry.serial)));
-    }
-}
-
-fn show_output(ui: &mut Ui, follow: &mut ScrollFollow, output: &ProgramOutput) {
-    let lines = output.lines();
-    let window = follow.show(ui, "output", lines.len(), output.total());
-    let palette = Palette::of(ui);
-    let first = output.total() - lines.len() as u64;
-    for row in window.rows.clone() {
-        let Some(written) = lines.get(row) else { continue };
-        let error = written.written.error;
-        let line = LogLine {
-            time: time(written.at),
-            word: &format!("{}{}", written.pid, if error { " err" } else { "" }),
-            colour: if error { palette.bad } else { palette.weak },
-            text: &written.written.text,
-            text_font: FontId::monospace(DIGITS),
-        };
-        line.show(ui, &window, row, ui.scope_id().with(("output line", first + row as u64)));
-    }
 }
 
 impl LogLine<'_> {
@@ -178,7 +270,7 @@ impl LogLine<'_> {
             painter.text(pos2(rect.left() + x, rect.center().y), Align2::LEFT_CENTER, text, font, colour)
         };
         let _ = put(0.0, &self.time, FontId::monospace(SMALL), palette.weak);
-        let _ = put(SECOND, self.word, FontId::proportional(SMALL), self.colour);
+        let _ = put(SECOND, &self.word, FontId::proportional(SMALL), self.colour);
         let written = put(THIRD, self.text, self.text_font.clone(), palette.text);
         if response.hovered() && written.right() > window.rect.right() {
             response.on_hover_text(self.text);
@@ -195,7 +287,7 @@ fn word(kind: LogKind) -> &'static str {
     match kind {
         LogKind::Request => "request",
         LogKind::Answer | LogKind::Undone => "answer",
-        LogKind::AllOff => "all off",
+        LogKind::AllOff | LogKind::NoneOn => "all off",
         LogKind::Refusal => "refused",
         LogKind::NoAnswer => "no answer",
         LogKind::Failure => "failed",
@@ -212,7 +304,11 @@ fn word(kind: LogKind) -> &'static str {
 pub fn colour(kind: LogKind, palette: &Palette) -> Color32 {
     match kind {
         LogKind::Request | LogKind::Hint => palette.accent,
-        LogKind::Answer | LogKind::Undone | LogKind::AllOff | LogKind::Transition => palette.live,
+        LogKind::Answer
+        | LogKind::Undone
+        | LogKind::AllOff
+        | LogKind::NoneOn
+        | LogKind::Transition => palette.live,
         LogKind::Connection | LogKind::Notice => palette.weak,
         LogKind::Budget | LogKind::Control | LogKind::NoAnswer => palette.asked,
         LogKind::Refusal | LogKind::Failure => palette.bad,

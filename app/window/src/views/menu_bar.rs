@@ -7,8 +7,9 @@ use crate::ui::capitalized;
 use crate::ui::icons::{self, Icon};
 use crate::ui::theme::{Palette, TITLE};
 use eframe::egui::{
-    Align, AtomExt, Button, Layout, MenuBar, RichText, Role, Stroke, Ui, Vec2, WidgetInfo, vec2,
+    Align, AtomExt, Button, Id, Layout, MenuBar, RichText, Role, Stroke, Ui, Vec2, WidgetInfo, vec2,
 };
+use redial_model::Model;
 use redial_protocol::level::Level;
 use redial_text::words;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub struct DialsOn {
 /// Shows the bar.
 pub fn show(
     ui: &mut Ui,
-    now: &CommandContext,
+    (model, now): (&Model, &CommandContext),
     (on, layouts): (DialsOn, &Layouts),
     commands: &mut Vec<UiCommand>,
 ) {
@@ -58,6 +59,7 @@ pub fn show(
                     commands.push(UiCommand::Launch);
                 }
             }
+            super::status_bar::heading(ui, model);
         });
     });
 }
@@ -138,14 +140,15 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
         }
     };
     let keys = RichText::new(UiCommand::AllOff.keys(ui.ctx()).unwrap_or_default());
-    // The button is always enabled; it is filled with red while dials are on, and outlined in red while some
-    // may be.
+    // The button is always enabled. It is outlined in red while dials are on or may be, and filled under the pointer.
+    let hovered_id = Id::unique("All dials off is under the pointer");
+    let is_hovered = ui.data(|data| data.get_temp(hovered_id)).unwrap_or(false);
     let button = match on {
         DialsOn { known: 0, more: false, .. } => {
             Button::new((icons::text(Icon::PowerOff), RichText::new(&text)))
                 .shortcut_text(keys.color(palette.weak))
         }
-        DialsOn { known: 0, more: true, .. } => {
+        _ if !is_hovered => {
             Button::new((icons::text(Icon::PowerOff), RichText::new(&text).strong()))
                 .stroke(Stroke::new(1.0, palette.bad))
                 .shortcut_text(keys.color(palette.text))
@@ -159,6 +162,10 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
         .shortcut_text(keys.color(palette.on_alarm)),
     };
     let response = ui.add(button);
+    if response.hovered() != is_hovered {
+        ui.data_mut(|data| data.insert_temp(hovered_id, response.hovered()));
+        ui.ctx().request_repaint();
+    }
     let label = format!("{text} {}", UiCommand::AllOff.keys(ui.ctx()).unwrap_or_default());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     let mut hint = "Turns every dial off, whoever set it, in all selected processes and wherever else \

@@ -9,7 +9,7 @@ use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Align2, Color32, CornerRadius, FontId, Id, Key, Layout, Popup, Rect, Sense, TextEdit,
+    self, Align, Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Layout, Modifiers, Popup, Rect, Sense, TextEdit,
     TextFormat, Ui, pos2, vec2,
 };
 use redial_model::Model;
@@ -71,6 +71,7 @@ pub fn show(
         empty(ui, processes, commands);
         return;
     }
+    walk(ui, &mut state.scroll, processes);
     let window = state.scroll.show(ui, "processes", number, ROW);
     let menu = state.over && Popup::is_any_open(ui.ctx());
     let over = menu || ui.rect_contains_pointer(window.rect);
@@ -91,6 +92,28 @@ pub fn show(
         let chosen = model.chosen().contains(&key);
         let launched = model.launched_as(key.pid).filter(|_| !row.has_ended);
         one(ui, (window.row_rect(index), window.rect), row, (chosen, launched, mono), commands);
+    }
+}
+
+/// Moves the keyboard focus by the arrow keys from row to row, also to rows out of view, and from the first to the filter.
+fn walk(ui: &Ui, scroll: &mut Scroll, processes: &Processes) {
+    let id = |row: &VisibleProcess<'_>| ui.scope_id().with(row.row.key);
+    let rows = || processes.visible().enumerate().filter(|(_, row)| !row.has_ended);
+    let Some(here) = rows().position(|(_, row)| ui.memory(|memory| memory.has_focus(id(&row)))) else { return };
+    let Some((_, focused)) = rows().nth(here) else { return };
+    let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
+    ui.memory_mut(|memory| memory.set_focus_lock_filter(id(&focused), filter));
+    let pressed = |key| ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as isize;
+    let step = pressed(Key::ArrowDown) - pressed(Key::ArrowUp);
+    if step == 0 {
+        return;
+    }
+    let Some(next) = here.checked_add_signed(step) else {
+        return ui.memory_mut(|memory| memory.request_focus(filter_id()));
+    };
+    if let Some((index, row)) = rows().nth(next).or_else(|| rows().last()) {
+        scroll.bring_into_view(index);
+        ui.memory_mut(|memory| memory.request_focus(id(&row)));
     }
 }
 

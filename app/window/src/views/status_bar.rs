@@ -4,7 +4,7 @@
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
 use crate::ui::theme::Palette;
-use eframe::egui::{Button, Label, RichText, Sense, Stroke, TextStyle, Ui, vec2};
+use eframe::egui::{Button, Color32, Label, Pos2, RichText, Sense, Stroke, TextStyle, Ui, pos2, vec2};
 use redial_model::Model;
 use redial_model::connection::{Connection, SessionInfo, Status};
 use redial_model::fleet::Fleet;
@@ -44,21 +44,9 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             Subject::Fleet(fleet) => return of_fleet(ui, model, fleet, mono, commands),
         };
         let SessionInfo { status, paused, .. } = &connection.session;
-        let (text, colour) = match status {
-            Status::Live if paused.is_some() => ("Paused", palette.asked),
-            Status::Live if connection.is_reading_dials() => ("Connected, reading dials…", palette.waiting),
-            Status::Live => ("Connected", palette.live),
-            Status::Connecting => ("Connecting…", palette.waiting),
-            Status::Attaching => ("Loading the agent…", palette.waiting),
-            Status::Lost { retry: Retry::Never, .. } => ("Ended", palette.weak),
-            Status::Lost { retry: Retry::WithAgent, .. } => ("No agent", palette.weak),
-            Status::Lost { .. } => ("Not connected", palette.bad),
-        };
+        let (text, colour) = state(connection, palette);
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
-        match status {
-            Status::Live => ui.painter().circle_filled(rect.center(), 5.0, colour),
-            _ => ui.painter().circle_stroke(rect.center(), 4.5, Stroke::new(1.5, colour)),
-        };
+        dot(ui, rect.center(), connection, colour);
         ui.label(RichText::new(text).color(colour));
         name(ui, connection);
         if let Some((ticket, launched)) = model.launched_in_sight() {
@@ -82,6 +70,52 @@ pub fn show(ui: &mut Ui, model: &Model, mono: Duration, commands: &mut Vec<UiCom
             }
         }
     });
+}
+
+/// Returns the state of a connection and its colour.
+fn state(connection: &Connection, palette: &Palette) -> (&'static str, Color32) {
+    let SessionInfo { status, paused, .. } = &connection.session;
+    match status {
+        Status::Live if paused.is_some() => ("Paused", palette.asked),
+        Status::Live if connection.is_reading_dials() => ("Connected, reading dials…", palette.waiting),
+        Status::Live => ("Connected", palette.live),
+        Status::Connecting => ("Connecting…", palette.waiting),
+        Status::Attaching => ("Loading the agent…", palette.waiting),
+        Status::Lost { retry: Retry::Never, .. } => ("Ended", palette.weak),
+        Status::Lost { retry: Retry::WithAgent, .. } => ("No agent", palette.weak),
+        Status::Lost { .. } => ("Not connected", palette.bad),
+    }
+}
+
+fn dot(ui: &Ui, centre: Pos2, connection: &Connection, colour: Color32) {
+    match connection.session.status {
+        Status::Live => ui.painter().circle_filled(centre, 5.0, colour),
+        _ => ui.painter().circle_stroke(centre, 4.5, Stroke::new(1.5, colour)),
+    };
+}
+
+/// Paints the name and state of what is shown into the rest of a row, in its middle; nothing where it does not fit.
+/// Screen readers find both in the status bar.
+pub fn heading(ui: &Ui, model: &Model) {
+    let Some(subject) = model.current() else { return };
+    let palette = Palette::of(ui);
+    let room = ui.available_rect_before_wrap();
+    let (text, process) = match subject {
+        Subject::Process(connection) => (connection.title(), Some(connection)),
+        Subject::Fleet(_) => (words::processes(model.members().count()), None),
+    };
+    let galley = ui.painter().layout_no_wrap(text, TextStyle::Button.resolve(ui.style()), palette.text);
+    let dot_width = if process.is_some() { 16.0 } else { 0.0 };
+    if galley.size().x + dot_width + 16.0 > room.width() {
+        return;
+    }
+    let left = room.center().x - (galley.size().x + dot_width) / 2.0;
+    if let Some(connection) = process {
+        let (_, colour) = state(connection, palette);
+        dot(ui, pos2(left + 5.0, room.center().y), connection, colour);
+    }
+    let top = room.center().y - galley.size().y / 2.0;
+    ui.painter().galley(pos2(left + dot_width, top), galley, palette.text);
 }
 
 /// Shows the button that stops a launched program.

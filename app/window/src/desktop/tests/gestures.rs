@@ -247,7 +247,7 @@ fn small_changes_and_off_need_no_confirmation() {
     );
     // A search does not expand so many groups.
     execute(&mut harness, UiCommand::Filter("crowd".into()));
-    let module = "Dial of AppDomain clrhost";
+    let module = "Dial of module Crowd";
     harness.get_by_label(module).set_value_accesskit(1.0);
     harness.run_steps(3);
     harness.get_by_role_and_label(Role::Button, "Turn 1,500 dials").click();

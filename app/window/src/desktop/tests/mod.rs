@@ -26,6 +26,7 @@ mod gestures;
 mod keys;
 mod layout;
 mod layouts;
+mod log;
 mod navigation;
 mod notifications;
 mod number_range;

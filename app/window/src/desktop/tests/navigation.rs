@@ -146,3 +146,52 @@ fn arrow_keys_go_from_processes_to_methods() {
     harness.run_steps(3);
     assert_ne!(focus(&harness), first, "a method has been reached");
 }
+
+/// Rows below the fold are reached by the arrow keys, too.
+#[test]
+fn arrow_keys_reach_every_process() {
+    let mut harness = window(Theme::Dark);
+    let mut many = Vec::new();
+    for pid in 0..60 {
+        let mut row = super::fixture::processes().into_iter().find(|row| row.key == super::fixture::SHOP);
+        if let Some(row) = &mut row {
+            row.key.pid = 5_000 + pid;
+        }
+        many.extend(row);
+    }
+    super::fixture::feed(&mut harness, vec![redial_model::update::Update::Processes(many)]);
+    let order: Vec<_> = harness.state().model.processes.visible().map(|row| row.row.key).collect();
+    assert_eq!(order.len(), 60);
+    let focused = |harness: &Harness<'static, App>| {
+        harness.ctx.memory(|memory| memory.focused()).is_some_and(|id| id == crate::views::processes::filter_id())
+    };
+    assert!(focused(&harness), "the filter");
+    for _ in 0..45 {
+        harness.key_press(Key::ArrowDown);
+        harness.run_steps(3);
+    }
+    harness.key_press(Key::ArrowUp);
+    harness.run_steps(3);
+    harness.key_press(Key::Enter);
+    harness.run_steps(3);
+    let current = harness.state().model.current_process().map(|one| one.process);
+    assert_eq!(current, Some(order[43]), "the 44th row");
+}
+
+/// From the first row the arrow key returns to the filter.
+#[test]
+fn arrow_up_returns_to_the_process_filter() {
+    let mut harness = window(Theme::Dark);
+    super::fixture::feed(
+        &mut harness,
+        vec![redial_model::update::Update::Processes(super::fixture::processes())],
+    );
+    let filter = crate::views::processes::filter_id();
+    let focused = |harness: &Harness<'static, App>| harness.ctx.memory(|memory| memory.focused());
+    harness.key_press(Key::ArrowDown);
+    harness.run_steps(3);
+    assert!(focused(&harness).is_some_and(|id| id != filter));
+    harness.key_press(Key::ArrowUp);
+    harness.run_steps(3);
+    assert_eq!(focused(&harness), Some(filter));
+}

@@ -128,8 +128,17 @@ fn the_button_alarms_only_while_a_dial_is_on() {
         let image = harness.render().expect("a picture");
         image.pixels().filter(|pixel| pixel.0[..3] == alarm.to_array()[..3]).count()
     };
-    assert_eq!(pixels(&mut harness), 0);
+    let hover = |harness: &mut Harness<'static, App>, label: &str| {
+        harness.get_by_label_contains(label).hover();
+        harness.run_steps(3);
+    };
+    hover(&mut harness, "All dials off");
+    assert_eq!(pixels(&mut harness), 0, "nothing is on");
     deliver(&mut harness, vec![rows()]);
+    assert!(pixels(&mut harness) > 1_000);
+    hover(&mut harness, "Launch…");
+    assert_eq!(pixels(&mut harness), 0, "it is outlined until the pointer is on it");
+    hover(&mut harness, "All dials off");
     assert!(pixels(&mut harness) > 1_000);
 }
 

@@ -1,14 +1,15 @@
-//! The histogram of a method that a fleet shows as one row: requested from each process, then added up.
+//! The histogram of a method with several copies that are shown as one row: that of each copy is requested, then they are
+//! added up.
 
-use crate::histograms::merged::merged;
+use super::merged::merged;
 use crate::ids::MethodIx;
 use redial_protocol::histogram::RowHistogram;
 use std::time::Duration;
 
-/// Time between two looks at the processes.
+/// Time between two looks at the copies.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The histogram of the merged method in view.
+/// The histogram of the method in view, of all its copies together.
 #[derive(Debug, Default)]
 pub struct MergedHistogram {
     known: Option<(MethodIx, Box<RowHistogram>)>,
@@ -16,7 +17,7 @@ pub struct MergedHistogram {
 }
 
 impl MergedHistogram {
-    /// Returns whether to look at the processes again, and notes that this happens now.
+    /// Returns whether to look at the copies again, and notes that this happens now.
     pub fn is_due(&mut self, method: MethodIx, now: Duration) -> bool {
         let is_due = self.looked.is_none_or(|(of, at)| of != method || now >= at + PAUSE);
         if is_due {
@@ -25,12 +26,12 @@ impl MergedHistogram {
         is_due
     }
 
-    /// Adds up the histograms of all processes in which the method was timed.
+    /// Adds up the histograms of all copies that were timed.
     pub fn set<'a>(&mut self, method: MethodIx, all: impl IntoIterator<Item = &'a RowHistogram>) {
         self.known = merged(all).map(|sum| (method, Box::new(sum)));
     }
 
-    /// Forgets it, because a process has not answered yet.
+    /// Forgets it, because one of them is not known yet.
     pub fn clear(&mut self) {
         self.known = None;
     }
