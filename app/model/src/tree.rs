@@ -4,7 +4,7 @@
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
 use super::catalogue::module_removal::Renumbering;
-use super::ids::{MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
+use super::ids::{EVERY_DOMAIN, MethodIx, ModuleIx, NamespaceIx, Node, TypeIx};
 use super::list::Sort;
 use super::live::Live;
 use super::query::fold;
@@ -153,7 +153,11 @@ impl Tree {
         self.order_modules(catalogue);
         let mut rows = std::mem::take(&mut self.rows);
         rows.clear();
-        let is_alone = !catalogue.spans_processes() && self.modules.len() == 1;
+        let is_alone = match self.modules.as_slice() {
+            [(EVERY_DOMAIN, _)] => !catalogue.spans_processes() && catalogue.domains().len() == 1,
+            [_] => !catalogue.spans_processes(),
+            _ => false,
+        };
         if is_alone {
             // Its contents stay in view when another AppDomain loads.
             self.expanded.extend(self.modules.iter().map(|(domain, _)| Node::Domain(*domain)));

@@ -121,7 +121,9 @@ fn an_expanded_tree_contains_every_method_once() {
     tree.close_all();
     tree.refresh(&catalogue, &visible, 1, "");
     let rows = TreeRows { tree: &tree, catalogue: &catalogue };
-    assert_eq!(rows.place_near(Node::Method(MethodIx(5))), 0, "its nearest visible group");
+    let place = rows.place_near(Node::Method(MethodIx(5)));
+    let module = Node::Module(catalogue.module_of(MethodIx(5)));
+    assert_eq!(rows.at(place), Some(module), "its nearest visible group");
 }
 
 #[test]

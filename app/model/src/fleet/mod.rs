@@ -29,7 +29,7 @@ use super::changes::DialChange;
 use super::connection::{Connection, Connections, Status};
 use super::events::Events;
 use super::histograms::merged_method::MergedHistogram;
-use super::ids::{ConnectionId, MethodIx, SubjectId, Ticket};
+use super::ids::{ConnectionId, SubjectId, Ticket};
 use super::log::{Log, LogKind};
 use super::method_set::MethodSet;
 use super::method_table::{Arrivals, MethodTable};

@@ -19,22 +19,23 @@ use redial_model::update::Retry;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::words;
 
-/// Initial width of the process list: this part of the window's width, within these bounds in points.
-const PROCESSES: (f32, f32, f32) = (0.17, 172.0, 250.0);
-/// Initial width of the details panel: likewise.
-const DETAIL: (f32, f32, f32) = (0.2, 222.0, 320.0);
+/// Initial widths of the process list and the details panel by the width of the window, points. Between these windows they
+/// lie in between: a narrow window leaves the room to the methods.
+const WIDTHS: [(f32, [f32; 2]); 3] =
+    [(1_024.0, [176.0, 228.0]), (1_180.0, [250.0, 270.0]), (1_600.0, [250.0, 320.0])];
 /// Height that the log keeps below a notification, points: margins, its header and one line.
 const LOG_BESIDE: f32 = 72.0;
+/// Most initial width of the details panel beside several tables, points.
+const BESIDE: f32 = 270.0;
 /// Width that method list and details panel need side by side, points.
-const BOTH: f32 = 700.0;
+const BOTH: f32 = 740.0;
 
-/// Returns the initial width of the process list in a window, points. A narrow window leaves the room to the methods.
-pub(super) fn processes_width(window: f32) -> f32 {
-    width_of(PROCESSES, window)
-}
-
-fn width_of((part, least, most): (f32, f32, f32), window: f32) -> f32 {
-    (window * part).round().clamp(least, most)
+/// Returns the initial widths of process list and details panel in a window, points.
+pub(super) fn initial_widths(window: f32) -> [f32; 2] {
+    let [narrow, usual, wide] = WIDTHS;
+    let (from, to) = if window < usual.0 { (narrow, usual) } else { (usual, wide) };
+    let part = ((window - from.0) / (to.0 - from.0)).clamp(0.0, 1.0);
+    [0, 1].map(|panel| (from.1[panel] + part * (to.1[panel] - from.1[panel])).round())
 }
 
 impl App {
@@ -91,11 +92,12 @@ impl App {
         } else if let Some(notifications) = &notifications {
             self.notifications_panel(ui, notifications, commands);
         }
+        let [processes_width, detail_width] = initial_widths(room.x);
         let processes = SizedPanel {
             panel: Panel::left("processes").frame(frame(colours.panel)),
             name: "processes",
             flat: false,
-            wanted: self.settings.processes_width.unwrap_or(processes_width(room.x)),
+            wanted: self.settings.processes_width.unwrap_or(processes_width),
             range: Rangef::new(140.0, (room.x * 0.35).max(140.0)),
         };
         if self.settings.processes_open {
@@ -106,8 +108,10 @@ impl App {
             self.settings.processes_width = dragged.or(self.settings.processes_width);
         }
         // In a narrow window the method list needs the room more.
-        let width = self.settings.detail_width.unwrap_or(width_of(DETAIL, room.x));
         let beside = self.model.is_beside();
+        // Tables side by side need the room more, too.
+        let initial = if beside { detail_width.min(BESIDE) } else { detail_width };
+        let width = self.settings.detail_width.unwrap_or(initial);
         let wide = match beside {
             true => ui.available_width() - width >= fleet_header::TWO,
             false => ui.available_width() > BOTH,

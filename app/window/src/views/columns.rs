@@ -6,7 +6,7 @@ use redial_model::list::SortKey;
 use redial_text::times::TimeColumn;
 
 /// Width that the name keeps while other columns can be hidden: this part of the table, within these bounds.
-const NAME: (f32, f32, f32) = (0.34, 190.0, 420.0);
+const NAME: (f32, f32, f32) = (0.32, 190.0, 420.0);
 /// Width of the name column below which no column can be widened, points.
 const LEAST_NAME: f32 = 120.0;
 /// Width of the knob's column, points.
@@ -185,14 +185,14 @@ mod tests {
             (400.0, false, 1),
             (300.0, false, 0),
             (1_700.0, true, 13),
-            (1_080.0, true, 7),
+            (1_080.0, true, 8),
             (660.0, true, 4),
             (300.0, true, 0),
         ] {
             let columns = sorted(width, timed, 0.0, SortKey::Name);
             assert_eq!(columns.shown().len(), shown, "{width}");
             assert_eq!(columns.gone().len(), if timed { 13 } else { 4 } - shown, "{width}");
-            assert!(columns.name.span() >= (width * 0.34).clamp(190.0, 420.0), "{width}");
+            assert!(columns.name.span() >= (width * 0.32).clamp(190.0, 420.0), "{width}");
             assert!(columns.shown().windows(2).all(|two| two[0].1.max <= two[1].1.min), "{width}");
             assert!(columns.shown().last().is_none_or(|(_, range)| range.max <= 10.0 + width));
         }
@@ -211,7 +211,7 @@ mod tests {
     fn time_columns_are_hidden_before_state_and_calls() {
         for (width, shown) in [
             (638.0, &["state", "calls", "per second", "total"][..]),
-            (718.0, &["state", "calls", "per second", "total"]),
+            (718.0, &["state", "calls", "per second", "total", "self"]),
             (760.0, &["state", "calls", "per second", "total", "self"]),
             (540.0, &["state", "calls", "per second"]),
         ] {

@@ -148,7 +148,9 @@ impl<'a> Lines<'a> {
         let (first, end) = self.range();
         let counted = words::count(end - first, "line", "lines");
         match (end - first, gone) {
-            _ if filter.matching().is_some() => format!("{} of {counted} match", words::grouped(count as u64)),
+            _ if filter.matching().is_some() => {
+                format!("{} of {counted} match", words::grouped(count as u64))
+            }
             (0, _) => nothing.to_owned(),
             (_, 0) => counted,
             (_, gone) => format!("The last {counted}; {} older ones were dropped", words::grouped(gone)),
@@ -235,19 +237,23 @@ fn head(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiC
     follow.jump_to_end |= to_end || again;
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         let tab = state.tab;
-        let clear = ui.add_enabled(!lines.is_empty(), Button::new("Clear").small());
+        let of = if tab == LogTab::Log { "log" } else { "output" };
+        let named = |ui: &mut Ui, enabled: bool, text: &str| {
+            let button = ui.add_enabled(enabled, Button::new(text));
+            button.accessible_name(format!("{text} {of}"))
+        };
+        let clear = named(ui, !lines.is_empty(), "Clear");
         if clear.on_hover_text("Removes all lines").clicked() {
             commands.push(UiCommand::ClearLines(tab));
         }
-        let copy = ui.add_enabled(count > 0, Button::new("Copy").small());
+        let copy = named(ui, count > 0, "Copy");
         let filter = &mut state.open().filter;
         if copy.on_hover_text("Copies the lines shown, with their times").clicked() {
             ui.ctx().copy_text(lines.all_text(filter, palette));
         }
         let width = (ui.available_width() - ui.spacing().item_spacing.x).clamp(40.0, FILTER);
         let field = TextEdit::singleline(&mut filter.text).hint_text("Filter").desired_width(width);
-        let name = if tab == LogTab::Log { "Filter the log" } else { "Filter the output" };
-        ui.add(field).on_hover_text("All words must match").accessible_name(name);
+        ui.add(field).on_hover_text("All words must match").accessible_name(format!("Filter {of}"));
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let text = lines.counted(count, filter);
             let label = egui::Label::new(egui::RichText::new(text).color(palette.weak)).truncate();
@@ -304,11 +310,9 @@ fn word(kind: LogKind) -> &'static str {
 pub fn colour(kind: LogKind, palette: &Palette) -> Color32 {
     match kind {
         LogKind::Request | LogKind::Hint => palette.accent,
-        LogKind::Answer
-        | LogKind::Undone
-        | LogKind::AllOff
-        | LogKind::NoneOn
-        | LogKind::Transition => palette.live,
+        LogKind::Answer | LogKind::Undone | LogKind::AllOff | LogKind::NoneOn | LogKind::Transition => {
+            palette.live
+        }
         LogKind::Connection | LogKind::Notice => palette.weak,
         LogKind::Budget | LogKind::Control | LogKind::NoAnswer => palette.asked,
         LogKind::Refusal | LogKind::Failure => palette.bad,

@@ -148,11 +148,9 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
             Button::new((icons::text(Icon::PowerOff), RichText::new(&text)))
                 .shortcut_text(keys.color(palette.weak))
         }
-        _ if !is_hovered => {
-            Button::new((icons::text(Icon::PowerOff), RichText::new(&text).strong()))
-                .stroke(Stroke::new(1.0, palette.bad))
-                .shortcut_text(keys.color(palette.text))
-        }
+        _ if !is_hovered => Button::new((icons::text(Icon::PowerOff), RichText::new(&text).strong()))
+            .stroke(Stroke::new(1.0, palette.bad))
+            .shortcut_text(keys.color(palette.text)),
         _ => Button::new((
             icons::text(Icon::PowerOff).color(palette.on_alarm),
             RichText::new(&text).strong().color(palette.on_alarm),

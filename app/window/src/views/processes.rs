@@ -9,8 +9,8 @@ use crate::ui::list::Scroll;
 use crate::ui::theme::{BODY, Palette, SMALL};
 use eframe::egui::text::LayoutJob;
 use eframe::egui::{
-    self, Align, Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Layout, Modifiers, Popup, Rect, Sense, TextEdit,
-    TextFormat, Ui, pos2, vec2,
+    self, Align, Align2, Color32, CornerRadius, EventFilter, FontId, Id, Key, Layout, Modifiers, Popup, Rect,
+    Sense, TextEdit, TextFormat, Ui, pos2, vec2,
 };
 use redial_model::Model;
 use redial_model::ids::Ticket;
@@ -99,7 +99,9 @@ pub fn show(
 fn walk(ui: &Ui, scroll: &mut Scroll, processes: &Processes) {
     let id = |row: &VisibleProcess<'_>| ui.scope_id().with(row.row.key);
     let rows = || processes.visible().enumerate().filter(|(_, row)| !row.has_ended);
-    let Some(here) = rows().position(|(_, row)| ui.memory(|memory| memory.has_focus(id(&row)))) else { return };
+    let Some(here) = rows().position(|(_, row)| ui.memory(|memory| memory.has_focus(id(&row)))) else {
+        return;
+    };
     let Some((_, focused)) = rows().nth(here) else { return };
     let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(id(&focused), filter));

@@ -38,7 +38,7 @@ fn log_is_filtered_copied_and_cleared() {
         harness.state_mut().model.log.add(now, None, LogKind::Notice, text);
     }
     harness.run_steps(3);
-    harness.get_by_label("Filter the log").focus();
+    harness.get_by_label("Filter log").focus();
     harness.run_steps(3);
     harness.input_mut().events.push(Event::Text("READ cart".into()));
     harness.run_steps(3);
@@ -48,7 +48,7 @@ fn log_is_filtered_copied_and_cleared() {
     harness.state_mut().model.log.add(now, None, LogKind::Notice, "Cart is read again");
     harness.run_steps(3);
     assert_eq!(lines(&harness, "note: Cart is read again"), 1, "new lines are filtered, too");
-    harness.get_by_label("Copy").click();
+    harness.get_by_label("Copy log").click();
     harness.step();
     let copied = harness.output().platform_output.commands.iter().find_map(|command| match command {
         OutputCommand::CopyText(text) => Some(text.clone()),
@@ -57,7 +57,7 @@ fn log_is_filtered_copied_and_cleared() {
     let copied = copied.expect("copied");
     let ends: Vec<&str> = copied.lines().filter_map(|line| line.split("  note  ").nth(1)).collect();
     assert_eq!(ends, ["Cart was read", "Cart is read again"]);
-    harness.get_by_label("Clear").click();
+    harness.get_by_label("Clear log").click();
     harness.run_steps(3);
     assert_eq!(harness.state().model.log.entries().len(), 0);
     assert_eq!(lines(&harness, "note: "), 0);

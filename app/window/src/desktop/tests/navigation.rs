@@ -151,19 +151,22 @@ fn arrow_keys_go_from_processes_to_methods() {
 #[test]
 fn arrow_keys_reach_every_process() {
     let mut harness = window(Theme::Dark);
-    let mut many = Vec::new();
-    for pid in 0..60 {
-        let mut row = super::fixture::processes().into_iter().find(|row| row.key == super::fixture::SHOP);
-        if let Some(row) = &mut row {
-            row.key.pid = 5_000 + pid;
-        }
-        many.extend(row);
-    }
+    let mut many = super::fixture::processes();
+    many.changed.truncate(1);
+    let first = many.changed[0].clone();
+    many.changed.extend((0..59).map(|pid| {
+        let mut row = first.clone();
+        row.key.pid = 5_000 + pid;
+        row
+    }));
     super::fixture::feed(&mut harness, vec![redial_model::update::Update::Processes(many)]);
     let order: Vec<_> = harness.state().model.processes.visible().map(|row| row.row.key).collect();
     assert_eq!(order.len(), 60);
     let focused = |harness: &Harness<'static, App>| {
-        harness.ctx.memory(|memory| memory.focused()).is_some_and(|id| id == crate::views::processes::filter_id())
+        harness
+            .ctx
+            .memory(|memory| memory.focused())
+            .is_some_and(|id| id == crate::views::processes::filter_id())
     };
     assert!(focused(&harness), "the filter");
     for _ in 0..45 {

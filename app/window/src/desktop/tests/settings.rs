@@ -51,7 +51,7 @@ fn settings_are_restored() {
         execute(&mut harness, command);
     }
     // Drags the edge between process list and methods by 70 points of the screen.
-    let width = crate::desktop::layout::processes_width(1_280.0 / 1.2);
+    let width = crate::desktop::layout::initial_widths(1_280.0 / 1.2)[0];
     let edge = eframe::egui::pos2(width, 300.0);
     harness.drag_at(edge);
     harness.run_steps(2);
@@ -118,7 +118,7 @@ fn panel_regains_its_width_with_the_window() {
     let mut harness = super::fixture::with_shop(eframe::egui::Theme::Dark);
     let field = |harness: &Harness<'static, App>| harness.get_by_label("Filter processes").rect().width();
     let before = field(&harness);
-    let edge = eframe::egui::pos2(crate::desktop::layout::processes_width(1_180.0), 300.0);
+    let edge = eframe::egui::pos2(crate::desktop::layout::initial_widths(1_180.0)[0], 300.0);
     for step in [0.0, 60.0] {
         let at = edge + eframe::egui::vec2(step, 0.0);
         if step == 0.0 {
@@ -132,7 +132,7 @@ fn panel_regains_its_width_with_the_window() {
     harness.run_steps(2);
     let wide = field(&harness);
     assert!((wide - before - 60.0).abs() < 2.0, "{before} became {wide}");
-    let dragged = crate::desktop::layout::processes_width(1_180.0) + 60.0;
+    let dragged = crate::desktop::layout::initial_widths(1_180.0)[0] + 60.0;
     for (size, expected) in [(600.0, 0.35 * 600.0), (1180.0, dragged)] {
         harness.set_size(eframe::egui::vec2(size, 720.0));
         harness.run_steps(4);

@@ -5,6 +5,7 @@ use super::accessibility::controls;
 use super::contrast;
 use super::scenes::{Scene, dialogs, menus, panels};
 use crate::desktop::App;
+use crate::settings::layouts::PanelId;
 use eframe::egui::accesskit::Role;
 use eframe::egui::epaint::ClippedShape;
 use eframe::egui::{Rect, Shape, Theme};
@@ -20,6 +21,14 @@ fn overlaps(harness: &Harness<'static, App>) -> Vec<String> {
     let ignored = [Role::ScrollBar, Role::Splitter, Role::GenericContainer, Role::Unknown];
     let mut controls = controls(harness);
     controls.retain(|control| control.takes_clicks && !ignored.contains(&control.role));
+    // What a panel scrolls out of view lies behind the next one.
+    let areas: Vec<Rect> =
+        PanelId::ALL.into_iter().filter_map(|panel| harness.state().panel_areas.of(panel)).collect();
+    for control in &mut controls {
+        if let Some(area) = areas.iter().find(|area| area.contains(control.place.left_top())) {
+            control.place = control.place.intersect(*area);
+        }
+    }
     let mut faults = Vec::new();
     for (at, one) in controls.iter().enumerate() {
         if one.place.left() < window.left() - SLACK || one.place.right() > window.right() + SLACK {

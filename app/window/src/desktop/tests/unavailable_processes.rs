@@ -61,13 +61,13 @@ fn stopped_process_is_shown_as_paused() {
     deliver(&mut harness, vec![ConnectionUpdate::Paused(Some(why.to_owned()))]);
     assert_eq!(rate(&harness), Some(0.0), "a paused process calls nothing");
     assert!(shows(&harness, "Paused") && harness.query_by_label(&capitalized(why)).is_some());
-    assert!(shows(&harness, &format!("Paused: {why}")), "the log has it, too");
+    assert!(shows(&harness, &format!("paused: {why}")), "the log has it, too");
     deliver(&mut harness, vec![ConnectionUpdate::Paused(None), second(6, [8, 5])]);
     assert_eq!(rate(&harness), Some(2.0), "over all four seconds");
     assert!(
         harness.query_by_label("Paused").is_none()
             && shows(&harness, "Connected")
-            && shows(&harness, ": Continues")
+            && shows(&harness, ": continues")
     );
     // The pause cost the connection, which was then made again.
     for again in [

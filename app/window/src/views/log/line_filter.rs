@@ -51,7 +51,8 @@ mod tests {
     #[test]
     fn keeps_matches_while_lines_come_and_go() {
         let mut filter = LineFilter::default();
-        let text = |number: u64| format!("Line {number} of {}", if number % 2 == 0 { "Shop" } else { "Cart" });
+        let text =
+            |number: u64| format!("Line {number} of {}", if number % 2 == 0 { "Shop" } else { "Cart" });
         filter.update(0, 6, text);
         assert_eq!(filter.matching(), None, "no filter");
         filter.text = " shop  LINE ".to_owned();
