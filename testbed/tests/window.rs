@@ -110,7 +110,7 @@ fn reconnects_to_an_unreachable_agent() -> Result<()> {
     let aside = socket.with_extension("aside");
     std::fs::rename(&socket, &aside)?;
     window.until("that it does not answer", |window| {
-        window.shows("Paused: it is stopped by a signal")
+        window.shows("paused: it is stopped by a signal")
             && window.shows("its last numbers")
             && window.shows("Retrying")
     })?;

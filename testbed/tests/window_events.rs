@@ -148,7 +148,7 @@ fn conditions_are_edited_in_place() -> Result<()> {
     type_into(&mut window, "Condition", "number >= 2");
     window.0.key_press(Key::Enter);
     window.until("its body", |window| {
-        window.shows("Trace when number >= 2 on traced!Traced.Fails(int, string): 1 of 1")
+        window.shows("trace when number >= 2 on traced!Traced.Fails(int, string): 1 of 1")
     })?;
     window.0.get_by_label("Clear").click();
     window.0.run_steps(3);

@@ -37,7 +37,7 @@ fn one_click_finds_and_keeps_hot_methods() -> Result<()> {
     window.until("the search", |window| window.shows("Counting the calls of "))?;
     ensure!(!dialled(&mut controller)?.is_empty());
     window.0.get_by_label("Stop").click();
-    window.until("the end", |window| window.shows("The search was stopped; its dials are off again"))?;
+    window.until("the end", |window| window.shows("the search was stopped; its dials are off again"))?;
     ensure!(dialled(&mut controller)?.is_empty(), "{:?}", dialled(&mut controller)?);
 
     choose(&mut window, "Find hot methods");
