@@ -198,7 +198,7 @@ pub struct Connection {
     pub table: MethodTable,
     /// Histograms of single methods.
     pub histograms: Histograms,
-    /// The histogram of the method on display, of all its copies together.
+    /// The summed histogram of the selected method's copies.
     pub merged_histogram: MergedHistogram,
     /// Histograms at the beginning of the range on display.
     pub(crate) range_histograms: RangeHistograms,

@@ -1,12 +1,15 @@
-//! Histograms of single methods: requested while they are visible, one or those of all copies, and kept when the user
-//! sets a mark, to compare later calls with earlier ones.
+//! Histograms of rows, requested while visible: that of the selected method, or those of all its copies. Marks keep one
+//! for later comparison.
 
 pub mod chart;
+mod copies;
 pub mod merged;
 pub mod merged_method;
 pub mod ranged;
 
 use super::row_poll::{self, PollTime, RowPoll};
+use copies::CopyPolls;
+pub use copies::MAX_COPIES;
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use redial_protocol::slowest_calls::RowSlowestCalls;
@@ -16,17 +19,14 @@ use std::time::Duration;
 /// Marks kept per connection, at most some 18 KiB each; setting more drops the oldest.
 const MARKS: usize = 32;
 
-/// Most rows whose histograms are requested together; asking about more forgets the one asked about longest ago.
-pub const ROWS: usize = 32;
-
 /// The agent's answer about a row's histogram.
 pub type HistogramAnswer = row_poll::RowAnswer<RowHistogram>;
 
 /// The histograms of one connection.
 #[derive(Debug, Default)]
 pub struct Histograms {
-    /// One per row, the last requested one last.
-    polls: VecDeque<(RowId, RowPoll<RowHistogram>)>,
+    last: RowPoll<RowHistogram>,
+    copies: CopyPolls,
     /// The slowest calls of the visible row; reported with its histogram.
     calls: Option<Box<RowSlowestCalls>>,
     /// One per row, oldest first.
@@ -37,27 +37,27 @@ impl Histograms {
     /// Returns whether to request the histogram of a visible row, given how many of its calls have ended.
     pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> PollTime {
         let is_old = |known: &HistogramAnswer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
-        let place = self.polls.iter().position(|(of, _)| *of == row);
-        let known = place.and_then(|place| self.polls.remove(place));
-        let (_, mut poll) = known.unwrap_or_else(|| (row, RowPoll::default()));
-        let time = poll.ask(row, is_old, now);
-        self.polls.push_back((row, poll));
-        if self.polls.len() > ROWS {
-            self.polls.pop_front();
-        }
-        time
+        self.last.ask(row, is_old, now)
+    }
+
+    /// Likewise for a copy of a merged method, of which several are requested at a time.
+    pub fn ask_copy(&mut self, row: RowId, exits: u64, now: Duration) -> PollTime {
+        self.copies.ask(row, exits, now)
     }
 
     /// Applies an answer.
     pub fn take(&mut self, row: RowId, answer: HistogramAnswer) {
-        if let Some((_, poll)) = self.polls.iter_mut().find(|(of, _)| *of == row) {
-            poll.take(row, answer);
+        if self.last.is_about(row) {
+            self.copies.take(row, answer.clone());
+            self.last.take(row, answer);
+        } else {
+            self.copies.take(row, answer);
         }
     }
 
     /// Applies the slowest calls of a row.
     pub fn take_calls(&mut self, row: RowId, calls: Option<Box<RowSlowestCalls>>) {
-        if self.polls.back().is_some_and(|(of, _)| *of == row) {
+        if self.last.is_about(row) {
             self.calls = calls;
         }
     }
@@ -75,12 +75,23 @@ impl Histograms {
     /// Begins a new session.
     pub fn begin_session(&mut self) {
         self.calls = None;
-        self.polls.iter_mut().for_each(|(_, poll)| poll.begin_session());
+        self.last.begin_session();
+        self.copies.begin_session();
     }
 
     /// Returns the last answer about a row's histogram.
     pub fn of(&self, row: RowId) -> Option<&HistogramAnswer> {
-        self.polls.iter().find(|(of, _)| *of == row).and_then(|(_, poll)| poll.of(row))
+        self.last.of(row)
+    }
+
+    /// Returns whether a copy has been asked and not answered.
+    pub fn is_copy_awaited(&self, row: RowId) -> bool {
+        self.copies.is_awaited(row)
+    }
+
+    /// Returns the last answer about a copy of a merged method.
+    pub fn of_copy(&self, row: RowId) -> Option<&HistogramAnswer> {
+        self.copies.of(row)
     }
 
     /// Keeps the current histogram of a row for comparison.
@@ -129,26 +140,12 @@ mod tests {
         assert_eq!(histograms.ask(RowId(8), 1, 2 * SECOND), PollTime::Now, "another row is visible");
         histograms.take(ROW, answer(7));
         assert!(histograms.of(RowId(8)).is_none(), "that answer was for the previous row");
-        assert!(histograms.of(ROW).is_some(), "which may be a copy of the same method");
         histograms.begin_session();
         assert_eq!(
             histograms.ask(RowId(8), 1, 2 * SECOND),
             PollTime::Now,
             "earlier requests are never answered"
         );
-    }
-
-    #[test]
-    fn histograms_of_copies_are_known_together() {
-        let mut histograms = Histograms::default();
-        for row in 0..=ROWS as u32 {
-            assert_eq!(histograms.ask(RowId(row), 1, SECOND), PollTime::Now);
-        }
-        for row in (0..=ROWS as u32).rev() {
-            histograms.take(RowId(row), answer(1));
-        }
-        assert!(histograms.of(RowId(0)).is_none(), "the first gave way to the last");
-        assert!((1..=ROWS as u32).all(|row| histograms.of(RowId(row)).is_some()));
     }
 
     #[test]

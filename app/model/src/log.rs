@@ -109,7 +109,7 @@ impl ProcessName {
 pub struct Log {
     entries: VecDeque<LogEntry>,
     last: u64,
-    /// Entries added before the last were removed.
+    /// Number of entries added before the log was last cleared.
     cleared: u64,
     /// The newest entry of each kind, even if it was dropped from the entries.
     newest: Vec<LogEntry>,
@@ -152,6 +152,11 @@ impl Log {
         &self.entries
     }
 
+    /// Returns the number of entries ever added, which is the serial number of the last.
+    pub fn total(&self) -> u64 {
+        self.last
+    }
+
     /// Returns the number of entries dropped because there were too many.
     pub fn forgotten(&self) -> u64 {
         self.last - self.cleared - self.entries.len() as u64
@@ -163,10 +168,9 @@ impl Log {
         self.newest.iter().find(|entry| entry.kind == kind)
     }
 
-    /// Removes all entries; they do not count as dropped.
+    /// Removes all entries; they do not count as dropped. The newest of each kind stay known.
     pub fn clear(&mut self) {
         self.entries.clear();
-        self.newest.clear();
         self.cleared = self.last;
     }
 }
@@ -217,7 +221,8 @@ mod tests {
         log.add(Now::default(), None, LogKind::Refusal, "no");
         assert_eq!(log.newest(LogKind::Refusal).map(|entry| entry.serial), Some(KEPT as u64 + 8));
         log.clear();
-        assert_eq!(log.forgotten(), 0);
+        assert_eq!((log.entries().len(), log.forgotten()), (0, 0));
+        assert!(log.newest(LogKind::Refusal).is_some(), "it may await an answer");
         log.add(Now::default(), None, LogKind::Notice, "again");
         assert_eq!(log.newest(LogKind::Notice).map(|entry| entry.serial), Some(KEPT as u64 + 9));
     }

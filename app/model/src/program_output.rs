@@ -23,7 +23,7 @@ pub struct ProgramOutput {
     lines: VecDeque<OutputLine>,
     total: u64,
     left_out: u64,
-    /// Lines received before the last were removed.
+    /// Number of lines received before they were last cleared.
     cleared: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Polls the agent about the one visible row: while there may be news, but not too often.
+//! Polls the agent about a visible row: while there may be news, but not too often.
 
 use redial_protocol::ids::RowId;
 use std::time::Duration;
@@ -66,6 +66,11 @@ impl<T> RowPoll<T> {
     /// Returns whether a row is the last requested one.
     pub fn is_about(&self, row: RowId) -> bool {
         self.asked.is_some_and(|(asked, _)| asked == row)
+    }
+
+    /// Returns whether the last request is unanswered.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited
     }
 
     /// Begins a new session, in which earlier requests are never answered.

@@ -4,12 +4,12 @@ use super::connection::{Connection, Status};
 use super::cost::CostEstimate;
 use super::events::Events;
 use super::fleet::Fleet;
+use super::histograms::merged_method::MergedHistogram;
 use super::ids::{MethodIx, Node, SubjectId, Ticket};
 use super::live::LiveRow;
 use super::method_set::MethodSet;
 use super::method_table::{MethodTable, Targets};
 use super::update::RefusedRequest;
-use redial_protocol::histogram::RowHistogram;
 use redial_protocol::level::Level;
 
 /// One process or the fleet.
@@ -46,11 +46,11 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The histogram of a method with several copies, of all of them together, if they are known.
-    pub fn merged_histogram(self, method: MethodIx) -> Option<&'a RowHistogram> {
+    /// Returns the summed histogram of the selected method's copies.
+    pub fn merged_histogram(self) -> &'a MergedHistogram {
         match self {
-            Subject::Process(connection) => connection.merged_histogram.of(method),
-            Subject::Fleet(fleet) => fleet.histogram.of(method),
+            Subject::Process(connection) => &connection.merged_histogram,
+            Subject::Fleet(fleet) => &fleet.histogram,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The catalogue as a flattened tree: domain → module → namespace → type → method. Contains rows in expanded
-//! groups with methods that pass the filter. A process's only AppDomain has no row.
+//! groups with methods that pass the filter. If only one AppDomain of a process has modules, it has no row.
 
 use super::catalogue::Catalogue;
 use super::catalogue::bit_set::BitSet;
@@ -158,7 +158,7 @@ impl Tree {
             [_] => !catalogue.spans_processes(),
             _ => false,
         };
-        if is_alone {
+        if is_alone && catalogue.is_complete() {
             // Its contents stay in view when another AppDomain loads.
             self.expanded.extend(self.modules.iter().map(|(domain, _)| Node::Domain(*domain)));
         }
@@ -185,6 +185,11 @@ impl Tree {
                 module.map(|module| (module.framework, fold(&module.name), *index))
             });
         }
+    }
+
+    /// Returns the group above a node that has a row, if there is one.
+    pub fn parent_row(&self, node: Node, catalogue: &Catalogue) -> Option<Node> {
+        catalogue.parent(node).filter(|above| self.rows.iter().any(|row| row.node == *above))
     }
 
     /// Returns the rows.

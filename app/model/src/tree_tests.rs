@@ -69,6 +69,10 @@ fn the_only_domain_has_no_row() {
     tree.refresh(&catalogue, &visible, 1, "");
     let depth = tree.rows().iter().find(|row| row.node == Node::Method(MethodIx(0))).map(|row| row.depth);
     assert_eq!(depth, Some(3), "below module, namespace and type");
+    let module = Node::Module(catalogue.module_of(MethodIx(0)));
+    assert_eq!(tree.parent_row(module, &catalogue), None, "there is nothing to go to");
+    let namespace = catalogue.parent(catalogue.parent(Node::Method(MethodIx(0))).expect("a type"));
+    assert_eq!(tree.parent_row(namespace.expect("a namespace"), &catalogue), Some(module));
 }
 
 #[test]

@@ -251,7 +251,7 @@ pub enum UiCommand {
     SetCondition(Targets),
     /// Shows or hides the log.
     Log,
-    /// Removes the lines of a tab of the log.
+    /// Clears the log or the output.
     ClearLines(LogTab),
     /// Shows or hides the process list.
     ProcessList,
@@ -305,7 +305,7 @@ impl UiCommand {
     }
 }
 
-/// A tab of the log.
+/// A tab of the log panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogTab {
     /// Requests, results and refusals.

@@ -24,8 +24,8 @@ impl Connection {
         ours && self.session.status == Status::Live && some_held
     }
 
-    /// Returns the number of dials that are on for others, as far as the agent has reported: kept dials except those of this
-    /// window's search for hot methods, and the held ones while another controller has control.
+    /// Returns the number of dials that others set, as reported by the agent: kept dials, except those of this window's
+    /// searches, and held dials of another controller.
     pub fn dials_of_others(&self) -> u64 {
         let Some(agent) = &self.agent else { return 0 };
         let kept = agent.kept.saturating_sub(self.hot_search.kept());

@@ -13,8 +13,12 @@ pub struct HotSearchState {
     step: Option<Option<HotStep>>,
     /// Whether a search was completed and nobody has taken note of it yet.
     found: bool,
-    /// The number of dials that the last search kept, until all are off.
+    /// Number of dials kept by this window's searches; zero once all dials are off.
     kept: u64,
+    /// The number of kept dials before the present search, if the agent has reported any.
+    kept_before: Option<u64>,
+    /// Whether the agent has yet to report the dials that a search kept.
+    awaits_kept: bool,
 }
 
 impl HotSearchState {
@@ -23,14 +27,24 @@ impl HotSearchState {
         self.step.is_some()
     }
 
-    /// Returns how many of the process's kept dials are from this window's search.
+    /// Returns how many of the process's kept dials are from this window's searches.
     pub fn kept(&self) -> u64 {
         self.kept
     }
 
+    /// Notes the number of kept dials that the agent reports.
+    pub(super) fn agent_keeps(&mut self, kept: u64) {
+        let before = self.kept_before.unwrap_or(0);
+        if self.awaits_kept && kept > before {
+            self.awaits_kept = false;
+            self.kept += kept - before;
+        }
+        self.kept = self.kept.min(kept);
+    }
+
     /// Notes that all dials are off.
     pub(super) fn all_off(&mut self) {
-        self.kept = 0;
+        (self.kept, self.awaits_kept) = (0, false);
     }
 
     /// Returns the text for the status bar while a search goes on.
@@ -45,6 +59,7 @@ impl Connection {
     /// Notes that a search begins.
     pub fn hot_search_began(&mut self, log: &mut Log, now: Now) {
         self.hot_search.step = Some(None);
+        self.hot_search.kept_before = self.agent.as_ref().map(|agent| agent.kept);
         let text = "find hot methods: count, time what is called, keep the hottest".to_owned();
         self.log_line(log, now, LogKind::Request, text);
     }
@@ -65,7 +80,7 @@ impl Connection {
             }
             HotUpdate::Found(report) => {
                 self.hot_search.found = true;
-                self.hot_search.kept = report.methods.len() as u64;
+                self.hot_search.awaits_kept = !report.methods.is_empty();
                 for sentence in report.sentences() {
                     self.log_line(log, now, LogKind::Notice, sentence);
                 }
@@ -93,4 +108,26 @@ fn summary(report: &HotReport) -> String {
         words::percent(report.share(first)),
         words::count(kept, "method stays", "methods stay"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_dials_of_searches_are_this_windows() {
+        let mut search = HotSearchState { kept_before: Some(3), awaits_kept: true, ..HotSearchState::default() };
+        search.agent_keeps(3);
+        assert_eq!(search.kept(), 0, "that report is older than the result");
+        search.agent_keeps(53);
+        assert_eq!(search.kept(), 50);
+        (search.kept_before, search.awaits_kept) = (Some(53), true);
+        search.agent_keeps(60);
+        assert_eq!(search.kept(), 57, "a second search adds its own");
+        search.agent_keeps(40);
+        assert_eq!(search.kept(), 40, "some were turned off");
+        search.all_off();
+        search.agent_keeps(9);
+        assert_eq!(search.kept(), 0, "these are others'");
+    }
 }

@@ -197,6 +197,7 @@ impl Connection {
                 self.log_line(log, now, LogKind::Notice, text);
             }
         }
+        self.hot_search.agent_keeps(status.kept);
         self.agent = Some(status);
     }
 

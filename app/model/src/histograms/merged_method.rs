@@ -1,29 +1,40 @@
-//! The histogram of a method with several copies that are shown as one row: that of each copy is requested, then they are
-//! added up.
+//! The histogram of a method shown as one row for several copies: the sum of the copies' histograms.
 
 use super::merged::merged;
 use crate::ids::MethodIx;
 use redial_protocol::histogram::RowHistogram;
 use std::time::Duration;
 
-/// Time between two looks at the copies.
+/// Shortest time between two updates.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The histogram of the method in view, of all its copies together.
+/// The summed histogram of the selected method's copies.
 #[derive(Debug, Default)]
 pub struct MergedHistogram {
     known: Option<(MethodIx, Box<RowHistogram>)>,
     looked: Option<(MethodIx, Duration)>,
+    /// Whether copies have been asked and not all have answered.
+    awaited: bool,
 }
 
 impl MergedHistogram {
-    /// Returns whether to look at the copies again, and notes that this happens now.
-    pub fn is_due(&mut self, method: MethodIx, now: Duration) -> bool {
-        let is_due = self.looked.is_none_or(|(of, at)| of != method || now >= at + PAUSE);
-        if is_due {
+    /// Returns zero if an update is due, which then counts as done, or the time until one is.
+    pub fn due_in(&mut self, method: MethodIx, now: Duration) -> Duration {
+        let next = self.looked.filter(|(of, _)| *of == method).map_or(now, |(_, at)| at + PAUSE);
+        if next <= now {
             self.looked = Some((method, now));
         }
-        is_due
+        next.saturating_sub(now)
+    }
+
+    /// Notes whether answers of copies are pending.
+    pub fn set_awaited(&mut self, awaited: bool) {
+        self.awaited = awaited;
+    }
+
+    /// Returns whether answers of copies are pending.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited
     }
 
     /// Adds up the histograms of all copies that were timed.
@@ -50,8 +61,10 @@ mod tests {
     #[test]
     fn histogram_is_of_one_method_and_not_looked_for_in_every_frame() {
         let (mut kept, second) = (MergedHistogram::default(), Duration::from_secs(1));
-        assert!(kept.is_due(MethodIx(3), second) && !kept.is_due(MethodIx(3), second));
-        assert!(kept.is_due(MethodIx(4), second) && kept.is_due(MethodIx(4), second + PAUSE));
+        assert_eq!(kept.due_in(MethodIx(3), second), Duration::ZERO);
+        assert_eq!(kept.due_in(MethodIx(3), second), PAUSE);
+        assert_eq!(kept.due_in(MethodIx(4), second), Duration::ZERO);
+        assert_eq!(kept.due_in(MethodIx(4), second + PAUSE), Duration::ZERO);
         kept.set(MethodIx(4), [&histogram(0, &[(64, 10)])]);
         assert!(kept.of(MethodIx(4)).is_some() && kept.of(MethodIx(3)).is_none());
         kept.clear();

@@ -1,6 +1,6 @@
 //! Availability of commands, and the state of switches.
 
-use super::{CommandContext, Reach, UiCommand};
+use super::{CommandContext, LogTab, Reach, UiCommand};
 use crate::settings::layouts::PanelId;
 
 /// Why a level is not offered.
@@ -105,6 +105,8 @@ impl UiCommand {
                 Reach::Partly | Reach::Unreachable => Ok(()),
                 Reach::Ended => Err("the process has ended"),
             },
+            UiCommand::ClearLines(LogTab::Log) => need(now.has_log, "the log is empty"),
+            UiCommand::ClearLines(LogTab::Output) => need(now.has_output, "there is no output"),
             UiCommand::Stop => need(now.stoppable, "no program launched from this window is running"),
             UiCommand::PauseEvents | UiCommand::ClearEvents | UiCommand::EventsOfAll => {
                 now.live()?;

@@ -21,6 +21,10 @@ pub struct CommandContext {
     pub demo: bool,
     /// A launched program can be stopped.
     pub stoppable: bool,
+    /// The log has lines.
+    pub has_log: bool,
+    /// Launched programs have written output.
+    pub has_output: bool,
     /// The current state of every switch.
     pub switches: Switches,
 }

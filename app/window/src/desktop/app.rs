@@ -212,6 +212,8 @@ impl App {
             dialog: self.dialogs.is_any_open(),
             demo: self.demo.is_some(),
             stoppable: !self.model.launched_to_stop().is_empty(),
+            has_log: !self.model.log.entries().is_empty(),
+            has_output: !self.model.output.lines().is_empty(),
             switches: Switches {
                 only_dialled: list.is_some_and(|table| table.list.filter().only_dialled),
                 off_again: list.is_some_and(|table| table.list.filter().off_again),
@@ -355,6 +357,7 @@ impl eframe::App for App {
             self.dialogs.close_questions();
             self.last_change = None;
             self.model.fleet_mut().into_iter().for_each(|fleet| fleet.histogram.clear());
+            self.model.connections.values_mut().for_each(|connection| connection.merged_histogram.clear());
         }
         self.keep_processes_in_use();
         self.refresh_pins();

@@ -85,7 +85,7 @@ impl App {
     fn open_or_close(&mut self, node: Node, open: bool) {
         self.methods.follow = true;
         self.model.change_list(|table| {
-            let above = table.catalogue.parent(node);
+            let above = table.tree.parent_row(node, &table.catalogue);
             match (open, table.tree.is_expanded(node), above) {
                 (true, true, _) => table.step(1, false),
                 (false, false, Some(above)) => table.click(above, SelectionMode::Replace),

@@ -5,7 +5,7 @@ use crate::settings::sections::DetailSection;
 use crate::views;
 use eframe::egui;
 use redial_model::connection::Connection;
-use redial_model::histograms;
+use redial_model::histograms::MAX_COPIES;
 use redial_model::histograms::merged_method::MergedHistogram;
 use redial_model::ids::{ConnectionId, SubjectId};
 use redial_model::method_set::MethodSet;
@@ -22,13 +22,11 @@ impl App {
     pub(super) fn ask_about_looked_at(&mut self, context: &egui::Context) {
         let now = self.now().mono;
         self.ask_about_merged(context, now);
+        let hidden = self.are_numbers_hidden();
         let Some(connection) = self.model.current_process_mut() else { return };
         let id = connection.id;
         let (histogram, callers) = (views::latency::wanted(connection), views::callers::wanted(connection));
         // The percentiles need it as well. The first one is requested anyway: without it there is no heading.
-        let closed = &self.settings.closed_sections;
-        let hidden =
-            [DetailSection::Numbers, DetailSection::Histogram].iter().all(|one| closed.contains(one));
         let histogram = histogram.filter(|(row, _)| !hidden || connection.histograms.of(*row).is_none());
         let histogram = histogram.map(|(row, exits)| (row, connection.histograms.ask(row, exits, now)));
         let callers = callers.map(|(row, seen)| (row, connection.callers.ask(row, seen, now)));
@@ -48,23 +46,32 @@ impl App {
     /// Requests the histograms of all copies of a merged method, and adds them up once all are known.
     fn ask_about_merged(&mut self, context: &egui::Context, now: Duration) {
         let current = self.model.current();
-        let Some((method, copies)) = current.and_then(|current| current.table().merged_in_view()) else {
+        let Some((method, copies)) = current.and_then(|current| current.table().merged_in_view()) else { return };
+        let Some(histogram) = self.merged_histogram() else { return };
+        let left = histogram.due_in(method, now);
+        if !left.is_zero() {
+            if histogram.is_awaited() {
+                context.request_repaint_after(left);
+            }
             return;
-        };
-        if !self.merged_histogram().is_some_and(|histogram| histogram.is_due(method, now)) {
+        }
+        let is_known = histogram.of(method).is_some();
+        if is_known && self.are_numbers_hidden() {
             return;
         }
         let rows = self.timed_rows(&copies);
-        let may_ask = rows.values().all(|rows| rows.len() <= histograms::ROWS);
+        let may_ask = rows.values().all(|rows| rows.len() <= MAX_COPIES);
+        let mut is_awaited = false;
         for (id, rows) in rows.iter().filter(|_| may_ask) {
             let Some(connection) = self.model.connections.get_mut(id) else { continue };
             let mut due = Vec::new();
             for (row, exits) in rows {
-                match connection.histograms.ask(*row, *exits, now) {
+                match connection.histograms.ask_copy(*row, *exits, now) {
                     PollTime::Now => due.push(*row),
                     PollTime::At(at) => context.request_repaint_after(at.saturating_sub(now)),
                     PollTime::No => {}
                 }
+                is_awaited |= connection.histograms.is_copy_awaited(*row);
             }
             if !due.is_empty() {
                 self.workers.histograms(*id, due);
@@ -74,7 +81,7 @@ impl App {
         let known = rows.iter().flat_map(|(id, rows)| rows.iter().map(move |(row, _)| (id, row)));
         let known = known.map(|(id, row)| {
             let connection = connections.get(id)?;
-            let known = connection.histograms.of(*row)?.as_ref().ok()?;
+            let known = connection.histograms.of_copy(*row)?.as_ref().ok()?;
             connection.in_range(connection.table.live.row(*row)?, known)
         });
         let known: Option<Vec<RowHistogram>> = known.collect();
@@ -83,6 +90,17 @@ impl App {
             Some(all) => histogram.set(method, &all),
             None => histogram.clear(),
         }
+        histogram.set_awaited(is_awaited);
+        if is_awaited || histogram.of(method).is_some() != is_known {
+            // The details have been drawn already.
+            context.request_repaint();
+        }
+    }
+
+    /// Whether the sections that show percentiles and histograms are both collapsed.
+    fn are_numbers_hidden(&self) -> bool {
+        let closed = &self.settings.closed_sections;
+        [DetailSection::Numbers, DetailSection::Histogram].iter().all(|one| closed.contains(one))
     }
 
     /// The histogram of the merged method in view.

@@ -355,8 +355,8 @@ impl App {
         });
     }
 
-    /// Expands groups of the tree that are the only one on their level, once; else a single AppDomain would
-    /// show nothing but its name. Returns whether there may be more to expand in the next frame.
+    /// Expands groups of the tree that are the only one on their level, once; otherwise a single module
+    /// would show nothing but its name. Returns whether there may be more to expand in the next frame.
     pub(super) fn unfold(&mut self) -> bool {
         let Some(list) = self.model.list().filter(|list| list.shape == Shape::Tree) else { return false };
         if self.methods.unfolded || !list.catalogue.is_complete() {

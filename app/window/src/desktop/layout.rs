@@ -19,13 +19,13 @@ use redial_model::update::Retry;
 use redial_model::visible_rows::VisibleRows;
 use redial_text::words;
 
-/// Initial widths of the process list and the details panel by the width of the window, points. Between these windows they
-/// lie in between: a narrow window leaves the room to the methods.
+/// Initial widths of process list and details panel by window width, points; interpolated in between. Narrow windows leave
+/// more room to the methods.
 const WIDTHS: [(f32, [f32; 2]); 3] =
     [(1_024.0, [176.0, 228.0]), (1_180.0, [250.0, 270.0]), (1_600.0, [250.0, 320.0])];
 /// Height that the log keeps below a notification, points: margins, its header and one line.
 const LOG_BESIDE: f32 = 72.0;
-/// Most initial width of the details panel beside several tables, points.
+/// Largest initial width of the details panel beside side-by-side tables, points.
 const BESIDE: f32 = 270.0;
 /// Width that method list and details panel need side by side, points.
 const BOTH: f32 = 740.0;
@@ -107,11 +107,11 @@ impl App {
             });
             self.settings.processes_width = dragged.or(self.settings.processes_width);
         }
-        // In a narrow window the method list needs the room more.
         let beside = self.model.is_beside();
-        // Tables side by side need the room more, too.
+        // Side-by-side tables need the room, too.
         let initial = if beside { detail_width.min(BESIDE) } else { detail_width };
         let width = self.settings.detail_width.unwrap_or(initial);
+        // In a narrow window the method list needs the room more.
         let wide = match beside {
             true => ui.available_width() - width >= fleet_header::TWO,
             false => ui.available_width() > BOTH,

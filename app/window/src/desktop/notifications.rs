@@ -9,7 +9,7 @@ use crate::views::log;
 use eframe::egui::{Color32, Context, Frame, Label, Margin, Rect, RichText, Stroke, Ui};
 use redial_model::connection::Connection;
 use redial_model::ids::SubjectId;
-use redial_model::log::{LogEntry, LogKind};
+use redial_model::log::{Log, LogEntry, LogKind};
 use redial_model::method_table::MethodTable;
 use std::time::Instant;
 
@@ -123,6 +123,7 @@ impl App {
         let bad = [LogKind::Refusal, LogKind::NoAnswer, LogKind::Failure, LogKind::Budget, LogKind::Control];
         let kinds = bad.into_iter().chain([LogKind::AllOff, LogKind::NoneOn, LogKind::Undone, LogKind::Hint]);
         let newest = kinds.filter_map(|kind| self.model.log.newest(kind)).max_by_key(|entry| entry.serial)?;
+        let newest = result_of_all_off(&self.model.log, newest);
         let pointer = context.input(|input| input.pointer.hover_pos());
         let pointed_at =
             self.toast.entry.is_some() && pointer.is_some_and(|at| self.toast.place.contains(at));
@@ -168,7 +169,7 @@ impl App {
         let answers = self.model.log.entries().iter().rev().take_while(|one| one.kind != LogKind::Request);
         let mut lines: Vec<String> = match entry.kind {
             LogKind::AllOff | LogKind::NoneOn => {
-                answers.filter(|one| one.kind == LogKind::AllOff).map(text_of).collect()
+                answers.filter(|one| one.kind == entry.kind).map(text_of).collect()
             }
             _ => Vec::new(),
         };
@@ -185,6 +186,15 @@ impl App {
         let lines = first_lines(all.map(String::as_str));
         (!lines.is_empty()).then_some(lines)
     }
+}
+
+/// Returns an entry, or in place of one about a process without dials the result where a dial was on.
+fn result_of_all_off<'a>(log: &'a Log, entry: &'a LogEntry) -> &'a LogEntry {
+    if entry.kind != LogKind::NoneOn {
+        return entry;
+    }
+    let mut answers = log.entries().iter().rev().take_while(|one| one.kind != LogKind::Request);
+    answers.find(|one| one.kind == LogKind::AllOff).unwrap_or(entry)
 }
 
 /// Returns the first lines, and how many more there are.

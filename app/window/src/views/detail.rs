@@ -179,7 +179,8 @@ fn one(
     }
     if let Some(group) = group {
         let timed = NumberAge::of(connected && group.is_timed());
-        let histogram = subject.merged_histogram(method);
+        let known = subject.merged_histogram();
+        let histogram = known.of(method);
         let calls = words::grouped(group.sums.calls);
         if numbers_open {
             figures(ui, NumberAge::of(connected && group.counts()), &calls, group.counted_rate());
@@ -188,7 +189,8 @@ fn one(
                 ui,
                 Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
             );
-            super::latency::sums(ui, timed, group.sums.times.as_ref(), histogram);
+            let missing = super::latency::missing_percentiles(known, merged.as_ref().map_or(0, MethodSet::len));
+            super::latency::sums(ui, timed, group.sums.times.as_ref(), (histogram, &missing));
         }
         if let Some(histogram) = histogram
             && sections.heading(ui, DetailSection::Histogram, "Histogram", commands)

@@ -11,7 +11,9 @@ use crate::ui::theme::Palette;
 use crate::ui::{capitalized, hint};
 use eframe::egui::{Align, Color32, Layout, RichText, TextStyle, Ui, vec2};
 use redial_model::connection::{Connection, Status};
+use redial_model::histograms::MAX_COPIES;
 use redial_model::histograms::chart::{Chart, NAMES, coarse};
+use redial_model::histograms::merged_method::MergedHistogram;
 use redial_model::live::LiveRow;
 use redial_model::number_range::NumberRange;
 use redial_model::subject::Subject;
@@ -107,20 +109,30 @@ pub fn spread(
     }
 }
 
-/// Shows the times of several copies together, with percentiles if their histograms are known.
-pub fn sums(ui: &mut Ui, timed: NumberAge, times: Option<&Times>, histogram: Option<&RowHistogram>) {
+/// Returns why the percentiles of a method's copies are missing.
+pub fn missing_percentiles(histogram: &MergedHistogram, copies: usize) -> String {
+    if histogram.is_awaited() {
+        "Loading the histograms…".to_owned()
+    } else if copies > MAX_COPIES {
+        format!("Percentiles cover at most {MAX_COPIES} copies. Switch off “Merge copies” to see one copy.")
+    } else {
+        "Percentiles need the histograms of all copies. Select one copy to see its own.".to_owned()
+    }
+}
+
+/// Shows the times of several copies together, with percentiles if their histograms are known, or why they are `missing`.
+pub fn sums(
+    ui: &mut Ui,
+    timed: NumberAge,
+    times: Option<&Times>,
+    (histogram, missing): (Option<&RowHistogram>, &str),
+) {
     if let Some(times) = times {
         let known = histogram.and_then(|histogram| histogram.times.percentiles);
         let times = &Times { percentiles: times.percentiles.or(known), ..*times };
         both(ui, timed, times, &resolution(histogram.map(|histogram| histogram.tick_fs), None));
         if times.exits > 0 && times.percentiles.is_none() {
-            ui.label(
-                RichText::new(
-                    "Percentiles need the histograms of all copies. Select one copy to see its own.",
-                )
-                .small()
-                .color(Palette::of(ui).weak),
-            );
+            ui.label(RichText::new(missing).small().color(Palette::of(ui).weak));
         }
     }
 }

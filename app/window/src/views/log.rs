@@ -61,7 +61,8 @@ impl ScrollFollow {
         let at_end = self.count == 0 || self.at_end;
         let room = ui.available_height().max(0.0);
         // The end stays visible while the panel shrinks.
-        if std::mem::take(&mut self.jump_to_end) || (newest != self.newest || room < self.room) && at_end {
+        let is_other = newest != self.newest || count != self.count || room < self.room;
+        if std::mem::take(&mut self.jump_to_end) || is_other && at_end {
             self.scroll.bring_into_view(count.saturating_sub(1));
         }
         (self.newest, self.count, self.room) = (newest, count, room);
@@ -99,8 +100,8 @@ impl<'a> Lines<'a> {
     fn range(self) -> (u64, u64) {
         match self {
             Lines::Log(log) => {
-                let first = log.entries().front().map_or(0, |entry| entry.serial);
-                (first, first + log.entries().len() as u64)
+                let end = log.total() + 1;
+                (end - log.entries().len() as u64, end)
             }
             Lines::Output(output) => (output.total() - output.lines().len() as u64, output.total()),
         }
@@ -139,21 +140,25 @@ impl<'a> Lines<'a> {
         first == end
     }
 
-    /// Returns how many lines there are, or match.
-    fn counted(self, count: usize, filter: &LineFilter) -> String {
+    /// Returns the caption: the number of lines, or of those that match, and of those dropped.
+    fn caption(self, count: usize, filter: &LineFilter) -> String {
         let (gone, nothing) = match self {
             Lines::Log(log) => (log.forgotten(), "Requests and results appear here."),
             Lines::Output(output) => (output.gone(), "Output of launched programs appears here."),
         };
         let (first, end) = self.range();
         let counted = words::count(end - first, "line", "lines");
+        let shown = match filter.matching() {
+            Some(_) => format!("{} of {counted} shown", words::grouped(count as u64)),
+            None => counted,
+        };
         match (end - first, gone) {
-            _ if filter.matching().is_some() => {
-                format!("{} of {counted} match", words::grouped(count as u64))
+            (0, 0) => nothing.to_owned(),
+            (_, 0) => shown,
+            (_, gone) if filter.matching().is_some() => {
+                format!("{shown}; {} older ones were dropped", words::grouped(gone))
             }
-            (0, _) => nothing.to_owned(),
-            (_, 0) => counted,
-            (_, gone) => format!("The last {counted}; {} older ones were dropped", words::grouped(gone)),
+            (_, gone) => format!("The last {shown}; {} older ones were dropped", words::grouped(gone)),
         }
     }
 
@@ -183,14 +188,18 @@ impl LogState {
     }
 
     /// Updates the lines that match the filter; returns all lines of the open tab, and how many match.
-    fn filtered<'a>(&mut self, model: &'a Model, palette: &Palette) -> (Lines<'a>, usize) {
+    fn filtered<'a>(&mut self, ui: &Ui, model: &'a Model) -> (Lines<'a>, usize) {
+        let palette = Palette::of(ui);
         let lines = match self.tab {
             LogTab::Log => Lines::Log(&model.log),
             LogTab::Output => Lines::Output(&model.output),
         };
         let (first, end) = lines.range();
         let filter = &mut self.open().filter;
-        filter.update(first, end, |number| lines.text(number, palette));
+        let is_behind = filter.update(first, end, |number| lines.text(number, palette));
+        if is_behind {
+            ui.ctx().request_repaint();
+        }
         (lines, filter.matching().map_or((end - first) as usize, VecDeque::len))
     }
 }
@@ -199,7 +208,7 @@ impl LogState {
 pub fn show(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiCommand>) {
     let palette = Palette::of(ui);
     ui.horizontal(|ui| head(ui, state, model, commands));
-    let (lines, count) = state.filtered(model, palette);
+    let (lines, count) = state.filtered(ui, model);
     let (first, end) = lines.range();
     let name = if state.tab == LogTab::Log { "log" } else { "output" };
     let TabState { follow, filter } = state.open();
@@ -228,11 +237,15 @@ fn head(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiC
     // A click on the open tab scrolls to the end.
     let again = if before == LogTab::Log { log_tab.clicked() } else { output_tab.clicked() };
     let palette = Palette::of(ui);
-    let (lines, count) = state.filtered(model, palette);
+    let (lines, count) = state.filtered(ui, model);
     let follow = &mut state.open().follow;
-    let to_end = follow.is_behind() && {
+    let to_end = if follow.is_behind() {
         let link = ui.link("Jump to newest");
         link.on_hover_text("New lines scroll into view while the last one is visible").clicked()
+    } else {
+        // The widgets after it keep their ids.
+        ui.skip_ahead_auto_ids(1);
+        false
     };
     follow.jump_to_end |= to_end || again;
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -243,7 +256,7 @@ fn head(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiC
             button.accessible_name(format!("{text} {of}"))
         };
         let clear = named(ui, !lines.is_empty(), "Clear");
-        if clear.on_hover_text("Removes all lines").clicked() {
+        if clear.on_hover_text("Removes all lines, also those that the filter hides").clicked() {
             commands.push(UiCommand::ClearLines(tab));
         }
         let copy = named(ui, count > 0, "Copy");
@@ -252,10 +265,11 @@ fn head(ui: &mut Ui, state: &mut LogState, model: &Model, commands: &mut Vec<UiC
             ui.ctx().copy_text(lines.all_text(filter, palette));
         }
         let width = (ui.available_width() - ui.spacing().item_spacing.x).clamp(40.0, FILTER);
-        let field = TextEdit::singleline(&mut filter.text).hint_text("Filter").desired_width(width);
+        let field = TextEdit::singleline(&mut filter.text).id(Id::unique(("log filter", of)));
+        let field = field.hint_text("Filter").desired_width(width);
         ui.add(field).on_hover_text("All words must match").accessible_name(format!("Filter {of}"));
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            let text = lines.counted(count, filter);
+            let text = lines.caption(count, filter);
             let label = egui::Label::new(egui::RichText::new(text).color(palette.weak)).truncate();
             ui.add(label).on_hover_text(format!("Times are local: {}", local_time::zone_name()));
         });

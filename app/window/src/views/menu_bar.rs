@@ -1,4 +1,4 @@
-//! The bar at the top: the menus, and the button that turns everything off.
+//! The bar at the top: menus, the process on display, *Launch…* and *All dials off*.
 
 use crate::commands::{CallFormat, CommandContext, LAYOUT_MENU, MENUS, RangeChoice, UiCommand};
 use crate::settings::ThemeChoice;
@@ -25,7 +25,8 @@ const ICON: Vec2 = vec2(16.0, 16.0);
 pub struct DialsOn {
     /// How many are known so far.
     pub known: u64,
-    /// Those of them that this window did not set: kept dials, and those of another controller.
+    /// Those that this window did not set: kept dials, except those of its searches for hot methods, and dials of another
+    /// controller.
     pub others: u64,
     /// More may follow: the catalogue is still loading.
     pub more: bool,
@@ -173,7 +174,7 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
     if on.others > 0 {
         let others = on.others.min(on.known);
         hint.push_str(&format!(
-            "\n{} set by this window, {} kept by an agent or set by another controller.",
+            "\n{} set by this window or its search for hot methods, {} by others.",
             words::count(on.known - others, "dial", "dials"),
             words::grouped(others)
         ));

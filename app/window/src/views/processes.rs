@@ -71,14 +71,18 @@ pub fn show(
         empty(ui, processes, commands);
         return;
     }
-    walk(ui, &mut state.scroll, processes);
+    move_focus(ui, &mut state.scroll, processes);
+    let first = processes.visible().enumerate().find(|(_, row)| !row.has_ended).filter(|_| step.is_some());
+    if let (Some(FilterKey::Down), Some((index, _))) = (step, first) {
+        state.scroll.bring_into_view(index);
+    }
     let window = state.scroll.show(ui, "processes", number, ROW);
     let menu = state.over && Popup::is_any_open(ui.ctx());
     let over = menu || ui.rect_contains_pointer(window.rect);
     if std::mem::replace(&mut state.over, over) != over {
         ui.ctx().request_repaint();
     }
-    if let (Some(step), Some(first)) = (step, processes.visible().find(|row| !row.has_ended)) {
+    if let (Some(step), Some((_, first))) = (step, first) {
         match step {
             FilterKey::Down => {
                 ui.memory_mut(|memory| memory.request_focus(ui.scope_id().with(first.row.key)))
@@ -95,22 +99,17 @@ pub fn show(
     }
 }
 
-/// Moves the keyboard focus by the arrow keys from row to row, also to rows out of view, and from the first to the filter.
-fn walk(ui: &Ui, scroll: &mut Scroll, processes: &Processes) {
-    let id = |row: &VisibleProcess<'_>| ui.scope_id().with(row.row.key);
-    let rows = || processes.visible().enumerate().filter(|(_, row)| !row.has_ended);
-    let Some(here) = rows().position(|(_, row)| ui.memory(|memory| memory.has_focus(id(&row)))) else {
-        return;
-    };
-    let Some((_, focused)) = rows().nth(here) else { return };
-    let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
-    ui.memory_mut(|memory| memory.set_focus_lock_filter(id(&focused), filter));
-    let pressed = |key| ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as isize;
-    let step = pressed(Key::ArrowDown) - pressed(Key::ArrowUp);
-    if step == 0 {
+/// Moves the focus between rows with the arrow keys, scrolling as needed; Up on the first row focuses the filter.
+fn move_focus(ui: &Ui, scroll: &mut Scroll, processes: &Processes) {
+    let Some(focused) = ui.memory(|memory| memory.focused()).filter(|id| *id != filter_id()) else { return };
+    if !ui.input(|input| input.key_pressed(Key::ArrowDown) || input.key_pressed(Key::ArrowUp)) {
         return;
     }
-    let Some(next) = here.checked_add_signed(step) else {
+    let id = |row: &VisibleProcess<'_>| ui.scope_id().with(row.row.key);
+    let rows = || processes.visible().enumerate().filter(|(_, row)| !row.has_ended);
+    let Some(here) = rows().position(|(_, row)| id(&row) == focused) else { return };
+    let pressed = |key| ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as isize;
+    let Some(next) = here.checked_add_signed(pressed(Key::ArrowDown) - pressed(Key::ArrowUp)) else {
         return ui.memory_mut(|memory| memory.request_focus(filter_id()));
     };
     if let Some((index, row)) = rows().nth(next).or_else(|| rows().last()) {
@@ -245,6 +244,8 @@ fn one(
         painter.rect_filled(rect, CornerRadius::same(4), palette.hover);
     }
     if response.has_focus() {
+        let filter = EventFilter { vertical_arrows: true, ..EventFilter::default() };
+        ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         let stroke = egui::Stroke::new(1.5, palette.accent);
         painter.rect_stroke(rect.shrink(1.0), CornerRadius::same(4), stroke, egui::StrokeKind::Inside);
     }

@@ -94,8 +94,8 @@ fn dot(ui: &Ui, centre: Pos2, connection: &Connection, colour: Color32) {
     };
 }
 
-/// Paints the name and state of what is shown into the rest of a row, in its middle; nothing where it does not fit.
-/// Screen readers find both in the status bar.
+/// Paints title and state of the current process or fleet in the middle of a row's free space, if they fit. The status bar
+/// has both for screen readers.
 pub fn heading(ui: &Ui, model: &Model) {
     let Some(subject) = model.current() else { return };
     let palette = Palette::of(ui);

@@ -128,6 +128,23 @@ fn tree_expands_single_groups() {
     assert!(harness.query_by_label("namespace Shop").is_none(), "once collapsed by hand it stays collapsed");
 }
 
+/// Above it is only the AppDomain, which has no row and must not be selected unseen.
+#[test]
+fn left_on_a_collapsed_module_selects_nothing_else() {
+    let mut harness = with_shop(Theme::Dark);
+    execute(&mut harness, UiCommand::Tree);
+    harness.run_steps(6);
+    harness.get_by_label("module Shop").click();
+    harness.run_steps(3);
+    for _ in 0..2 {
+        harness.key_press(Key::ArrowLeft);
+        harness.run_steps(3);
+        let module = harness.get_by_label("module Shop").accesskit_node().toggled();
+        assert_eq!(module, Some(accesskit::Toggled::True));
+        assert!(harness.query_by_label("namespace Shop").is_none(), "collapsed");
+    }
+}
+
 #[test]
 fn selected_group_selects_its_methods_in_the_table() {
     let mut harness = with_shop(Theme::Dark);
