@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn kept_dials_of_searches_are_this_windows() {
-        let mut search = HotSearchState { kept_before: Some(3), awaits_kept: true, ..HotSearchState::default() };
+        let mut search =
+            HotSearchState { kept_before: Some(3), awaits_kept: true, ..HotSearchState::default() };
         search.agent_keeps(3);
         assert_eq!(search.kept(), 0, "that report is older than the result");
         search.agent_keeps(53);

@@ -46,7 +46,9 @@ impl App {
     /// Requests the histograms of all copies of a merged method, and adds them up once all are known.
     fn ask_about_merged(&mut self, context: &egui::Context, now: Duration) {
         let current = self.model.current();
-        let Some((method, copies)) = current.and_then(|current| current.table().merged_in_view()) else { return };
+        let Some((method, copies)) = current.and_then(|current| current.table().merged_in_view()) else {
+            return;
+        };
         let Some(histogram) = self.merged_histogram() else { return };
         let left = histogram.due_in(method, now);
         if !left.is_zero() {

@@ -189,7 +189,8 @@ fn one(
                 ui,
                 Some(super::row_notes::last_of_group(&group).filter(|_| connected).unwrap_or_default()),
             );
-            let missing = super::latency::missing_percentiles(known, merged.as_ref().map_or(0, MethodSet::len));
+            let missing =
+                super::latency::missing_percentiles(known, merged.as_ref().map_or(0, MethodSet::len));
             super::latency::sums(ui, timed, group.sums.times.as_ref(), (histogram, &missing));
         }
         if let Some(histogram) = histogram

@@ -110,10 +110,10 @@ pub fn spread(
 }
 
 /// Returns why the percentiles of a method's copies are missing.
-pub fn missing_percentiles(histogram: &MergedHistogram, copies: usize) -> String {
+pub fn missing_percentiles(histogram: &MergedHistogram, copies: u64) -> String {
     if histogram.is_awaited() {
         "Loading the histograms…".to_owned()
-    } else if copies > MAX_COPIES {
+    } else if copies > MAX_COPIES as u64 {
         format!("Percentiles cover at most {MAX_COPIES} copies. Switch off “Merge copies” to see one copy.")
     } else {
         "Percentiles need the histograms of all copies. Select one copy to see its own.".to_owned()

@@ -8,11 +8,13 @@ use super::snapshots::both;
 use crate::commands::{CopyFormat, UiCommand};
 use crate::desktop::App;
 use crate::ui::theme::DARK;
+use crate::views::latency::missing_percentiles;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Key as Button, Rect, Shape, Theme, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use redial_model::fixtures::histogram;
+use redial_model::histograms::merged_method::MergedHistogram;
 use redial_model::list::{Filter, Sort, SortKey};
 use redial_model::update::{ConnectionUpdate, Retry};
 use redial_model::visible_rows::VisibleRows;
@@ -370,7 +372,12 @@ fn merged_times_add_up_without_percentiles() {
     assert!(shown_text.ends_with("exceptions 21, in flight 6"), "{shown_text}");
     harness.get_by_label(ADD).click();
     harness.run_steps(3);
-    assert!(shows(&harness, "Select one copy to see its own") && !shows(&harness, "Latency histogram"));
+    assert!(shows(&harness, "Loading the histograms…") && !shows(&harness, "Latency histogram"));
+    let mut known = MergedHistogram::default();
+    assert!(missing_percentiles(&known, 3).contains("Select one copy to see its own"));
+    assert!(missing_percentiles(&known, 33).contains("at most 32 copies"));
+    known.set_awaited(true);
+    assert_eq!(missing_percentiles(&known, 33), "Loading the histograms…");
 }
 
 /// A table with timed methods, wide enough for all columns.

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     fn text(number: u64) -> String {
-        format!("Line {number} of {}", if number % 2 == 0 { "Shop" } else { "Cart" })
+        format!("Line {number} of {}", if number.is_multiple_of(2) { "Shop" } else { "Cart" })
     }
 
     #[test]
