@@ -1,7 +1,6 @@
 //! Polls the histograms of several copies of a method.
 
-use super::HistogramAnswer;
-use crate::row_poll::{PollTime, RowPoll};
+use crate::row_poll::{PollTime, RowAnswer, RowPoll};
 use redial_protocol::histogram::RowHistogram;
 use redial_protocol::ids::RowId;
 use std::collections::VecDeque;
@@ -17,7 +16,8 @@ pub(super) struct CopyPolls(VecDeque<(RowId, RowPoll<RowHistogram>)>);
 impl CopyPolls {
     /// Returns whether to request the histogram of a copy, given how many of its calls have ended.
     pub fn ask(&mut self, row: RowId, exits: u64, now: Duration) -> PollTime {
-        let is_old = |known: &HistogramAnswer| known.as_ref().is_ok_and(|known| known.times.exits < exits);
+        let is_old =
+            |known: &RowAnswer<RowHistogram>| known.as_ref().is_ok_and(|known| known.times.exits < exits);
         let known = self.0.iter().position(|(of, _)| *of == row).and_then(|place| self.0.remove(place));
         let (_, mut poll) = known.unwrap_or_else(|| (row, RowPoll::default()));
         let time = poll.ask(row, is_old, now);
@@ -29,7 +29,7 @@ impl CopyPolls {
     }
 
     /// Applies an answer.
-    pub fn take(&mut self, row: RowId, answer: HistogramAnswer) {
+    pub fn take(&mut self, row: RowId, answer: RowAnswer<RowHistogram>) {
         if let Some((_, poll)) = self.0.iter_mut().find(|(of, _)| *of == row) {
             poll.take(row, answer);
         }
@@ -46,7 +46,7 @@ impl CopyPolls {
     }
 
     /// Returns the last answer about a copy.
-    pub fn of(&self, row: RowId) -> Option<&HistogramAnswer> {
+    pub fn of(&self, row: RowId) -> Option<&RowAnswer<RowHistogram>> {
         self.0.iter().find(|(of, _)| *of == row).and_then(|(_, poll)| poll.of(row))
     }
 }
