@@ -19,8 +19,12 @@ const SELF: &str = "SELF";
 const BOTH: &str = "BOTH";
 /// Stands for a dial set to apply.
 const SET: &str = "SET";
-/// Stands for a file to write.
+/// Stands for a dial set to write.
 const FILE: &str = "FILE";
+/// Stands for a snapshot to write.
+const SNAPSHOT: &str = "SNAPSHOT";
+/// Stands for another file to write.
+const TRACE: &str = "TRACE";
 
 /// The commands. A line that starts with `+` also runs with `--json`.
 const COMMANDS: &str = "
@@ -85,6 +89,17 @@ const COMMANDS: &str = "
 + exceptions SELF -n 3 --for 100ms
 + exceptions SELF Shop.* --rate 5 --for 100ms --wide
 + exceptions BOTH -n 3 --for 100ms
+  trace SELF A.* -n 5 --perfetto TRACE
++ hot SELF --for 40ms
+  hot SELF A.* --top 3 --for 40ms --take
++ hot BOTH --for 40ms
++ snapshot SELF
+  snapshot SELF --csv
+  snapshot SELF --markdown --limit 3
+  snapshot SELF --speedscope
+  snapshot SELF -o SNAPSHOT
++ diff SELF SELF
+  diff SELF SELF --csv
 + off SELF
 + off BOTH
   attach SELF
@@ -148,12 +163,13 @@ impl CommandCase {
     /// The first thing that is wrong.
     pub fn check(&self, scripts: MakeScript) -> Result<ClientEnd> {
         let folder = Folder::new()?;
-        let end = client::run(self.command(&folder)?, scripts, MOST_TIME)?;
+        let end = client::run(self.command(&folder)?, scripts.clone(), MOST_TIME)?;
         end.check(&EXIT_CODES)?;
         if self.words.iter().any(|word| word == "--json") && end.status.success() {
             check_json(end.stdout.whole()).with_context(|| end.output())?;
         }
         check_dial_set(&folder.0.join(FILE))?;
+        check_snapshot(&folder.path(SNAPSHOT), scripts)?;
         Ok(end)
     }
 
@@ -162,7 +178,7 @@ impl CommandCase {
         let word = |word: &String| match word.as_str() {
             SELF => pid.to_string(),
             BOTH => format!("{pid},{}", u32::MAX),
-            SET | FILE => folder.path(word),
+            SET | FILE | SNAPSHOT | TRACE => folder.path(word),
             other => other.to_owned(),
         };
         let mut command = host::redial(&[])?;
@@ -175,6 +191,21 @@ impl CommandCase {
 fn check_json(text: Option<&str>) -> Result<()> {
     let is_json = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
     ensure!(text.is_none_or(|text| is_json(text) || text.lines().all(is_json)), "it is not JSON");
+    Ok(())
+}
+
+/// Checks a file that `snapshot` wrote, if it wrote one: it can be shown, and compared with itself.
+fn check_snapshot(file: &str, scripts: MakeScript) -> Result<()> {
+    if !Path::new(file).exists() {
+        return Ok(());
+    }
+    for words in [&["snapshot", "--show", file][..], &["snapshot", "--json", "--show", file], &["diff", file, file]] {
+        let end = client::run(host::redial(words)?, scripts.clone(), MOST_TIME)?;
+        end.check(&[0]).with_context(|| format!("{words:?}"))?;
+        if words.contains(&"--json") {
+            check_json(end.stdout.whole()).with_context(|| end.output())?;
+        }
+    }
     Ok(())
 }
 

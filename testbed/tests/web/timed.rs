@@ -1,4 +1,4 @@
-//! Times all methods of a serving program for a minute, ten in the soak. Answers stay right, calls and times of
+//! Times all methods of a serving program for 20 s, ten minutes in the soak. Answers stay right, calls and times of
 //! its own methods are exact, no number decreases, and memory stays within its budget.
 
 use std::collections::BTreeMap;
