@@ -85,7 +85,7 @@ fn output_is_the_same_at_every_end(runtime: Runtime) -> Result<()> {
         let expected = normalized_output(&end_by(host, pid, word)?, pid);
         let complains = ["failfast", "throw"].contains(word);
         ensure!(expected.2.contains("on request") == complains, "{word:?}: {expected:#?}");
-        for time in 0..soak::scaled(2, 50) {
+        for time in 0..soak::scaled(2, 84) {
             let live = under_agent::start(shop(runtime)?)?;
             let mut controller = live.controller()?;
             let report = controller.dial("Shop!*", Level::Count, Lifetime::Kept)?;
