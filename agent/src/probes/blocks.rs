@@ -8,6 +8,7 @@
 
 use super::address_space::{self, PAGE};
 use super::stack_pages::Pages;
+use super::thread_list::{ThreadItem, ThreadList};
 use crate::sync::long_work;
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -46,10 +47,20 @@ pub struct Block {
     end: u32,
     /// Pages of its owner's stack that lead to it.
     pub(super) pages: Pages,
-    next: *const Block,
+    next: AtomicPtr<Block>,
 }
 
-static HEAD: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
+impl ThreadItem for Block {
+    fn owned(&self) -> &AtomicBool {
+        &self.owned
+    }
+
+    fn next(&self) -> &AtomicPtr<Block> {
+        &self.next
+    }
+}
+
+static BLOCKS: ThreadList<Block> = ThreadList::new();
 /// Shared by threads that cannot own a block (memory refused, or at their very end): exact but slow.
 static SHARED: AtomicPtr<Block> = AtomicPtr::new(std::ptr::null_mut());
 /// Number of counters that are open in every block, from the first and before the end.
@@ -109,7 +120,7 @@ impl Block {
             open_from: AtomicU32::new(capacity()),
             end: capacity(),
             pages: Pages::default(),
-            next: std::ptr::null(),
+            next: AtomicPtr::new(std::ptr::null_mut()),
         };
         // SAFETY: it is open, large enough and aligned to a page.
         unsafe { block.write(entry) };
@@ -135,10 +146,6 @@ impl Block {
     pub fn release(&self) {
         self.untimed.set(false);
         self.owned.store(false, Ordering::Release);
-    }
-
-    fn claim(&self) -> bool {
-        self.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Returns the counter of a slot; None if it is not open.
@@ -223,25 +230,20 @@ fn counters_in(bytes: usize) -> u32 {
 }
 
 fn all() -> impl Iterator<Item = &'static Block> {
-    let mut at: *const Block = HEAD.load(Ordering::SeqCst);
-    std::iter::from_fn(move || {
-        // SAFETY: blocks are published when complete, and never given back.
-        let block = unsafe { at.as_ref() }?;
-        at = block.next;
-        Some(block)
-    })
+    BLOCKS.all()
 }
 
 fn shared() -> Option<&'static Block> {
-    // SAFETY: as in `all`.
+    // SAFETY: published complete, and never given back.
     unsafe { SHARED.load(Ordering::Acquire).as_ref() }
 }
 
 /// Returns a block for the calling thread, recycled if possible; None if the system refuses memory.
 pub fn acquire() -> Option<&'static Block> {
-    let block = match all().find(|block| block.claim()) {
+    let block = match BLOCKS.claim() {
         Some(block) => block,
-        None => publish(Block::new()?),
+        // SAFETY: complete, never given back, and nobody else knows it.
+        None => unsafe { BLOCKS.append(Block::new()?) },
     };
     // A thread that made room since the block was made may not have seen it.
     if !block.open_room() {
@@ -249,18 +251,6 @@ pub fn acquire() -> Option<&'static Block> {
         return None;
     }
     Some(block)
-}
-
-fn publish(block: NonNull<Block>) -> &'static Block {
-    loop {
-        let head = HEAD.load(Ordering::Acquire);
-        // SAFETY: nobody else knows the block yet.
-        unsafe { (*block.as_ptr()).next = head };
-        if HEAD.compare_exchange(head, block.as_ptr(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            // SAFETY: it is never given back.
-            return unsafe { block.as_ref() };
-        }
-    }
 }
 
 /// Makes room in every block, present and future, for this many slots, and this many at the end. Call it before any

@@ -25,6 +25,7 @@ pub mod slowest_calls;
 pub mod stack_helpers;
 pub mod stack_pages;
 pub mod stack_walk;
+mod thread_list;
 pub mod thread_timer;
 mod thread_value;
 pub mod thrown;

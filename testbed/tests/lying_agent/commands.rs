@@ -90,9 +90,9 @@ const COMMANDS: &str = "
 + exceptions SELF Shop.* --rate 5 --for 100ms --wide
 + exceptions BOTH -n 3 --for 100ms
   trace SELF A.* -n 5 --perfetto TRACE
-+ hot SELF --for 40ms
-  hot SELF A.* --top 3 --for 40ms --take
-+ hot BOTH --for 40ms
++ hot SELF --for 1s
+  hot SELF A.* --top 3 --for 1s --take
++ hot BOTH --for 1s
 + snapshot SELF
   snapshot SELF --csv
   snapshot SELF --markdown --limit 3
@@ -199,7 +199,9 @@ fn check_snapshot(file: &str, scripts: MakeScript) -> Result<()> {
     if !Path::new(file).exists() {
         return Ok(());
     }
-    for words in [&["snapshot", "--show", file][..], &["snapshot", "--json", "--show", file], &["diff", file, file]] {
+    for words in
+        [&["snapshot", "--show", file][..], &["snapshot", "--json", "--show", file], &["diff", file, file]]
+    {
         let end = client::run(host::redial(words)?, scripts.clone(), MOST_TIME)?;
         end.check(&[0]).with_context(|| format!("{words:?}"))?;
         if words.contains(&"--json") {

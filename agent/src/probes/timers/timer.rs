@@ -14,6 +14,7 @@ use crate::probes::exception_stack::{ExceptionEvent, ExceptionStack};
 use crate::probes::histogram;
 use crate::probes::missing_data::{self, MissingData};
 use crate::probes::stack_walk::BodyFrame;
+use crate::probes::thread_list::{ThreadItem, ThreadList};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -44,7 +45,7 @@ pub struct Timer {
     pub(super) traced: TracedCalls,
     pub(super) thrown: ExceptionStack,
     chains: Chains,
-    next: *const Timer,
+    next: AtomicPtr<Timer>,
     /// Offsets of its records.
     records: SlotTable,
     pub(super) frames: FrameStack,
@@ -53,29 +54,31 @@ pub struct Timer {
 /// See [`Timer::mark`].
 pub(crate) type Mark = (u64, usize);
 
-static HEAD: AtomicPtr<Timer> = AtomicPtr::new(std::ptr::null_mut());
+impl ThreadItem for Timer {
+    fn owned(&self) -> &AtomicBool {
+        &self.owned
+    }
+
+    fn next(&self) -> &AtomicPtr<Timer> {
+        &self.next
+    }
+}
+
+static TIMERS: ThreadList<Timer> = ThreadList::new();
 
 /// Iterates over every timer, including those without a thread.
 pub(crate) fn all() -> impl Iterator<Item = &'static Timer> {
-    let mut at: *const Timer = HEAD.load(Ordering::SeqCst);
-    std::iter::from_fn(move || {
-        // SAFETY: list nodes are leaked boxes, published with Release and never freed.
-        let timer = unsafe { at.as_ref() }?;
-        at = timer.next;
-        Some(timer)
-    })
+    TIMERS.all()
 }
 
 impl Timer {
     /// Returns a timer for the calling thread, which owns the block; recycled if possible.
     /// None if the memory for times is used up or the system refuses.
     pub fn acquire(block: &Block) -> Option<&'static Timer> {
-        let claim = |timer: &&Timer| {
-            timer.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        };
-        let timer = match all().find(claim) {
+        let timer = match TIMERS.claim() {
             Some(timer) => timer,
-            None => Timer::publish(Timer::new()?),
+            // SAFETY: complete, never given back, and nobody else knows it.
+            None => unsafe { TIMERS.append(Timer::new()?) },
         };
         timer.counters.set(block.base().as_ptr());
         timer.thread.set(crate::platform::thread_id());
@@ -98,18 +101,6 @@ impl Timer {
             timer.owned.store(true, Ordering::Relaxed);
         }
         Some(timer)
-    }
-
-    fn publish(timer: NonNull<Timer>) -> &'static Timer {
-        loop {
-            let head = HEAD.load(Ordering::Acquire);
-            // SAFETY: nobody else knows the timer yet.
-            unsafe { (*timer.as_ptr()).next = head };
-            if HEAD.compare_exchange(head, timer.as_ptr(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                // SAFETY: it is never given back.
-                return unsafe { timer.as_ref() };
-            }
-        }
     }
 
     /// Returns the block of the thread that owns the timer; only for that thread.

@@ -8,6 +8,7 @@ use super::exceptions::KeptExceptions;
 use super::grant::{GRANTS, Grant};
 use crate::probes::address_space;
 use crate::probes::exception_stack::ExceptionClass;
+use crate::probes::thread_list::{ThreadItem, ThreadList};
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
@@ -39,7 +40,7 @@ const THREAD: u32 = 32;
 /// the ring is empty.
 #[repr(C)]
 pub struct ThreadArea {
-    next: *const ThreadArea,
+    next: AtomicPtr<ThreadArea>,
     owned: AtomicBool,
     /// Operating-system id of the owner's thread.
     thread: AtomicU32,
@@ -67,7 +68,17 @@ struct Stack([u8; STACK]);
 const _: () = assert!(size_of::<ThreadArea>() <= HEAD && ALIGN == align_of::<Stack>());
 const _: () = assert!(PREFIX + STACK <= STARTS_OVER);
 
-static FIRST: AtomicPtr<ThreadArea> = AtomicPtr::new(std::ptr::null_mut());
+impl ThreadItem for ThreadArea {
+    fn owned(&self) -> &AtomicBool {
+        &self.owned
+    }
+
+    fn next(&self) -> &AtomicPtr<ThreadArea> {
+        &self.next
+    }
+}
+
+static AREAS: ThreadList<ThreadArea> = ThreadList::new();
 static USED: AtomicUsize = AtomicUsize::new(0);
 static LARGE: AtomicUsize = AtomicUsize::new(0);
 
@@ -79,24 +90,16 @@ pub fn touched_bytes() -> usize {
 
 /// Iterates over every area, including those without a thread.
 pub fn areas() -> impl Iterator<Item = &'static ThreadArea> {
-    let mut at: *const ThreadArea = FIRST.load(Ordering::Acquire);
-    std::iter::from_fn(move || {
-        // SAFETY: areas are published complete and never freed.
-        let area = unsafe { at.as_ref() }?;
-        at = area.next;
-        Some(area)
-    })
+    AREAS.all()
 }
 
 impl ThreadArea {
     /// Returns an area for the calling thread, recycled if possible; None if memory is used up or refused.
     pub(crate) fn acquire() -> Option<&'static ThreadArea> {
-        let claim = |area: &&ThreadArea| {
-            area.owned.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        };
-        let area = match areas().find(claim) {
+        let area = match AREAS.claim() {
             Some(area) => area,
-            None => ThreadArea::publish(ThreadArea::new()?),
+            // SAFETY: complete, never given back, and nobody else knows it.
+            None => unsafe { AREAS.append(ThreadArea::new()?) },
         };
         area.thread.store(crate::platform::thread_id(), Ordering::Relaxed);
         Some(area)
@@ -143,18 +146,6 @@ impl ThreadArea {
     /// Drops the calls in the ring. Only for an area that the collector does not know.
     pub(super) fn forget(&self) {
         self.tail.store(self.head.load(Ordering::Relaxed), Ordering::Relaxed);
-    }
-
-    fn publish(area: NonNull<ThreadArea>) -> &'static ThreadArea {
-        loop {
-            let first = FIRST.load(Ordering::Acquire);
-            // SAFETY: nobody else knows the area yet.
-            unsafe { (*area.as_ptr()).next = first };
-            if FIRST.compare_exchange(first, area.as_ptr(), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                // SAFETY: it is never given back.
-                return unsafe { area.as_ref() };
-            }
-        }
     }
 
     /// Releases the area for another thread. Calls in flight never end.
@@ -448,7 +439,8 @@ mod tests {
     #[test]
     fn rings_take_what_calls_have_reached() {
         let before = touched_bytes();
-        let area = ThreadArea::publish(ThreadArea::new().unwrap());
+        // SAFETY: complete, never given back, and nobody else knows it.
+        let area = unsafe { AREAS.append(ThreadArea::new().unwrap()) };
         let of_it = |area: &ThreadArea| HEAD + area.ring_bytes - area.unused_bytes();
         assert_eq!(of_it(area), HEAD);
         assert!(touched_bytes() < before + HEAD + area.ring_bytes);
