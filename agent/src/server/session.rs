@@ -60,12 +60,13 @@ pub struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // First, so that nobody waits for room in it any more.
+        // First: whoever sees the connection closed may rely on it.
+        self.changes.cancel_held();
+        // Nobody waits for room in it any more.
         self.outbox.close();
         self.unsubscribe();
         self.stop_calls();
         self.stop_exceptions(false);
-        self.changes.cancel_held();
         self.place = None;
         self.server.restricted.remove(self.id);
         // Control first: a client that sees the dials go off finds control free.
