@@ -246,7 +246,10 @@ fn merged_copies_have_one_histogram() -> Result<()> {
     click(&mut window, COPY);
     window.0.key_press(Key::Num2);
     window.0.run_steps(3);
-    window.until("timed", |window| window.dial(COPY).starts_with("time, "))?;
+    window.until("timed", |window| {
+        let dial = window.dial(COPY);
+        dial.starts_with("time, ") && !dial.contains("requesting")
+    })?;
     for copy in 0..3 {
         live.host.ask(&format!("call {copy} {}", 10 * (copy + 1)), &format!("called {copy} "))?;
     }

@@ -221,7 +221,10 @@ fn traces_processes_together() -> Result<()> {
     window.0.get_by_label(ADD).click();
     window.0.run_steps(2);
     window.0.key_press(Key::Num3);
-    window.until("trace", |window| window.dial(ADD).contains("trace"))?;
+    window.until("trace", |window| {
+        let dial = window.dial(ADD);
+        dial.starts_with("trace, ") && !dial.contains("requesting")
+    })?;
     rounds(&mut shops, "Shop.Cart.Add(int)")?;
     tab(&mut window, "Timeline");
     for shop in &shops {
