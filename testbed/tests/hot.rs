@@ -57,8 +57,9 @@ fn ranks_by_known_self_times_and_keeps_what_it_announces(runtime: Runtime) -> Re
     let hottest = &result["methods"][0];
     let measured = hottest["self_ns"].as_u64().context("nanoseconds")?;
     let calls = hottest["calls"].as_u64().context("calls")?;
+    // A call counts when it begins and has time when it ends: the last one may still run.
     ensure!(
-        calls > 0 && measured >= calls * 4_000_000 && measured <= price.self_ns * 2,
+        calls > 1 && measured >= (calls - 1) * 4_000_000 && measured <= price.self_ns * 2,
         "{result}: {known:?}"
     );
     ensure!(result["left_alone"] == 1 && result["kept"] == 2 && result["remaining"] == 0, "{result}");
