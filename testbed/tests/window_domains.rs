@@ -189,18 +189,13 @@ fn merged_dial_includes_later_copies() -> Result<()> {
     end(live, window)
 }
 
-/// Copies in load contexts of one AppDomain: each has a dial in the panel of the selected method.
-#[test]
-fn each_load_context_copy_has_its_own_dial() -> Result<()> {
+/// Loads three copies of a module in load contexts, and selects the one row of their method.
+fn start_copies() -> Result<(LiveHost, Window)> {
     let mut live = under_agent::start(programs::named("alc")?.command(Runtime::V8_0)?)?;
     for copy in 0..3 {
         live.host.ask("load", &format!("loaded {copy} "))?;
         live.host.ask(&format!("call {copy} 2"), &format!("called {copy} "))?;
     }
-    let mut modules = live.controller()?.modules()?.1;
-    modules.retain(|module| module.name == "Copied");
-    modules.sort_by_key(|module| module.key.generation);
-    let generation = modules.get(1).context("there are three")?.key.generation;
     let mut window = Window::open();
     window.select(live.pid)?;
     window.filter("Counter.Add");
@@ -210,6 +205,17 @@ fn each_load_context_copy_has_its_own_dial() -> Result<()> {
     click(&mut window, "Merge copies");
     window.until("one row", |window| window.shows(COPY) && window.dial(COPY) == "off")?;
     click(&mut window, COPY);
+    Ok((live, window))
+}
+
+/// Copies in load contexts of one AppDomain: each has a dial in the panel of the selected method.
+#[test]
+fn each_load_context_copy_has_its_own_dial() -> Result<()> {
+    let (mut live, mut window) = start_copies()?;
+    let mut modules = live.controller()?.modules()?.1;
+    modules.retain(|module| module.name == "Copied");
+    modules.sort_by_key(|module| module.key.generation);
+    let generation = modules.get(1).context("there are three")?.key.generation;
     window.until("the panel", |window| window.shows("3 copies"))?;
     let part = format!("Dial of copy #{generation} in ");
     window.0.get_by_label_contains(&part).click();
@@ -230,20 +236,7 @@ fn each_load_context_copy_has_its_own_dial() -> Result<()> {
 /// The histogram and percentiles of a merged row are those of all copies together.
 #[test]
 fn merged_copies_have_one_histogram() -> Result<()> {
-    let mut live = under_agent::start(programs::named("alc")?.command(Runtime::V8_0)?)?;
-    for copy in 0..3 {
-        live.host.ask("load", &format!("loaded {copy} "))?;
-        live.host.ask(&format!("call {copy} 2"), &format!("called {copy} "))?;
-    }
-    let mut window = Window::open();
-    window.select(live.pid)?;
-    window.filter("Counter.Add");
-    window.until("the copies", |window| {
-        window.0.query_all_by_label_contains(&format!("Dial of {COPY}")).count() == 3
-    })?;
-    click(&mut window, "Merge copies");
-    window.until("one row", |window| window.shows(COPY) && window.dial(COPY) == "off")?;
-    click(&mut window, COPY);
+    let (mut live, mut window) = start_copies()?;
     window.0.key_press(Key::Num2);
     window.0.run_steps(3);
     window.until("timed", |window| {
