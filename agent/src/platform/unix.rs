@@ -172,7 +172,7 @@ pub fn open_private(path: &Path) -> io::Result<File> {
     } else if facts.uid() != own && facts.uid() != 0 {
         "it belongs to another user"
     } else if facts.mode() & 0o022 != 0 {
-        "others may write to it; make its mode 0600"
+        "others may write to it; make it writable by its owner only (chmod go-w)"
     } else {
         return Ok(file);
     };
@@ -212,7 +212,7 @@ mod tests {
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
         assert!(open_private(&file).is_ok());
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o620)).unwrap();
-        assert!(open_private(&file).unwrap_err().to_string().contains("0600"));
+        assert!(open_private(&file).unwrap_err().to_string().contains("by its owner only"));
         let link = folder.join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert!(open_private(&link).is_err());
