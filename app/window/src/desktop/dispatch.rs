@@ -214,7 +214,7 @@ impl App {
             UiCommand::SelectAll => {
                 self.model.change_list(MethodTable::select_all);
                 // Space must turn the selection, not type into the filter.
-                context.memory_mut(|memory| memory.surrender_focus(views::methods::filter_id()));
+                context.memory_mut(|memory| memory.surrender_focus(views::methods_toolbar::filter_id()));
             }
             UiCommand::Copy(form) => self.copy(context, form),
             UiCommand::Events

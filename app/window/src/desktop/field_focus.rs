@@ -4,7 +4,7 @@
 use super::App;
 use super::pending_focus::{Field, PendingFocus};
 use crate::commands::UiCommand;
-use crate::views::methods::filter_id;
+use crate::views::methods_toolbar::filter_id;
 use crate::views::{launch_dialog, palette};
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;

@@ -3,7 +3,7 @@
 use super::App;
 use super::pending_focus::{Field, PendingFocus};
 use crate::commands::{CallFormat, CommandContext, CopyFormat, UiCommand, listed};
-use crate::views::methods::filter_id;
+use crate::views::methods_toolbar::filter_id;
 use crate::views::{calls, events};
 use eframe::egui::{self, Event, Key, KeyboardShortcut, Modifiers, PointerButton, Popup};
 use redial_model::method_table::MethodTable;

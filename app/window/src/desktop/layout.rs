@@ -9,8 +9,8 @@ use crate::views;
 use crate::views::empty_views::EmptyReason;
 use crate::views::{
     agent, change_progress, columns_dialog, confirmation, connection_loss, empty_views, ended_process,
-    fleet_header, key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, palette, processes,
-    sharing_dialog, status_bar,
+    fleet_header, key_sheet, last_numbers, launch_dialog, log, menu_bar, methods, methods_toolbar, palette,
+    processes, sharing_dialog, status_bar,
 };
 use eframe::egui::{CentralPanel, Frame, Margin, Panel, Rangef, Ui};
 use redial_model::processes::AgentState;
@@ -192,7 +192,7 @@ impl App {
         ui.spacing_mut().item_spacing.y = 0.0;
         Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            methods::toolbar(ui, state, subject, (now, &self.settings), commands);
+            methods_toolbar::show(ui, state, subject, (now, &self.settings), commands);
         });
         if let Some(connection) = subject.process().filter(|one| one.session.loss.is_some()) {
             let how = {
@@ -220,7 +220,7 @@ impl App {
         methods::table(
             ui,
             state,
-            VisibleRows::of(subject),
+            (VisibleRows::of(subject), &[]),
             methods::Needs::of([subject], &self.settings.columns),
             commands,
         );

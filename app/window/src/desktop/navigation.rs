@@ -31,7 +31,7 @@ impl App {
         change(self);
         self.note_place();
         // Space must turn the dial of the method jumped to.
-        context.memory_mut(|memory| memory.surrender_focus(crate::views::methods::filter_id()));
+        context.memory_mut(|memory| memory.surrender_focus(crate::views::methods_toolbar::filter_id()));
     }
 
     /// Remembers the focused method as a place to return to.
@@ -86,7 +86,7 @@ impl App {
             let Some(method) = method else { continue };
             self.set_filter(place.filter);
             self.reveal(method);
-            context.memory_mut(|memory| memory.surrender_focus(crate::views::methods::filter_id()));
+            context.memory_mut(|memory| memory.surrender_focus(crate::views::methods_toolbar::filter_id()));
             return;
         }
     }

@@ -2,8 +2,10 @@
 
 use super::{App, empty_state};
 use crate::commands::{CommandContext, UiCommand};
+use crate::ui::list::BAR;
 use crate::ui::theme::Palette;
-use crate::views::{change_progress, fleet_header, methods};
+use crate::views::columns::SharedNames;
+use crate::views::{change_progress, fleet_header, methods, methods_toolbar};
 use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
 use redial_model::connection::Connection;
 use redial_model::ids::ConnectionId;
@@ -14,6 +16,8 @@ use redial_model::visible_rows::VisibleRows;
 
 /// Gap between two tables, points.
 const GAP: f32 = 4.0;
+/// The names' part of the room if columns need the rest.
+const NAMES: f32 = 0.2;
 
 impl App {
     /// Draws the tables in the rest of `ui`.
@@ -22,7 +26,7 @@ impl App {
         if let Some(list) = self.model.list_owner() {
             Frame::new().fill(colours.panel).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 6.0;
-                methods::toolbar(ui, &mut self.methods, list, (now, &self.settings), commands);
+                methods_toolbar::show(ui, &mut self.methods, list, (now, &self.settings), commands);
             });
         }
         let ids = self.in_order();
@@ -34,6 +38,7 @@ impl App {
         let all = ids.iter().filter_map(|id| self.model.connections.get(id));
         let layout = self.settings.columns.clone();
         let needs = methods::Needs::of(all.map(Subject::Process), &layout);
+        let sorted = self.model.list().map_or(SortKey::Name, |all| all.list.sort().key);
         let ids = ids.get(shown).unwrap_or_default();
         self.model.show_beside(ids);
         // Keys and panels refer to a visible process.
@@ -42,14 +47,16 @@ impl App {
             commands.push(UiCommand::Focus(*first));
         }
         let room = ui.available_rect_before_wrap();
-        let width = (room.width() - GAP * (ids.len().max(1) - 1) as f32) / ids.len().max(1) as f32;
+        let (names, width) = widths(room.width(), ids.len(), (needs, sorted));
         for (place, id) in ids.iter().enumerate() {
-            let left = room.left() + place as f32 * (width + GAP);
-            let rect = Rect::from_min_size(pos2(left, room.top()), vec2(width, room.height()));
+            let start = if place == 0 { 0.0 } else { names + place as f32 * (width + GAP) };
+            let wide = if place == 0 { names + width } else { width };
+            let rect = Rect::from_min_size(pos2(room.left() + start, room.top()), vec2(wide, room.height()));
+            let part = if place == 0 { SharedNames::Here(names as u16) } else { SharedNames::First };
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
             let before = self.columns.scroll;
-            self.pane(&mut pane, *id, (now, needs), commands);
+            self.pane(&mut pane, (*id, ids), (now, needs.with_names(part)), commands);
             if before != self.columns.scroll && place > 0 {
                 // The tables before it follow in the next frame.
                 ui.ctx().request_repaint();
@@ -76,7 +83,7 @@ impl App {
     fn pane(
         &mut self,
         ui: &mut Ui,
-        id: ConnectionId,
+        (id, shown): (ConnectionId, &[ConnectionId]),
         (now, needs): (&CommandContext, methods::Needs<'_>),
         commands: &mut Vec<UiCommand>,
     ) {
@@ -105,7 +112,10 @@ impl App {
             if !is_current {
                 state.leave_focus();
             }
-            methods::table(ui, state, lines, needs, &mut of_pane);
+            let others = shown.iter().filter(|other| **other != id);
+            let others: Vec<VisibleRows<'_>> =
+                others.filter_map(|other| model.lines(SubjectId::Process(*other))).collect();
+            methods::table(ui, state, (lines, &others), needs, &mut of_pane);
             columns.scroll = state.scrolled().unwrap_or(columns.scroll);
         }
         // A command in a table is for its process.
@@ -114,4 +124,17 @@ impl App {
         }
         commands.append(&mut of_pane);
     }
+}
+
+/// Returns the width of the names, which stand before the first of `tables`, and that of each table without them.
+/// Names get what the columns leave.
+fn widths(room: f32, tables: usize, (needs, sorted): (methods::Needs<'_>, SortKey)) -> (f32, f32) {
+    let tables = tables.max(1) as f32;
+    let room = (room - GAP * (tables - 1.0)).max(0.0);
+    let names = (room * NAMES).max(fleet_header::NAMES);
+    let width = ((room - names) / tables).max(0.0);
+    let inside = Rect::from_min_size(pos2(0.0, 0.0), vec2((width - BAR).max(0.0), 0.0));
+    let used = needs.with_names(SharedNames::First).columns(inside, sorted).used() + BAR;
+    let width = used.min(width).floor();
+    ((room - width * tables).max(0.0).floor(), width)
 }

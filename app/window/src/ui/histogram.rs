@@ -130,7 +130,7 @@ impl Histogram<'_> {
             let x = axis.place(line.at);
             let Some(name) = line.name else {
                 let ends = [pos2(x, plot.min), pos2(x, plot.max)];
-                let dashes = Shape::dashed_line(&ends, Stroke::new(1.25, palette.asked), 4.0, 3.0);
+                let dashes = Shape::dashed_line(&ends, Stroke::new(1.25, palette.text), 4.0, 3.0);
                 painter.extend(dashes);
                 continue;
             };
@@ -218,7 +218,7 @@ impl Axis {
     fn paint_outline(&self, painter: &Painter, plot: Rangef, bars: &[HistogramBar], palette: &Palette) {
         let mut points = Vec::new();
         let mut end = None;
-        let stroke = Stroke::new(1.5, palette.asked);
+        let stroke = Stroke::new(1.5, palette.text);
         let finish = |points: &mut Vec<_>, end: Option<f32>| {
             if let Some(x) = end {
                 points.push(pos2(x, plot.max));

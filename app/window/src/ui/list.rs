@@ -6,7 +6,7 @@ use eframe::egui::{self, CornerRadius, Rect, Sense, Ui, pos2, vec2};
 use std::ops::Range;
 
 /// Width of the scroll bar, points.
-const BAR: f32 = 12.0;
+pub const BAR: f32 = 12.0;
 /// Shortest handle of the scroll bar, points.
 const SHORTEST: f32 = 28.0;
 

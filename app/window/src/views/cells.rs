@@ -15,6 +15,8 @@ use redial_text::times::TimeColumn;
 const BAR_MARGIN: f32 = 3.0;
 /// Opacity of that bar.
 const BAR: f32 = 0.35;
+/// Opacity of the ground of a number that stands out.
+const MARK: f32 = 0.25;
 /// Least width in which a sparkline is drawn, points.
 const CURVE: f32 = 20.0;
 
@@ -50,12 +52,17 @@ pub struct Paint<'a> {
     pub columns: &'a Columns,
     /// The colours.
     pub palette: &'static Palette,
+    /// Columns whose numbers stand out among those of other processes.
+    pub marked: &'a [TableColumn],
 }
 
 impl Paint<'_> {
     /// Paints a name from `left` to the end of its column, elided. It extends over the state's column where
     /// that is empty.
     pub fn name(&self, rect: Rect, left: f32, name: &PaintedName<'_>, face: &KnobState) {
+        if !self.columns.is_named {
+            return;
+        }
         let end = self.columns.name_end(!face.state_text.is_empty());
         let room = Rangef::new(left, end - 8.0).span().max(10.0);
         if name.has_remarks() && self.with_remarks(rect, left, room, name) {
@@ -101,6 +108,7 @@ impl Paint<'_> {
             if let TableColumn::Time(time) = column
                 && let Some(text) = cell(*time)
             {
+                self.mark(rect, *column, *range);
                 match (time, text.as_str()) {
                     // Nothing to look at in a column of zeros.
                     (TimeColumn::Exceptions, "0") => self.text(rect, *range, self.palette.weak, "–"),
@@ -123,7 +131,16 @@ impl Paint<'_> {
 
     fn number(&self, rect: Rect, column: TableColumn, numbers: NumberAge, text: &str) {
         if let Some(range) = self.columns.range(column) {
+            self.mark(rect, column, range);
             self.text(rect, range, numbers.colour(self.palette), text);
+        }
+    }
+
+    /// Marks the cell of a number that stands out.
+    fn mark(&self, rect: Rect, column: TableColumn, range: Rangef) {
+        if self.marked.contains(&column) {
+            let cell = self.cell(rect, range).shrink2(vec2(BAR_MARGIN, BAR_MARGIN));
+            self.painter.rect_filled(cell, 2.0, self.palette.accent.gamma_multiply(MARK));
         }
     }
 

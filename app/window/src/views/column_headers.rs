@@ -2,6 +2,7 @@
 
 use super::column_menu;
 use super::columns::Columns;
+use super::differences;
 use super::number_range;
 use crate::commands::UiCommand;
 use crate::settings::columns::{ColumnLayout, TableColumn, WIDTHS};
@@ -56,6 +57,8 @@ pub struct Headers<'a> {
     pub subject: Subject<'a>,
     /// Whether the pointer freezes the order.
     pub by_pointer: bool,
+    /// Whether numbers are compared with those of other tables.
+    pub compares: bool,
 }
 
 impl Headers<'_> {
@@ -73,7 +76,7 @@ impl Headers<'_> {
         let (table, gone) = (subject.table(), columns.gone());
         let mut name = columns.name;
         let mut at_sign = false;
-        if table.is_order_behind() {
+        if table.is_order_behind() && columns.is_named {
             let by = match (table.list.is_frozen(), by_pointer) {
                 (true, _) => FreezeReason::Wish,
                 (false, true) => FreezeReason::Pointer,
@@ -81,11 +84,14 @@ impl Headers<'_> {
             };
             (name.max, at_sign) = sort_again(ui, head, name, frozen(name, !gone.is_empty(), by), commands);
         }
-        if !gone.is_empty() {
+        if !gone.is_empty() && columns.is_named {
             name.max = left_out(ui, head, name, gone, commands);
         }
-        name.max = number_range::header(ui, head, name, &table.live);
-        for (key, text, range) in [(SortKey::Wanted, "dial", columns.knob), (SortKey::Name, "method", name)] {
+        if columns.is_named {
+            name.max = number_range::header(ui, head, name, &table.live);
+        }
+        let named = columns.is_named.then_some((SortKey::Name, "method", name));
+        for (key, text, range) in [(SortKey::Wanted, "dial", columns.knob)].into_iter().chain(named) {
             let rect = Rect::from_x_y_ranges(range, head.y_range());
             let response = self.sorting(ui, rect, (text, Some(key)), false, commands);
             column_menu::show(ui, &response, None, self.layout, commands);
@@ -151,6 +157,9 @@ impl Headers<'_> {
             return response;
         }
         let mut meaning = self.meaning(text, key);
+        if self.compares && key.is_some_and(is_number) {
+            meaning.push_str(differences::MEANING);
+        }
         let covers = number_range::label(&table.live).filter(|_| is_ranged(key));
         meaning.extend(covers.map(|label| format!("\nCovers calls {label}.")));
         response.on_hover_text(match table.shape {
@@ -243,6 +252,10 @@ impl Headers<'_> {
         }
         response.on_hover_cursor(CursorIcon::ResizeHorizontal);
     }
+}
+
+fn is_number(key: SortKey) -> bool {
+    matches!(key, SortKey::Calls | SortKey::Rate | SortKey::Time(_))
 }
 
 /// Returns whether a column's numbers follow the range that the user chose.

@@ -21,12 +21,22 @@ pub const PLACE: f32 = 90.0;
 /// Extra room that rows need, points.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExtraRoom {
-    /// Before names; negative where a neighbouring table shows the same names.
+    /// Before names.
     pub before: f32,
     /// In the state column.
     pub state: f32,
-    /// Whether numbers are compared with neighbouring tables: the state is then hidden before them.
-    pub compared: bool,
+    /// Side by side, this table's part of the names; its numbers are compared with neighbouring tables, so that the
+    /// state is hidden before them.
+    pub beside: Option<SharedNames>,
+}
+
+/// How a table side by side shows the names that it shares with its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedNames {
+    /// It has the names, with this width at least, points.
+    Here(u16),
+    /// The first table has them.
+    First,
 }
 
 /// The horizontal ranges of the columns.
@@ -36,6 +46,8 @@ pub struct Columns {
     pub knob: Rangef,
     /// The name.
     pub name: Rangef,
+    /// Whether names are shown; side by side only in the first table.
+    pub is_named: bool,
     /// The columns in view, from left to right.
     shown: Vec<(TableColumn, Rangef)>,
     /// Columns for which there is no room.
@@ -71,7 +83,7 @@ impl Columns {
         sorted: SortKey,
         layout: &ColumnLayout,
     ) -> Columns {
-        let ExtraRoom { before, state, compared } = besides;
+        let ExtraRoom { before, state, beside } = besides;
         let width = |column: TableColumn| {
             let extra = match layout.get(column).width {
                 None if column == TableColumn::State => state,
@@ -81,15 +93,20 @@ impl Columns {
         };
         let wanted = |column: TableColumn| !layout.get(column).hidden && (timed || !column.is_timed());
         let mut left: Vec<TableColumn> = HIDING.into_iter().filter(|column| wanted(*column)).collect();
-        let outlasts =
-            |column: TableColumn| compared && matches!(column, TableColumn::Rate | TableColumn::Calls);
+        let outlasts = |column: TableColumn| {
+            beside.is_some() && matches!(column, TableColumn::Rate | TableColumn::Calls)
+        };
         left.sort_by_key(|column| (column.sort_key() == Some(sorted), outlasts(*column)));
         let (part, least, most) = NAME;
-        let name = (rect.width() * part).clamp(least, most) + before;
+        let name = match beside {
+            None => (rect.width() * part).clamp(least, most) + before,
+            Some(SharedNames::Here(width)) => f32::from(width),
+            Some(SharedNames::First) => 0.0,
+        };
         let mut room = rect.width() - KNOB - name - left.iter().map(|column| width(*column)).sum::<f32>();
         let mut gone: Vec<TableColumn> = Vec::new();
         // A column that the user widened is not hidden for it while the name has some room.
-        let spare = (name - LEAST_NAME).max(0.0);
+        let spare = if beside.is_none() { (name - LEAST_NAME).max(0.0) } else { 0.0 };
         let widened: f32 = left.iter().map(|column| (width(*column) - column.width()).max(0.0)).sum();
         room += widened.min(spare);
         while room < 0.0 && !left.is_empty() {
@@ -117,7 +134,7 @@ impl Columns {
         shown.reverse();
         let knob = Rangef::new(rect.left(), rect.left() + KNOB);
         let name = Rangef::new(knob.max, right.max(knob.max));
-        Columns { knob, name, shown, gone }
+        Columns { knob, name, is_named: beside != Some(SharedNames::First), shown, gone }
     }
 
     /// Returns the columns in view, from left to right.
@@ -136,6 +153,11 @@ impl Columns {
             Some((TableColumn::State, range)) if !has_state => range.max,
             _ => self.name.max,
         }
+    }
+
+    /// Returns the width of the table without the names, points.
+    pub fn used(&self) -> f32 {
+        KNOB + self.shown.iter().map(|(_, range)| range.span()).sum::<f32>()
     }
 
     /// Returns the columns for which there is no room.
@@ -221,10 +243,21 @@ mod tests {
 
     #[test]
     fn compared_numbers_outlast_the_state_column() {
-        // Two tables in a window of 1,280 points beside the details panel; their names leave some room.
-        let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(366.0, 100.0));
-        let besides = ExtraRoom { before: -60.0, compared: true, ..ExtraRoom::default() };
-        let columns = |sorted| Columns::of(rect, besides, true, sorted, &ColumnLayout::default());
+        // Two tables in a window of 1,280 points beside the details panel.
+        let rect = |width| Rect::from_min_size(pos2(0.0, 0.0), vec2(width, 100.0));
+        let columns = |sorted| {
+            let [first, second] = [(436.0, SharedNames::Here(176)), (260.0, SharedNames::First)];
+            let of = |(width, names)| {
+                let besides = ExtraRoom { beside: Some(names), ..ExtraRoom::default() };
+                Columns::of(rect(width), besides, true, sorted, &ColumnLayout::default())
+            };
+            let (first, second) = (of(first), of(second));
+            assert_eq!(names(&first), names(&second), "all tables have the same columns");
+            assert!(first.is_named && !second.is_named);
+            assert!(first.name.span() >= 176.0);
+            assert_eq!((first.used(), second.used() <= 260.0), (second.used(), true));
+            first
+        };
         assert_eq!(names(&columns(SortKey::Name)), ["calls", "per second"]);
         let by_total = columns(SortKey::Time(TimeColumn::Total));
         assert_eq!(names(&by_total), ["calls", "total"], "the column that sorts rows stays");

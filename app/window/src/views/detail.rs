@@ -66,7 +66,7 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, sections: Sections<'_>, commands:
     match (first, shown.len(), hidden) {
         (None, _, Some(Node::Method(method))) if table.selection.len() == 1 => {
             let palette = Palette::of(ui);
-            let why = RichText::new("The filter hides this method's row.").small().color(palette.asked);
+            let why = RichText::new("The filter hides this method's row.").small().color(palette.weak);
             ui.horizontal_wrapped(|ui| {
                 ui.label(why);
                 if ui.small_button("Show its row").clicked() {

@@ -1,27 +1,19 @@
-//! The method panel in the middle: filter, column headers, and the rows of table or tree.
+//! The method panel in the middle: column headers and the rows of table or tree.
 
 use super::column_headers::{Headers, HeadersState};
-use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, WORD};
-use super::number_range;
+use super::columns::{Columns, ExtraRoom, PLACE, SUMMED, SharedNames, WORD};
 use super::rows;
-use crate::commands::{CommandContext, UiCommand};
+use crate::commands::UiCommand;
 use crate::settings::columns::ColumnLayout;
-use crate::settings::{self, Settings};
-use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::list::Scroll;
-use crate::ui::theme::{Palette, row_height};
-use eframe::egui::{
-    self, Align, Button, Id, Label, Layout, Popup, Rect, RichText, Role, TextEdit, TextStyle, TextWrapMode,
-    Ui, WidgetInfo, vec2,
-};
+use crate::ui::theme::row_height;
+use eframe::egui::{self, Popup, Rect, Ui, vec2};
 use redial_model::ids::Node;
 use redial_model::list::SortKey;
 use redial_model::method_table::{MethodTable, Shape};
 use redial_model::subject::Subject;
 use redial_model::visible_rows::VisibleRows;
 use redial_protocol::ids::RowId;
-use redial_protocol::state::CopyState as DialState;
-use redial_text::words;
 use std::time::Duration;
 
 /// The view's own state.
@@ -58,8 +50,6 @@ pub struct MethodsState {
     still_until: f64,
 }
 
-/// Width that names give up to numbers where neighbouring tables show the same names, points.
-const LESS: f32 = 60.0;
 /// Time for which rows keep their places after the pointer left or a key changed one, seconds: the next click
 /// or key must not hit another method.
 const STILL: f64 = 2.0;
@@ -69,12 +59,6 @@ const WAITS: f32 = 20.0;
 
 /// Number of rows whose names cost next to nothing to lay out.
 const FEW: usize = 5;
-/// Width of the button of saved filters with the space before it, points.
-const FILTERS: f32 = 42.0;
-/// Width of the buttons *Back* and *Forward*, points.
-const STEP: f32 = 26.0;
-/// Least width for the hint about the details panel, points.
-const HINT: f32 = 60.0;
 
 impl MethodsState {
     /// Returns whether more than a few visible rows were not drawn in the last frame, so that their names
@@ -84,6 +68,12 @@ impl MethodsState {
         let Some((first, drawn)) = self.drawn.take() else { return false };
         let in_view = (first..).take(self.page.max(FEW + 1)).map_while(|place| table.row_at(place));
         in_view.filter(|row| !drawn.contains(row)).nth(FEW).is_some()
+    }
+
+    /// Begins a frame; one that shows no rows has drawn none.
+    pub fn begin_frame(&mut self) {
+        self.drawn = Some((0, Vec::new()));
+        self.visible.clear();
     }
 
     /// Returns whether rows must keep their places.
@@ -138,226 +128,6 @@ impl MethodsState {
     }
 }
 
-/// Returns the id of the filter field.
-pub fn filter_id() -> Id {
-    Id::unique("Method filter")
-}
-
-/// Shows the filter and the switches.
-pub fn toolbar(
-    ui: &mut Ui,
-    state: &mut MethodsState,
-    subject: Subject<'_>,
-    (now, settings): (&CommandContext, &Settings),
-    commands: &mut Vec<UiCommand>,
-) {
-    let table = subject.table();
-    // A frame that shows no rows has drawn none.
-    state.drawn = Some((0, Vec::new()));
-    state.visible.clear();
-    let spans = table.catalogue.spans_processes();
-    ui.horizontal(|ui| {
-        for (command, way) in
-            [(UiCommand::Back, TriangleDirection::Left), (UiCommand::Forward, TriangleDirection::Right)]
-        {
-            step_button(ui, command, way, now, commands);
-        }
-        let (text, hint) = totals(subject);
-        let font = TextStyle::Body.resolve(ui.style());
-        let galley = ui.painter().layout_no_wrap(text.clone(), font, Palette::of(ui).text);
-        // In steps, so that another digit does not move the field's end; leaves room for the spinner.
-        let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0 + FILTERS;
-        let edit = TextEdit::singleline(&mut state.text)
-            .id(filter_id())
-            .hint_text("Filter by any part of a name; all words must match  ( / )")
-            .desired_width((ui.available_width() - beside).max(80.0));
-        let field = ui.add(edit).accessible_name("Method filter");
-        if std::mem::take(&mut state.focus_filter) {
-            field.request_focus();
-        }
-        if field.changed() {
-            commands.push(UiCommand::Filter(state.text.clone()));
-        }
-        saved_filters(ui, state.text.trim(), &settings.filters, commands);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            ui.add(Label::new(text).truncate()).on_hover_text(hint);
-            if !table.catalogue.is_complete() && now.is_live() {
-                ui.spinner();
-            }
-        });
-    });
-    ui.horizontal_wrapped(|ui| {
-        let filter = table.list.filter();
-        // With several processes this is chosen above.
-        let copies = !spans && (table.catalogue.has_copies() || table.catalogue.has_domains());
-        for (there, on, text, command) in [
-            (true, filter.only_dialled, "Only dialled", UiCommand::OnlyDialled),
-            (true, filter.hide_framework, "Hide framework", UiCommand::HideFramework),
-            (true, table.shape == Shape::Tree, "Tree", UiCommand::Tree),
-            (copies, table.catalogue.is_merged(), "Merge copies", UiCommand::MergeCopies),
-            (true, table.list.is_frozen(), "Freeze", UiCommand::FreezeOrder),
-        ] {
-            if !there {
-                continue;
-            }
-            let mut value = on;
-            let shortcut = command.keys(ui.ctx()).unwrap_or_default();
-            let more = command.explained().map(|text| format!("\n{text}")).unwrap_or_default();
-            if ui
-                .checkbox(&mut value, text)
-                .on_hover_text(format!("{} ({shortcut}){more}", command.name()))
-                .changed()
-            {
-                commands.push(command.clone());
-            }
-        }
-        number_range::choice(ui, now, commands);
-        // Last, because it appears and disappears.
-        if table.list.filter().only_dialled {
-            off_again(ui, table, commands);
-        }
-        hidden_generated(ui, table, commands);
-        dial_sets(ui, subject, settings, commands);
-        if state.no_panel && ui.available_size_before_wrap().x > HINT {
-            no_panel(ui);
-        }
-    });
-}
-
-/// Shows the menu of saved filters.
-fn saved_filters(ui: &mut Ui, text: &str, saved: &[String], commands: &mut Vec<UiCommand>) {
-    let menu = ui.menu_button("▼", |ui| {
-        for filter in saved {
-            if ui.button(filter).clicked() {
-                commands.push(UiCommand::Filter(filter.clone()));
-                ui.close();
-            }
-        }
-        if saved.is_empty() {
-            ui.weak("No filters saved yet");
-        }
-        ui.separator();
-        let is_saved = saved.iter().any(|filter| filter == text);
-        let name = if is_saved { "Remove this filter" } else { "Save this filter" };
-        let is_full = !is_saved && saved.len() >= settings::FILTERS;
-        let button = ui.add_enabled(!text.is_empty() && !is_full, Button::new(name));
-        let why = match is_full {
-            true => format!("{} filters are saved already. Remove one first.", settings::FILTERS),
-            false => "The filter is empty.".to_owned(),
-        };
-        if button.on_disabled_hover_text(why).clicked() {
-            commands.push(UiCommand::SaveFilter(text.to_owned()));
-            ui.close();
-        }
-    });
-    menu.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Saved filters"));
-    menu.response.on_hover_text("Saved filters");
-}
-
-/// Offers the program's dial sets.
-fn dial_sets(ui: &mut Ui, subject: Subject<'_>, settings: &Settings, commands: &mut Vec<UiCommand>) {
-    let program = subject.process().and_then(|connection| settings.programs.get(&connection.name));
-    if program.is_none_or(|program| program.dial_sets.is_empty()) {
-        return;
-    }
-    let hint = UiCommand::DialSets.explained().unwrap_or_default();
-    if ui.link(UiCommand::DialSets.name()).on_hover_text(hint).clicked() {
-        commands.push(UiCommand::DialSets);
-    }
-}
-
-/// Shows a button that steps through the methods looked at.
-fn step_button(
-    ui: &mut Ui,
-    command: UiCommand,
-    way: TriangleDirection,
-    now: &CommandContext,
-    commands: &mut Vec<UiCommand>,
-) {
-    let enabled = command.enabled(now);
-    let button = ui.add_enabled(enabled.is_ok(), Button::new("").min_size(vec2(STEP, 0.0)));
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, enabled.is_ok(), command.name()));
-    let palette = Palette::of(ui);
-    let colour = if enabled.is_ok() { palette.text } else { palette.groove };
-    icons::triangle(ui.painter(), button.rect.center(), way, 5.0, colour);
-    let keys = command.keys(ui.ctx()).unwrap_or_default();
-    let explained = command.explained().unwrap_or_default();
-    let button = button.on_hover_text(format!("{} ({keys})\n{explained}", command.name()));
-    if button.clicked() {
-        commands.push(command);
-    }
-}
-
-/// Shows the number of dialled methods that are off again, as a link that lists them.
-fn off_again(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
-    let list = &table.list;
-    let text = match (list.filter().off_again, list.off_again() as u64) {
-        (true, _) if table.live.count(DialState::Off) == 0 => return,
-        (true, _) => "Hide methods now off".to_owned(),
-        (false, 0) => return,
-        (false, methods) => format!("{} now off · show", words::grouped(methods)),
-    };
-    let hint = UiCommand::OffAgain.explained().unwrap_or_default();
-    if ui.link(text).on_hover_text(hint).clicked() {
-        commands.push(UiCommand::OffAgain);
-    }
-}
-
-/// Shows the number of methods hidden because the compiler wrote them, as a link that lists them.
-fn hidden_generated(ui: &mut Ui, table: &MethodTable, commands: &mut Vec<UiCommand>) {
-    let list = &table.list;
-    let text = match (list.filter().hide_generated, list.generated() as u64) {
-        (true, 0) => return,
-        (true, methods) => format!("{} compiler-generated hidden · show", words::grouped(methods)),
-        (false, _) if !table.catalogue.generated().any() => return,
-        (false, _) => UiCommand::HideGenerated.name().to_owned(),
-    };
-    let hint = UiCommand::HideGenerated.explained().unwrap_or_default();
-    // A link broken over two lines could be clicked between them.
-    let before = ui.style_mut().wrap_mode.replace(TextWrapMode::Extend);
-    let link = ui.link(text).on_hover_text(hint);
-    ui.style_mut().wrap_mode = before;
-    if link.clicked() {
-        commands.push(UiCommand::HideGenerated);
-    }
-}
-
-/// Explains at the end of the line how to see the details panel.
-fn no_panel(ui: &mut Ui) {
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let text = RichText::new("Widen the window to see details").small().color(Palette::of(ui).weak);
-        let keys = UiCommand::ZoomOut.keys(ui.ctx()).unwrap_or_default();
-        ui.add(Label::new(text).truncate()).on_hover_text(format!(
-            "The details panel (large knob, numbers, histogram, notes) appears on the right when there \
-            is room: widen the window, shrink the process list, or zoom out ({keys})."
-        ));
-    });
-}
-
-/// Returns how many methods are shown out of how many, and an explanation.
-fn totals(subject: Subject<'_>) -> (String, &'static str) {
-    let table = subject.table();
-    let (shown, all) = (table.list.shown() as u64, table.list.all() as u64);
-    let text = match shown == all {
-        true => words::methods(all),
-        false => format!("{} of {}", words::grouped(shown), words::methods(all)),
-    };
-    let catalogue = &table.catalogue;
-    match (catalogue.spans_processes(), catalogue.is_merged()) {
-        (false, _) => (text, "Methods shown, out of all methods of the process"),
-        (true, merged) => {
-            let hint = match merged {
-                true => "Methods shown, out of all methods. A method in several processes counts once.",
-                false => {
-                    "Methods shown, out of all methods. A method in several processes counts once \
-                         per process."
-                }
-            };
-            (format!("{text} in {}", subject.title()), hint)
-        }
-    }
-}
-
 /// Needs of the content that determine columns. Tables side by side share their columns, so each gets what
 /// any of them needs.
 #[derive(Clone, Copy, Debug)]
@@ -368,25 +138,43 @@ pub struct Needs<'a> {
     timed: bool,
     /// Extra width for states.
     state: f32,
+    /// Side by side, this table's part of the names.
+    beside: Option<SharedNames>,
 }
 
 impl<'a> Needs<'a> {
     /// Returns the combined needs of processes whose tables are shown together, with columns as in `layout`.
     pub fn of<'b>(together: impl IntoIterator<Item = Subject<'b>>, layout: &'a ColumnLayout) -> Needs<'a> {
-        let nothing = Needs { layout, timed: false, state: WORD };
+        let nothing = Needs { layout, timed: false, state: WORD, beside: None };
         together.into_iter().fold(nothing, |needs, one| Needs {
             layout,
             timed: needs.timed || one.table().live.is_timed(),
             state: needs.state.max(state_room(one)),
+            beside: None,
         })
+    }
+
+    /// Returns the same for a table side by side, with its part of the names.
+    pub fn with_names(self, names: SharedNames) -> Needs<'a> {
+        Needs { beside: Some(names), ..self }
+    }
+
+    /// Returns the columns for a table of this size whose rows are `sorted`.
+    pub fn columns(self, rect: Rect, sorted: SortKey) -> Columns {
+        self.columns_of(rect, 0.0, (sorted, self.layout))
+    }
+
+    fn columns_of(self, rect: Rect, before: f32, (sorted, layout): (SortKey, &ColumnLayout)) -> Columns {
+        let besides = ExtraRoom { before, state: self.state, beside: self.beside };
+        Columns::of(rect, besides, self.timed, sorted, layout)
     }
 }
 
-/// Shows headers and rows in the rest of `ui`.
+/// Shows headers and rows in the rest of `ui`. `others`: the rows of the tables beside this one.
 pub fn table(
     ui: &mut Ui,
     state: &mut MethodsState,
-    lines: VisibleRows<'_>,
+    (lines, others): (VisibleRows<'_>, &[VisibleRows<'_>]),
     needs: Needs<'_>,
     commands: &mut Vec<UiCommand>,
 ) {
@@ -413,21 +201,16 @@ pub fn table(
     let window = state.scroll.show(ui, "methods", count, row);
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(row);
-    let before = match (own.catalogue.interleaves(), lines.is_beside()) {
-        (true, _) => PLACE,
-        (false, true) => -LESS,
-        (false, false) => 0.0,
-    };
-    let Needs { layout, timed, state: room } = needs;
-    let besides = ExtraRoom { before, state: room, compared: lines.is_beside() };
-    let dragged = state.headers.dragged(layout);
-    let layout = dragged.as_ref().unwrap_or(layout);
-    let columns = Columns::of(window.rect, besides, timed, list.list.sort().key, layout);
+    let before = if own.catalogue.interleaves() { PLACE } else { 0.0 };
+    let dragged = state.headers.dragged(needs.layout);
+    let layout = dragged.as_ref().unwrap_or(needs.layout);
+    let columns = needs.columns_of(window.rect, before, (list.list.sort().key, layout));
     state.note_pointer(ui, window.rect);
     let pointed_at = state.pointed_at;
     // Side by side, the pointer over any table freezes the order of all.
     let by_pointer = pointed_at || lines.is_beside();
-    let headers = Headers { columns: &columns, layout, subject: lines.list, by_pointer };
+    let headers =
+        Headers { columns: &columns, layout, subject: lines.list, by_pointer, compares: !others.is_empty() };
     let at_sign = headers.show(ui, head, &mut state.headers, commands);
     let came = ui.input(|input| input.pointer.time_since_last_movement()) < WAITS;
     if at_sign && came && (state.is_still(ui.ctx()) || lines.is_beside()) {
@@ -435,7 +218,7 @@ pub fn table(
         state.keep_still(ui.ctx());
     }
     let painter = ui.painter_at(window.rect);
-    rows::show(ui, &painter, &window, &columns, (lines, pointed_at), commands);
+    rows::show(ui, (&painter, &columns), &window, (lines, others, pointed_at), commands);
     let drawn = window.rows.clone().filter_map(|place| list.row_at(place)).collect();
     state.drawn = Some((window.rows.start, drawn));
     state.visible = window.rows.clone().filter_map(|place| row_of(own, lines.at(place)?.node?)).collect();

@@ -5,14 +5,15 @@ mod menu;
 use super::cells::{NumberAge, Paint};
 use super::columns::Columns;
 use super::cost;
+use super::differences;
 use super::fleet_header;
 use super::knob_state::KnobState;
 use super::missing_row;
 use super::painted_name::PaintedName;
 use super::row_notes::{last_of_row, misses_calls, remarks, shared_by};
+use super::row_start::{ARROW, arrow, name_start};
 use crate::commands::UiCommand;
 use crate::ui::capitalized;
-use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::knob::{self, Knob};
 use crate::ui::list::ListWindow;
 use crate::ui::theme::Palette;
@@ -30,9 +31,6 @@ use redial_text::times::{self, TimeColumn};
 use redial_text::words;
 
 const KNOB: f32 = 24.0;
-const INDENT: f32 = 16.0;
-/// Space that a group's arrow takes, points.
-const ARROW: f32 = 18.0;
 /// Least width of a row's hint, points.
 const HINT: f32 = 280.0;
 /// Most refusals listed in a hint.
@@ -65,13 +63,13 @@ struct RowView<'a> {
     inside: &'a MethodSet,
 }
 
-/// Draws the visible rows and handles clicks; `hints` enables hover hints.
+/// Draws the visible rows and handles clicks. Numbers that stand out among the `others` beside it are marked; `hints`
+/// enables hover hints.
 pub fn show(
     ui: &mut Ui,
-    painter: &Painter,
+    (painter, columns): (&Painter, &Columns),
     window: &ListWindow,
-    columns: &Columns,
-    (lines, hints): (VisibleRows<'_>, bool),
+    (lines, others, hints): (VisibleRows<'_>, &[VisibleRows<'_>], bool),
     commands: &mut Vec<UiCommand>,
 ) {
     let (subject, table) = (lines.own, lines.own.table());
@@ -84,11 +82,12 @@ pub fn show(
         let rect = window.row_rect(place);
         let clip = rect.intersect(window.rect);
         let Some(node) = line.node else {
-            missing_row::show(ui, painter, (rect, clip), (lines, line.row, place));
+            missing_row::show(ui, (painter, columns), (rect, clip), (lines, line, place), commands);
             continue;
         };
+        let marked = differences::standing_out(columns, node, (table, others, place));
         let row = RowView {
-            paint: Paint { painter, columns, palette: Palette::of(ui) },
+            paint: Paint { painter, columns, palette: Palette::of(ui), marked: &marked },
             subject,
             table,
             node,
@@ -96,7 +95,7 @@ pub fn show(
             place,
             rect,
             clip,
-            left: columns.name.min + 4.0 + indent(node, line.depth, table.shape),
+            left: name_start(columns, node, line.depth, table.shape),
             response: ui.interact(clip, ui.scope_id().with(node), Sense::click()),
             selected: table.selection.contains(node)
                 || matches!(node, Node::Method(method) if below.contains(method)),
@@ -139,7 +138,8 @@ impl RowView<'_> {
     /// Marks a pinned method at the beginning of its name.
     fn pin(&self) {
         let Node::Method(method) = self.node else { return };
-        if self.table.shape == Shape::List && self.table.list.is_pinned(method) {
+        let is_named = self.paint.columns.is_named;
+        if is_named && self.table.shape == Shape::List && self.table.list.is_pinned(method) {
             let at = pos2(self.left - 6.0, self.rect.center().y);
             self.paint.painter.circle_filled(at, 2.5, self.paint.palette.accent);
         }
@@ -335,20 +335,9 @@ impl RowView<'_> {
         };
         let row = self.line;
         self.describe(ui, &accessible_name, |node| node.set_expanded(row.expanded));
-        let arrow = Rect::from_center_size(pos2(self.left + 6.0, rect.center().y), vec2(16.0, rect.height()));
-        let open =
-            ui.interact(arrow.intersect(self.clip), ui.scope_id().with(("arrow", self.node)), Sense::click());
-        open.widget_info(|| {
-            egui::WidgetInfo::labeled(
-                egui::Role::DisclosureTriangle,
-                true,
-                format!("Expand {accessible_name}"),
-            )
-        });
-        let way = if row.expanded { TriangleDirection::Down } else { TriangleDirection::Right };
-        let colour = if open.hovered() { paint.palette.accent } else { paint.palette.weak };
-        icons::triangle(paint.painter, arrow.center(), way, 4.5, colour);
-        if open.clicked() || self.response.double_clicked() {
+        let is_opened = paint.columns.is_named
+            && arrow(ui, paint.painter, (self.left, *rect, self.clip), row, &accessible_name);
+        if is_opened || self.response.double_clicked() {
             commands.push(UiCommand::Expand(row.row));
         }
         let mut name = PaintedName::new(&title, table, paint.palette);
@@ -442,12 +431,6 @@ impl RowView<'_> {
         commands.extend(turned.refused.map(UiCommand::NotOffered));
         Some(turned.response)
     }
-}
-
-/// Returns the space before a row's name or arrow, points. In the tree, methods stand behind the arrow of their type.
-fn indent(node: Node, depth: u8, shape: Shape) -> f32 {
-    let behind = if shape == Shape::Tree && matches!(node, Node::Method(_)) { ARROW } else { 0.0 };
-    f32::from(depth) * INDENT + behind
 }
 
 /// Returns the id of a row's knob in `ui`.

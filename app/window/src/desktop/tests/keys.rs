@@ -3,7 +3,7 @@
 use super::fixture::{crowd, execute, look_at_shops, window, with_shop};
 use crate::commands::UiCommand;
 use crate::desktop::App;
-use crate::views::methods::filter_id;
+use crate::views::methods_toolbar::filter_id;
 use eframe::egui::accesskit::Role;
 use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, Theme, TouchPhase, vec2};
 use egui_kittest::Harness;

@@ -280,7 +280,7 @@ fn the_filter_shows_its_panel() {
     harness.run_steps(3);
     assert!(harness.state().shows(PanelId::Methods));
     let focused = harness.ctx.memory(|memory| memory.focused());
-    assert_eq!(focused, Some(crate::views::methods::filter_id()));
+    assert_eq!(focused, Some(crate::views::methods_toolbar::filter_id()));
 }
 
 #[test]

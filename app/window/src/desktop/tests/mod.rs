@@ -40,6 +40,7 @@ mod scenes;
 mod sections;
 mod settings;
 mod side_by_side;
+mod size_snapshots;
 mod sizes;
 mod snapshots;
 mod stability;
