@@ -32,7 +32,7 @@ const LEAST: f32 = 120.0;
 const PANE: f32 = 244.0;
 const PANES: usize = 6;
 /// Least width of the names, which stand before the first table, points.
-pub const NAMES: f32 = 176.0;
+pub const NAMES: f32 = 160.0;
 /// Width from which two are shown anyway: a single one leaves nothing to compare.
 pub const TWO: f32 = 640.0;
 /// Below this width the processes' states get a line of their own.

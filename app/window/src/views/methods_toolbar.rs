@@ -27,6 +27,8 @@ const MENU: f32 = 36.0;
 /// A link that comes and goes.
 struct ToolbarLink {
     text: String,
+    /// A text for less room.
+    short: String,
     command: UiCommand,
 }
 
@@ -206,7 +208,8 @@ fn totals(subject: Subject<'_>) -> (String, &'static str) {
 fn dial_sets(subject: Subject<'_>, settings: &Settings) -> Option<ToolbarLink> {
     let program = settings.programs.get(&subject.process()?.name)?;
     let command = UiCommand::DialSets;
-    (!program.dial_sets.is_empty()).then(|| ToolbarLink { text: command.name().to_owned(), command })
+    let text = command.name().to_owned();
+    (!program.dial_sets.is_empty()).then(|| ToolbarLink { short: text.clone(), text, command })
 }
 
 /// Returns the number of dialled methods that are off again, as a link that lists them.
@@ -218,19 +221,23 @@ fn off_again(table: &MethodTable) -> Option<ToolbarLink> {
         (false, 0) => return None,
         (false, methods) => format!("{} now off · show", words::grouped(methods)),
     };
-    Some(ToolbarLink { text, command: UiCommand::OffAgain })
+    Some(ToolbarLink { short: text.clone(), text, command: UiCommand::OffAgain })
 }
 
 /// Returns the number of methods hidden because the compiler wrote them, as a link that lists them.
 fn hidden_generated(table: &MethodTable) -> Option<ToolbarLink> {
     let list = &table.list;
-    let text = match (list.filter().hide_generated, list.generated() as u64) {
+    let command = UiCommand::HideGenerated;
+    let (text, short) = match (list.filter().hide_generated, list.generated() as u64) {
         (true, 0) => return None,
-        (true, methods) => format!("{} compiler-generated hidden · show", words::grouped(methods)),
+        (true, methods) => {
+            let number = words::grouped(methods);
+            (format!("{number} compiler-generated hidden · show"), format!("{number} generated hidden"))
+        }
         (false, _) if !table.catalogue.generated().any() => return None,
-        (false, _) => UiCommand::HideGenerated.name().to_owned(),
+        (false, _) => (command.name().to_owned(), "Hide generated".to_owned()),
     };
-    Some(ToolbarLink { text, command: UiCommand::HideGenerated })
+    Some(ToolbarLink { text, short, command })
 }
 
 /// Shows links in the rest of the line, and those that do not fit in a menu: a second line that comes and goes would
@@ -242,14 +249,26 @@ fn show_links(ui: &mut Ui, links: Vec<ToolbarLink>, commands: &mut Vec<UiCommand
     }
     let font = TextStyle::Body.resolve(ui.style());
     let mut room = ui.available_size_before_wrap().x - MENU;
-    let (fitting, rest): (Vec<ToolbarLink>, Vec<ToolbarLink>) = links.into_iter().partition(|link| {
-        let galley = ui.painter().layout_no_wrap(link.text.clone(), font.clone(), Color32::PLACEHOLDER);
-        room -= galley.size().x + ui.spacing().item_spacing.x;
-        room >= 0.0
-    });
-    for ToolbarLink { text, command } in fitting {
+    let width = |text: &String| {
+        let galley = ui.painter().layout_no_wrap(text.clone(), font.clone(), Color32::PLACEHOLDER);
+        galley.size().x + ui.spacing().item_spacing.x
+    };
+    let (mut fitting, mut rest) = (Vec::new(), Vec::new());
+    for link in links {
+        let text = [&link.text, &link.short].into_iter().find(|text| width(text) <= room).cloned();
+        match text {
+            Some(text) => {
+                room -= width(&text);
+                fitting.push((text, link));
+            }
+            None => rest.push(link),
+        }
+    }
+    for (shown, ToolbarLink { text, command, .. }) in fitting {
         let hint = command.explained().unwrap_or_default();
-        if ui.link(text).on_hover_text(hint).clicked() {
+        let link = ui.link(shown);
+        link.widget_info(|| WidgetInfo::labeled(Role::Link, true, &text));
+        if link.on_hover_text(format!("{text}\n{hint}")).clicked() {
             commands.push(command);
         }
     }
@@ -257,7 +276,7 @@ fn show_links(ui: &mut Ui, links: Vec<ToolbarLink>, commands: &mut Vec<UiCommand
         return;
     }
     let menu = ui.menu_button("…", |ui| {
-        for ToolbarLink { text, command } in rest {
+        for ToolbarLink { text, command, .. } in rest {
             let hint = command.explained().unwrap_or_default();
             if ui.button(text).on_hover_text(hint).clicked() {
                 commands.push(command);

@@ -276,15 +276,15 @@ fn heads(harness: &Harness<'static, App>) -> Vec<Vec<String>> {
         })
         .collect();
     all.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let mut methods: Vec<f32> =
-        harness.query_all_by_label("Sort by method").map(|head| head.rect().left()).collect();
-    methods.sort_by(f32::total_cmp);
-    let ends = methods.iter().skip(1).copied().chain([f32::INFINITY]);
+    let mut dials: Vec<f32> =
+        harness.query_all_by_label("Sort by dial").map(|head| head.rect().left()).collect();
+    dials.sort_by(f32::total_cmp);
+    let ends = dials.iter().skip(1).copied().chain([f32::INFINITY]);
     let of = |(from, to): (&f32, f32)| {
         let here = all.iter().filter(|(left, _)| (*from..to).contains(left));
         here.map(|(_, name)| name.clone()).collect::<Vec<_>>()
     };
-    methods.iter().zip(ends).map(of).collect()
+    dials.iter().zip(ends).map(of).collect()
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn log_lines_name_their_process() {
 
 #[test]
 fn side_by_side_order_matches_the_process_list() {
-    let mut harness = window(Theme::Dark);
+    let mut harness = window_of(Theme::Dark, [1_000.0, 720.0]);
     feed(&mut harness, vec![Update::Processes(shops())]);
     for pid in [4244, 4242, 4243] {
         execute(&mut harness, UiCommand::Choose(shop(pid), SelectionMode::Toggle));
