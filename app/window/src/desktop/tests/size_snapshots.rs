@@ -1,12 +1,14 @@
 //! Pictures of every panel at the sizes of common windows, in both themes; compared as in `snapshots`.
 
 use super::scenes::panels;
-use super::snapshots::both;
+use super::snapshots::compare;
+use egui_kittest::SnapshotResults;
 
 fn pictures(size: [f32; 2]) {
+    let mut results = SnapshotResults::new();
     for scene in panels() {
         let name = format!("sizes/{}_{}x{}", scene.name.replace(' ', "_"), size[0], size[1]);
-        both(&name, |theme| (scene.build)(theme, size));
+        compare(&mut results, &name, |theme| (scene.build)(theme, size));
     }
 }
 

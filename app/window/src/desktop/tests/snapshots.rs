@@ -24,7 +24,15 @@ use redial_protocol::state::CopyState;
 const DIFFERENT_PIXELS: usize = 400;
 
 pub(super) fn both(name: &str, build: impl Fn(Theme) -> Harness<'static, App>) {
-    let mut results = SnapshotResults::new();
+    compare(&mut SnapshotResults::new(), name, build);
+}
+
+/// Adds the comparison of both themes to `results`.
+pub(super) fn compare(
+    results: &mut SnapshotResults,
+    name: &str,
+    build: impl Fn(Theme) -> Harness<'static, App>,
+) {
     for (theme, word) in [(Theme::Dark, "dark"), (Theme::Light, "light")] {
         let mut harness = build(theme);
         harness.remove_cursor();
