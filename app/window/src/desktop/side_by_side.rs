@@ -5,6 +5,7 @@ use crate::commands::{CommandContext, UiCommand};
 use crate::ui::list::BAR;
 use crate::ui::theme::Palette;
 use crate::views::columns::SharedNames;
+use crate::views::fleet_header::{GAP, NAMES};
 use crate::views::{change_progress, fleet_header, methods, methods_toolbar};
 use eframe::egui::{Frame, Margin, Panel, Rect, Ui, UiBuilder, pos2, vec2};
 use redial_model::connection::Connection;
@@ -14,10 +15,8 @@ use redial_model::list::SortKey;
 use redial_model::subject::Subject;
 use redial_model::visible_rows::VisibleRows;
 
-/// Gap between two tables, points.
-const GAP: f32 = 4.0;
-/// The names' part of the room if columns need the rest.
-const NAMES: f32 = 0.2;
+/// Least width of a table without the names while the names have room, points.
+const TABLE: f32 = 200.0;
 
 impl App {
     /// Draws the tables in the rest of `ui`.
@@ -36,7 +35,11 @@ impl App {
         let sums = self.model.list().is_some_and(|all| all.list.sort().key != SortKey::Name);
         fleet_header::paging(ui, &titles, &shown, sums, commands);
         let all = ids.iter().filter_map(|id| self.model.connections.get(id));
+        // All tables follow when the user drags the edge of a column in one.
         let layout = self.settings.columns.clone();
+        let states = self.columns.tables.values().chain([&self.methods]);
+        let resized = states.filter_map(|state| state.resized(&layout)).next();
+        let layout = resized.unwrap_or(layout);
         let needs = methods::Needs::of(all.map(Subject::Process), &layout);
         let sorted = self.model.list().map_or(SortKey::Name, |all| all.list.sort().key);
         let ids = ids.get(shown).unwrap_or_default();
@@ -48,11 +51,15 @@ impl App {
         }
         let room = ui.available_rect_before_wrap();
         let (names, width) = widths(room.width(), ids.len(), (needs, sorted));
+        // A process without methods has no rows beside which names could stand.
+        let named = ids.iter().position(|id| self.shows_table(*id)).unwrap_or(0);
+        let mut left = room.left();
         for (place, id) in ids.iter().enumerate() {
-            let start = if place == 0 { 0.0 } else { names + place as f32 * (width + GAP) };
-            let wide = if place == 0 { names + width } else { width };
-            let rect = Rect::from_min_size(pos2(room.left() + start, room.top()), vec2(wide, room.height()));
-            let part = if place == 0 { SharedNames::Here(names as u16) } else { SharedNames::First };
+            let is_here = place == named;
+            let wide = if is_here { names.width + width } else { width };
+            let rect = Rect::from_min_size(pos2(left, room.top()), vec2(wide, room.height()));
+            left += wide + GAP;
+            let part = SharedNames { is_here, ..names };
             let mut pane = ui.new_child(UiBuilder::new().max_rect(rect).id_salt(("pane", id.0)));
             pane.set_clip_rect(rect.intersect(ui.clip_rect()));
             let before = self.columns.scroll;
@@ -63,6 +70,12 @@ impl App {
             }
         }
         ui.advance_cursor_after_rect(room);
+    }
+
+    /// Returns whether a process has rows to show.
+    fn shows_table(&self, id: ConnectionId) -> bool {
+        let lines = self.model.lines(SubjectId::Process(id));
+        lines.is_some_and(|lines| !lines.is_empty() && !lines.own.table().catalogue.is_empty())
     }
 
     /// Returns all of them, initially in the order of the process list. While they are shown none moves: an
@@ -118,23 +131,34 @@ impl App {
             methods::table(ui, state, (lines, &others), needs, &mut of_pane);
             columns.scroll = state.scrolled().unwrap_or(columns.scroll);
         }
-        // A command in a table is for its process.
-        if !of_pane.is_empty() && !is_current {
+        // A command in a table is for its process, unless it is for the rows of all.
+        let of_all = |command: &UiCommand| {
+            matches!(
+                command,
+                UiCommand::Expand(_)
+                    | UiCommand::Sort(_)
+                    | UiCommand::SortAgain
+                    | UiCommand::SetColumns(_)
+                    | UiCommand::Columns
+            )
+        };
+        if !of_pane.iter().all(of_all) && !is_current {
             commands.push(UiCommand::Focus(id));
         }
         commands.append(&mut of_pane);
     }
 }
 
-/// Returns the width of the names, which stand before the first of `tables`, and that of each table without them.
-/// Names get what the columns leave.
-fn widths(room: f32, tables: usize, (needs, sorted): (methods::Needs<'_>, SortKey)) -> (f32, f32) {
+/// Returns the names of `tables` side by side and the width of each table without them. Names get what the columns
+/// leave.
+fn widths(room: f32, tables: usize, (needs, sorted): (methods::Needs<'_>, SortKey)) -> (SharedNames, f32) {
     let tables = tables.max(1) as f32;
     let room = (room - GAP * (tables - 1.0)).max(0.0);
-    let names = (room * NAMES).max(fleet_header::NAMES);
-    let width = ((room - names) / tables).max(0.0);
-    let inside = Rect::from_min_size(pos2(0.0, 0.0), vec2((width - BAR).max(0.0), 0.0));
-    let used = needs.with_names(SharedNames::First).columns(inside, sorted).used() + BAR;
-    let width = used.min(width).floor();
-    ((room - width * tables).max(0.0).floor(), width)
+    let widest = ((room - NAMES) / tables).max(0.0);
+    let unnamed = SharedNames { is_here: false, width: NAMES, spare: 0.0 };
+    let inside = Rect::from_min_size(pos2(0.0, 0.0), vec2((widest - BAR).max(0.0), 0.0));
+    let used = needs.with_names(unnamed).columns(inside, sorted).used() + BAR;
+    let width = used.max(TABLE).ceil().min(widest);
+    let names = room - width * tables;
+    (SharedNames { is_here: false, width: names, spare: (names - NAMES) / tables }, width)
 }

@@ -15,8 +15,8 @@ use redial_text::times::TimeColumn;
 const BAR_MARGIN: f32 = 3.0;
 /// Opacity of that bar.
 const BAR: f32 = 0.35;
-/// Opacity of the ground of a number that stands out.
-const MARK: f32 = 0.25;
+/// Opacity of the background of a number that stands out most.
+const MARK: f32 = 0.3;
 /// Least width in which a sparkline is drawn, points.
 const CURVE: f32 = 20.0;
 
@@ -52,8 +52,8 @@ pub struct Paint<'a> {
     pub columns: &'a Columns,
     /// The colours.
     pub palette: &'static Palette,
-    /// Columns whose numbers stand out among those of other processes.
-    pub marked: &'a [TableColumn],
+    /// Columns whose numbers stand out among those of other processes, with how much, from 0 to 1.
+    pub marked: &'a [(TableColumn, f32)],
 }
 
 impl Paint<'_> {
@@ -138,10 +138,9 @@ impl Paint<'_> {
 
     /// Marks the cell of a number that stands out.
     fn mark(&self, rect: Rect, column: TableColumn, range: Rangef) {
-        if self.marked.contains(&column) {
-            let cell = self.cell(rect, range).shrink2(vec2(BAR_MARGIN, BAR_MARGIN));
-            self.painter.rect_filled(cell, 2.0, self.palette.accent.gamma_multiply(MARK));
-        }
+        let Some((_, strength)) = self.marked.iter().find(|(marked, _)| *marked == column) else { return };
+        let cell = self.cell(rect, range).shrink2(vec2(BAR_MARGIN, BAR_MARGIN));
+        self.painter.rect_filled(cell, 2.0, self.palette.accent.gamma_multiply(MARK * strength));
     }
 
     /// Paints a right-aligned number.

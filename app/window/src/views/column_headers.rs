@@ -35,14 +35,24 @@ const POINTED: f32 = 330.0;
 /// The headers' own state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeadersState {
-    /// The column whose edge is being dragged, and its width so far.
-    resized: Option<(TableColumn, f32)>,
+    /// The column whose edge is being dragged.
+    resized: Option<Resize>,
+}
+
+/// A column that the user makes wider or narrower.
+#[derive(Clone, Copy, Debug)]
+struct Resize {
+    column: TableColumn,
+    /// The pointer and the width when the drag began, points. Side by side, the tables move meanwhile.
+    from: (f32, f32),
+    /// The width so far, points.
+    width: f32,
 }
 
 impl HeadersState {
     /// Returns the layout with the width that is being dragged.
     pub fn dragged(&self, layout: &ColumnLayout) -> Option<ColumnLayout> {
-        self.resized.map(|(column, width)| layout.with_width(column, Some(width)))
+        self.resized.map(|resize| layout.with_width(resize.column, Some(resize.width)))
     }
 }
 
@@ -103,6 +113,8 @@ impl Headers<'_> {
             self.moving(ui, &response, (*column, head), commands);
             column_menu::show(ui, &response, Some(*column), self.layout, commands);
         }
+        // The edge of a column that went is never let go.
+        state.resized = state.resized.filter(|one| columns.range(one.column).is_some());
         // Above the headers, because they overlap them.
         for (column, range) in columns.shown() {
             self.edge(ui, (*column, range.min, head), state, commands);
@@ -157,7 +169,8 @@ impl Headers<'_> {
             return response;
         }
         let mut meaning = self.meaning(text, key);
-        if self.compares && key.is_some_and(is_number) {
+        let column = TableColumn::ALL.into_iter().find(|column| column.name() == text);
+        if self.compares && column.is_some_and(differences::is_compared) {
             meaning.push_str(differences::MEANING);
         }
         let covers = number_range::label(&table.live).filter(|_| is_ranged(key));
@@ -239,23 +252,23 @@ impl Headers<'_> {
         if response.dragged()
             && let Some(at) = response.interact_pointer_pos()
         {
-            let right = self.columns.range(column).map_or(x, |range| range.max);
+            let now = self.columns.range(column).map_or(0.0, Rangef::span);
+            let from = ui.input(|input| input.pointer.press_origin()).map_or(at.x, |origin| origin.x);
+            let new = Resize { column, from: (from, now), width: now };
+            let mut resize = state.resized.filter(|one| one.column == column).unwrap_or(new);
             let widest = self.columns.widest(column).max(*WIDTHS.start());
-            state.resized = Some((column, (right - at.x).clamp(*WIDTHS.start(), widest)));
+            resize.width = (resize.from.1 + resize.from.0 - at.x).clamp(*WIDTHS.start(), widest);
+            state.resized = Some(resize);
         }
         if response.double_clicked() {
             commands.push(UiCommand::SetColumns(self.layout.with_width(column, None)));
         } else if response.drag_stopped()
-            && let Some((column, width)) = state.resized.take()
+            && let Some(Resize { column, width, .. }) = state.resized.take()
         {
             commands.push(UiCommand::SetColumns(self.layout.with_width(column, Some(width.round()))));
         }
         response.on_hover_cursor(CursorIcon::ResizeHorizontal);
     }
-}
-
-fn is_number(key: SortKey) -> bool {
-    matches!(key, SortKey::Calls | SortKey::Rate | SortKey::Time(_))
 }
 
 /// Returns whether a column's numbers follow the range that the user chose.

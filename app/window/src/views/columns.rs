@@ -25,18 +25,19 @@ pub struct ExtraRoom {
     pub before: f32,
     /// In the state column.
     pub state: f32,
-    /// Side by side, this table's part of the names; its numbers are compared with neighbouring tables, so that the
-    /// state is hidden before them.
+    /// Side by side, the names that the tables share. Numbers are compared there, so the state is hidden before them.
     pub beside: Option<SharedNames>,
 }
 
-/// How a table side by side shows the names that it shares with its neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SharedNames {
-    /// It has the names, with this width at least, points.
-    Here(u16),
-    /// The first table has them.
-    First,
+/// The names that tables side by side share; one of the tables shows them.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedNames {
+    /// Whether this table shows them.
+    pub is_here: bool,
+    /// Their width, points.
+    pub width: f32,
+    /// By how much each table can become wider at their expense, points.
+    pub spare: f32,
 }
 
 /// The horizontal ranges of the columns.
@@ -52,6 +53,8 @@ pub struct Columns {
     shown: Vec<(TableColumn, Rangef)>,
     /// Columns for which there is no room.
     gone: Vec<TableColumn>,
+    /// By how much a column can become wider, points.
+    spare: f32,
 }
 
 /// The order of hiding: first the rarely needed columns, then those that the details panel also shows. Total and
@@ -100,8 +103,8 @@ impl Columns {
         let (part, least, most) = NAME;
         let name = match beside {
             None => (rect.width() * part).clamp(least, most) + before,
-            Some(SharedNames::Here(width)) => f32::from(width),
-            Some(SharedNames::First) => 0.0,
+            Some(SharedNames { is_here: true, width, .. }) => width,
+            Some(SharedNames { is_here: false, .. }) => 0.0,
         };
         let mut room = rect.width() - KNOB - name - left.iter().map(|column| width(*column)).sum::<f32>();
         let mut gone: Vec<TableColumn> = Vec::new();
@@ -134,7 +137,8 @@ impl Columns {
         shown.reverse();
         let knob = Rangef::new(rect.left(), rect.left() + KNOB);
         let name = Rangef::new(knob.max, right.max(knob.max));
-        Columns { knob, name, is_named: beside != Some(SharedNames::First), shown, gone }
+        let spare = beside.map_or(name.span() - LEAST_NAME, |names| names.spare);
+        Columns { knob, name, is_named: beside.is_none_or(|names| names.is_here), shown, gone, spare }
     }
 
     /// Returns the columns in view, from left to right.
@@ -168,7 +172,7 @@ impl Columns {
     /// Returns the width that a column can be given, points.
     pub fn widest(&self, column: TableColumn) -> f32 {
         let now = self.range(column).map_or(0.0, Rangef::span);
-        now + (self.name.span() - LEAST_NAME).max(0.0)
+        now + self.spare.max(0.0)
     }
 }
 
@@ -246,12 +250,13 @@ mod tests {
         // Two tables in a window of 1,280 points beside the details panel.
         let rect = |width| Rect::from_min_size(pos2(0.0, 0.0), vec2(width, 100.0));
         let columns = |sorted| {
-            let [first, second] = [(436.0, SharedNames::Here(176)), (260.0, SharedNames::First)];
-            let of = |(width, names)| {
+            let of = |width, is_here| {
+                let names = SharedNames { is_here, width: 176.0, spare: 16.0 };
                 let besides = ExtraRoom { beside: Some(names), ..ExtraRoom::default() };
                 Columns::of(rect(width), besides, true, sorted, &ColumnLayout::default())
             };
-            let (first, second) = (of(first), of(second));
+            let (first, second) = (of(436.0, true), of(260.0, false));
+            assert_eq!(second.widest(TableColumn::Calls), TableColumn::Calls.width() + 16.0);
             assert_eq!(names(&first), names(&second), "all tables have the same columns");
             assert!(first.is_named && !second.is_named);
             assert!(first.name.span() >= 176.0);

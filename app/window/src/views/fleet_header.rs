@@ -28,10 +28,13 @@ use std::ops::Range;
 const NAMED: usize = 3;
 /// Least width for a reason, points.
 const LEAST: f32 = 120.0;
-/// Least width of a table side by side without the names, with the space before it, points; and most tables shown.
-const PANE: f32 = 244.0;
+/// Width of a table side by side without the names, points: dial, calls, calls per second and the scroll bar. And most
+/// tables shown.
+const PANE: f32 = 248.0;
 const PANES: usize = 6;
-/// Least width of the names, which stand before the first table, points.
+/// Gap between two tables, points.
+pub const GAP: f32 = 4.0;
+/// Least width of the names, which only one table shows, points.
 pub const NAMES: f32 = 160.0;
 /// Width from which two are shown anyway: a single one leaves nothing to compare.
 pub const TWO: f32 = 640.0;
@@ -216,7 +219,7 @@ fn shortened(titles: &[String]) -> String {
 /// Returns the positions shown side by side, out of `all`, from `from` on, in this width.
 pub fn shown_beside(all: usize, from: usize, width: f32) -> Range<usize> {
     let least = if width < TWO { 1 } else { 2 };
-    let fit = (((width - NAMES) / PANE) as usize).clamp(least, PANES).min(all);
+    let fit = (((width - NAMES + GAP) / (PANE + GAP)) as usize).clamp(least, PANES).min(all);
     let from = from.min(all - fit);
     from..from + fit
 }
@@ -384,8 +387,8 @@ mod tests {
 
     #[test]
     fn as_many_are_shown_as_fit() {
-        assert_eq!(shown_beside(20, 0, 910.0), 0..3);
-        assert_eq!(shown_beside(20, 19, 910.0), 17..20, "the last ones");
+        assert_eq!(shown_beside(20, 0, 912.0), 0..3);
+        assert_eq!(shown_beside(20, 19, 912.0), 17..20, "the last ones");
         assert_eq!(shown_beside(2, 0, 5_000.0), 0..2);
         assert_eq!(shown_beside(20, 4, 50.0), 4..5, "at least one");
         assert_eq!(shown_beside(20, 4, TWO), 4..6, "two if they fit");

@@ -76,6 +76,11 @@ impl MethodsState {
         self.visible.clear();
     }
 
+    /// Returns the layout with the width of the column whose edge the user drags.
+    pub fn resized(&self, layout: &ColumnLayout) -> Option<ColumnLayout> {
+        self.headers.dragged(layout)
+    }
+
     /// Returns whether rows must keep their places.
     pub fn is_still(&self, context: &egui::Context) -> bool {
         self.pointed_at || context.input(|input| input.time) < self.still_until
@@ -138,7 +143,7 @@ pub struct Needs<'a> {
     timed: bool,
     /// Extra width for states.
     state: f32,
-    /// Side by side, this table's part of the names.
+    /// Side by side, the names that the tables share.
     beside: Option<SharedNames>,
 }
 
@@ -154,7 +159,7 @@ impl<'a> Needs<'a> {
         })
     }
 
-    /// Returns the same for a table side by side, with its part of the names.
+    /// Returns the same for a table side by side, with the names that the tables share.
     pub fn with_names(self, names: SharedNames) -> Needs<'a> {
         Needs { beside: Some(names), ..self }
     }
@@ -202,7 +207,7 @@ pub fn table(
     ui.input_mut(|input| input.smooth_scroll_delta.y += wheel);
     state.page = state.scroll.page(row);
     let before = if own.catalogue.interleaves() { PLACE } else { 0.0 };
-    let dragged = state.headers.dragged(needs.layout);
+    let dragged = state.resized(needs.layout);
     let layout = dragged.as_ref().unwrap_or(needs.layout);
     let columns = needs.columns_of(window.rect, before, (list.list.sort().key, layout));
     state.note_pointer(ui, window.rect);

@@ -26,6 +26,7 @@ const MENU: f32 = 36.0;
 
 /// A link that comes and goes.
 struct ToolbarLink {
+    /// Its text, and its name for screen readers.
     text: String,
     /// A text for less room.
     short: String,
@@ -254,9 +255,10 @@ fn show_links(ui: &mut Ui, links: Vec<ToolbarLink>, commands: &mut Vec<UiCommand
         galley.size().x + ui.spacing().item_spacing.x
     };
     let (mut fitting, mut rest) = (Vec::new(), Vec::new());
+    let is_roomy = links.iter().map(|link| width(&link.text)).sum::<f32>() <= room;
     for link in links {
-        let text = [&link.text, &link.short].into_iter().find(|text| width(text) <= room).cloned();
-        match text {
+        let text = if is_roomy { &link.text } else { &link.short };
+        match Some(text).filter(|text| width(text) <= room).cloned() {
             Some(text) => {
                 room -= width(&text);
                 fitting.push((text, link));

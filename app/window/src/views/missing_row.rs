@@ -2,14 +2,15 @@
 
 use super::columns::Columns;
 use super::painted_name::PaintedName;
-use super::row_start::{ARROW, arrow, name_start};
+use super::row_start::{ARROW, arrow, name_start, selection_mode};
 use crate::commands::UiCommand;
 use crate::ui::theme::{BODY, Palette};
-use eframe::egui::{Align2, Color32, FontId, Painter, Rect, Sense, Ui, pos2};
+use eframe::egui::{Align2, Color32, FontId, Painter, Rect, Role, Sense, Ui, WidgetInfo, pos2};
 use redial_model::ids::Node;
 use redial_model::visible_rows::{VisibleRow, VisibleRows};
 
-/// Draws a sign in place of the knob, and the name if this table has the names; the hint says what is missing.
+/// Draws a sign in place of the knob, and the name if this table has the names. A click selects the row; the hint names
+/// the missing method.
 pub fn show(
     ui: &Ui,
     (painter, columns): (&Painter, &Columns),
@@ -26,8 +27,21 @@ pub fn show(
     }
     let at = pos2(columns.knob.center(), rect.center().y);
     painter.text(at, Align2::CENTER_CENTER, lines.lack().sign(), FontId::proportional(BODY), palette.weak);
-    let response = ui.interact(clip, ui.scope_id().with(("blank", row)), Sense::hover());
+    let response = ui.interact(clip, ui.scope_id().with(("blank", row)), Sense::click());
     let catalogue = &list.catalogue;
+    let name = match row {
+        Node::Method(method) => catalogue.full_name(method).text,
+        group => catalogue.label(group).to_owned(),
+    };
+    let lack = lines.lack().sentence(&lines.own.title(), &name);
+    let is_selected = list.selection.contains(row);
+    response.widget_info(|| WidgetInfo::selected(Role::Row, true, is_selected, &lack));
+    if response.clicked() {
+        commands.push(UiCommand::Pick(row, selection_mode(ui)));
+    }
+    if response.double_clicked() && !matches!(row, Node::Method(_)) {
+        commands.push(UiCommand::Expand(row));
+    }
     if columns.is_named {
         let left = name_start(columns, row, line.depth, list.shape);
         let paint = |name: &PaintedName<'_>, left: f32| {
@@ -48,12 +62,7 @@ pub fn show(
             paint(&name, left + ARROW);
         }
     }
-    if !response.hovered() {
-        return;
+    if response.hovered() {
+        response.on_hover_text_at_pointer(lack);
     }
-    let name = match row {
-        Node::Method(method) => catalogue.full_name(method).text,
-        group => catalogue.label(group).to_owned(),
-    };
-    response.on_hover_text_at_pointer(lines.lack().sentence(&lines.own.title(), &name));
 }

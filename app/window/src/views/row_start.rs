@@ -1,4 +1,4 @@
-//! The start of a row: its indentation and the arrow of a group.
+//! The start of a row: its indentation, the arrow of a group, and how a click selects.
 
 use super::columns::Columns;
 use crate::ui::icons::{self, TriangleDirection};
@@ -6,6 +6,7 @@ use crate::ui::theme::Palette;
 use eframe::egui::{self, Painter, Rect, Sense, Ui, pos2, vec2};
 use redial_model::ids::Node;
 use redial_model::method_table::Shape;
+use redial_model::selection::SelectionMode;
 use redial_model::visible_rows::VisibleRow;
 
 const INDENT: f32 = 16.0;
@@ -30,6 +31,15 @@ pub fn arrow(
     let colour = if open.hovered() { palette.accent } else { palette.weak };
     icons::triangle(painter, arrow.center(), way, 4.5, colour);
     open.clicked()
+}
+
+/// Returns how a click with the keys held now changes the selection.
+pub fn selection_mode(ui: &Ui) -> SelectionMode {
+    ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
+        (true, _) => SelectionMode::Extend,
+        (false, true) => SelectionMode::Toggle,
+        (false, false) => SelectionMode::Replace,
+    })
 }
 
 /// Returns the left end of a row's name, or of its arrow.

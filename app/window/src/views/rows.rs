@@ -42,6 +42,8 @@ struct RowView<'a> {
     subject: Subject<'a>,
     /// The methods of `subject`.
     table: &'a MethodTable,
+    /// The owner of the rows.
+    list: &'a MethodTable,
     node: Node,
     /// Its line in the list.
     line: VisibleRow,
@@ -63,8 +65,8 @@ struct RowView<'a> {
     inside: &'a MethodSet,
 }
 
-/// Draws the visible rows and handles clicks. Numbers that stand out among the `others` beside it are marked; `hints`
-/// enables hover hints.
+/// Draws the visible rows and handles clicks; marks numbers that stand out among `others`, the rows of the tables beside
+/// this one. `hints` enables hover hints.
 pub fn show(
     ui: &mut Ui,
     (painter, columns): (&Painter, &Columns),
@@ -85,11 +87,12 @@ pub fn show(
             missing_row::show(ui, (painter, columns), (rect, clip), (lines, line, place), commands);
             continue;
         };
-        let marked = differences::standing_out(columns, node, (table, others, place));
+        let marked = differences::standing_out(columns, node, (subject, others, place));
         let row = RowView {
             paint: Paint { painter, columns, palette: Palette::of(ui), marked: &marked },
             subject,
             table,
+            list: lines.list.table(),
             node,
             line,
             place,
@@ -329,11 +332,15 @@ impl RowView<'_> {
             Some(place) => format!("{kind} {label} {place}"),
             None => format!("{kind} {label}"),
         };
+        let row = self.line;
+        // Side by side, the first row stands for all processes.
+        let is_root = matches!(row.row, Node::Domain(_)) && !std::ptr::eq(self.list, *table);
         let title = match node {
+            _ if is_root => capitalized(self.list.catalogue.label(row.row)),
             Node::Domain(_) => table.catalogue.domain_title(*node),
             _ => label.to_owned(),
         };
-        let row = self.line;
+        let methods = if is_root { self.list.list.shown() as u64 } else { row.methods.into() };
         self.describe(ui, &accessible_name, |node| node.set_expanded(row.expanded));
         let is_opened = paint.columns.is_named
             && arrow(ui, paint.painter, (self.left, *rect, self.clip), row, &accessible_name);
@@ -346,7 +353,8 @@ impl RowView<'_> {
             Node::Namespace(_) | Node::Type(_) => name.shrinking(0..title.len(), paint.palette.text),
             _ => name.part(0..title.len(), paint.palette.text),
         }
-        let count = words::methods(row.methods.into());
+        let count = words::methods(methods);
+        let kind = if is_root { "merged" } else { kind };
         if let Some(shared) = shared {
             // The state column shows it in narrow tables, too.
             match face.state_text.is_empty() {
@@ -355,7 +363,8 @@ impl RowView<'_> {
             }
             self.hover_shared(ui);
         }
-        name.remark(&format!("   {kind}, {count}{}", remarks(table, *node)), paint.palette.weak);
+        let more = if is_root { String::new() } else { remarks(table, *node) };
+        name.remark(&format!("   {kind}, {count}{more}"), paint.palette.weak);
         let hidden = self.selected_inside(row.expanded);
         if hidden > 0 {
             let hidden = format!("{} selected inside", words::grouped(hidden));

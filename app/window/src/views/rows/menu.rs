@@ -3,6 +3,7 @@
 use super::{KnobState, RowView};
 use crate::commands::{CopyFormat, UiCommand};
 use crate::ui::{capitalized, knob_levels};
+use crate::views::row_start::selection_mode;
 use eframe::egui::{self, Popup, Response, Ui};
 use redial_model::ids::Node;
 use redial_model::method_table::Targets;
@@ -15,12 +16,7 @@ impl RowView<'_> {
         let menu_requested =
             self.response.secondary_clicked() || knob.is_some_and(Response::secondary_clicked);
         if self.response.clicked() {
-            let mode = ui.input(|input| match (input.modifiers.shift, input.modifiers.command) {
-                (true, _) => SelectionMode::Extend,
-                (false, true) => SelectionMode::Toggle,
-                (false, false) => SelectionMode::Replace,
-            });
-            commands.push(UiCommand::Pick(self.line.row, mode));
+            commands.push(UiCommand::Pick(self.line.row, selection_mode(ui)));
         } else if menu_requested && !self.selected {
             commands.push(UiCommand::Pick(self.line.row, SelectionMode::Replace));
         }
