@@ -11,7 +11,8 @@ use eframe::egui::epaint::ClippedShape;
 use eframe::egui::{Rect, Shape, Theme};
 use egui_kittest::Harness;
 
-const SIZES: [[f32; 2]; 3] = [[1_024.0, 700.0], [1_600.0, 1_000.0], [2_560.0, 1_440.0]];
+/// The sizes of common windows, points, from the smallest on.
+pub(super) const SIZES: [[f32; 2]; 3] = [[1_024.0, 700.0], [1_600.0, 1_000.0], [2_560.0, 1_440.0]];
 /// Rounding, points.
 const SLACK: f32 = 1.5;
 
