@@ -35,7 +35,7 @@ mod window_benchmark;
 use anyhow::{Result, bail};
 use redial_testbed::runtimes::Runtime;
 
-use crate::build::{self, Profile};
+use crate::build::Built;
 use crate::setup;
 use context::Bench;
 use figures::Figure;
@@ -76,12 +76,12 @@ const SUBJECTS: &[Subject] = &[
 /// Pairs of `--quick`: the fewest whose median means something.
 const FEWEST: usize = 3;
 
-/// Measures the subjects named, or all, on every runtime or the one named, and prints tables for the terminal and in Markdown.
-/// A subject that fails costs its own rows, not those of the others.
+/// Measures the subjects named, or all, of the agent and program `built`, on every runtime or the one named, and prints
+/// tables for the terminal and in Markdown. A subject that fails costs its own rows, not those of the others.
 ///
 /// # Errors
 /// An unknown subject; or, after the tables, the subjects that failed.
-pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
+pub fn run(built: Built, names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Result<()> {
     for name in names {
         if !SUBJECTS.iter().any(|subject| subject.name == name) {
             let known: Vec<_> = SUBJECTS.iter().map(|subject| subject.name).collect();
@@ -95,7 +95,7 @@ pub fn run(names: &[String], pairs: usize, on: Option<&str>, quick: bool) -> Res
     setup::for_demo()?;
     let wanted = |runtime: &Runtime| on.is_none_or(|name| runtime.name() == name);
     let runtimes = Runtime::all().into_iter().filter(wanted).collect();
-    let bench = Bench { built: build::native(Profile::Release)?, pairs, runtimes, quick };
+    let bench = Bench { built, pairs, runtimes, quick };
     let begun = machine::busy();
     print!("{}", machine::describe());
     if let Some(sentence) = &begun {

@@ -21,6 +21,11 @@ pub struct Built {
 }
 
 impl Built {
+    /// An agent and a program of this machine, built elsewhere.
+    pub fn of(agent: PathBuf, program: PathBuf) -> Built {
+        Built { agent, program, other_profiler: None, windows: false }
+    }
+
     /// The agent library.
     pub fn agent(&self) -> &PathBuf {
         &self.agent

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::build::target_folder;
+use crate::build::{Built, target_folder};
 use crate::process::{command, run_quietly};
 use crate::setup::{apt, step};
 use compile::Programs;
@@ -90,6 +90,20 @@ pub fn run(formats: &[Format]) -> Result<PathBuf> {
     pack_all(formats, &programs, &release, &to)?;
     println!("    {}", to.display());
     Ok(to)
+}
+
+/// Returns the agent and the program that [`run`] built for Linux last.
+///
+/// # Errors
+/// When it has not built them.
+pub fn linux_programs() -> Result<Built> {
+    let [program, agent] = compile::built(Target::LinuxX64, &target_folder());
+    for file in [&agent, &program] {
+        if !file.is_file() {
+            bail!("{} is missing; cargo xtask dist builds it", file.display());
+        }
+    }
+    Ok(Built::of(agent, program))
 }
 
 /// Makes the packages for Linux of these formats, or all, from the debug builds of the tests.

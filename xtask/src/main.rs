@@ -87,6 +87,9 @@ enum Task {
         /// A quick, rough answer: the fewest pairs, fewer frames
         #[arg(long, conflicts_with = "pairs")]
         quick: bool,
+        /// Measure the agent and the program of the packages that `cargo xtask dist` made
+        #[arg(long)]
+        packages: bool,
     },
     /// Check project rules: dependency direction, circles, file lengths, documents, wording
     Tidy,
@@ -125,7 +128,11 @@ fn run(task: Task) -> Result<()> {
         Task::Soak { suites, fuzz, again, .. } => soak::run(&suites, fuzz, again),
         Task::Dist { formats, debug: false } => dist::run(&formats).map(drop),
         Task::Dist { formats, debug: true } => dist::run_with_debug_builds(&formats).map(drop),
-        Task::Bench { rows, pairs, on, quick } => bench::run(&rows, pairs, on.as_deref(), quick),
+        Task::Bench { rows, pairs, on, quick, packages } => {
+            let built =
+                if packages { dist::linux_programs()? } else { build::native(build::Profile::Release)? };
+            bench::run(built, &rows, pairs, on.as_deref(), quick)
+        }
         Task::Tidy => tidy::run(),
         Task::Bindings { check } => bindings::run(&process::checkout(), check),
     }

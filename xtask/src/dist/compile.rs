@@ -63,6 +63,12 @@ pub fn compile_from(
     Ok(programs)
 }
 
+/// Returns the program and the agent of a target as Cargo leaves them, with their symbols.
+pub fn built(target: Target, target_folder: &Path) -> [PathBuf; 2] {
+    let [program, agent] = PROFILES.map(|profile| target_folder.join(target.triple()).join(profile));
+    [program.join(target.program()), agent.join(target.agent())]
+}
+
 /// Takes the symbols out of the program and the agent, which are in the folders given.
 ///
 /// # Errors
