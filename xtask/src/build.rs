@@ -21,7 +21,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// An agent and a program of this machine, built elsewhere.
+    /// Returns an agent and a program of this machine that were built otherwise.
     pub fn of(agent: PathBuf, program: PathBuf) -> Built {
         Built { agent, program, other_profiler: None, windows: false }
     }
