@@ -56,7 +56,8 @@ enum Role {
     Fixed,
     /// It loses as much of its beginning as it must.
     Type,
-    /// It loses namespaces from its beginning, and letters before the type does.
+    /// It loses namespaces from its beginning, and letters before the type does. The beginning of a namespace in the tree
+    /// does, too.
     Interface,
     /// Only a sign remains.
     Parameters,
@@ -179,6 +180,15 @@ impl<'a> PaintedName<'a> {
     /// Appends a part of the text that loses its beginning in a narrow cell.
     pub fn shrinking(&mut self, range: Range<usize>, colour: Color32) {
         self.push(Content::Part(range), colour, Role::Type);
+    }
+
+    /// Appends a namespace, in `range` of the text: its last part bright, and dim what its siblings share, which goes first
+    /// in a narrow cell.
+    pub fn namespace_group(&mut self, range: Range<usize>) {
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        let last = range.start + text.rfind('.').map_or(0, |dot| dot + 1);
+        self.push(Content::Part(range.start..last), self.palette.weak, Role::Interface);
+        self.push(Content::Part(last..range.end), self.palette.text, Role::Type);
     }
 
     /// Puts small text before the name that is never cut.

@@ -45,6 +45,27 @@ fn namespace_goes_first_and_the_type_last() {
 }
 
 #[test]
+fn namespace_in_the_tree_keeps_its_last_part() {
+    let text = "Microsoft.AspNetCore.Http";
+    let mut name = PaintedName {
+        text,
+        highlights: Vec::new(),
+        pieces: Vec::new(),
+        front: String::new(),
+        remarks: Vec::new(),
+        palette: &DARK,
+    };
+    name.namespace_group(0..text.len());
+    for (room, shown) in [(25, text), (24, "…AspNetCore.Http"), (15, "…spNetCore.Http"), (5, "…Http")] {
+        let cuts = match text.len() - room {
+            0 => NameCuts::default(),
+            excess => name.fitted(excess as f32, |_, _| 1.0),
+        };
+        assert_eq!(name.job(cuts).text, shown, "{room}");
+    }
+}
+
+#[test]
 fn names_are_cut_between_letters_of_several_bytes() {
     assert_eq!(shown_of("Größe", "Ändern", "()", 14), "Größe.Ändern()");
     assert_eq!(shown_of("Größe", "Ändern", "()", 13), "…öße.Ändern()");

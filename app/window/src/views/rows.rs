@@ -350,7 +350,8 @@ impl RowView<'_> {
         let mut name = PaintedName::new(&title, table, paint.palette);
         // The end tells namespaces of the same beginning apart.
         match node {
-            Node::Namespace(_) | Node::Type(_) => name.shrinking(0..title.len(), paint.palette.text),
+            Node::Namespace(_) => name.namespace_group(0..title.len()),
+            Node::Type(_) => name.shrinking(0..title.len(), paint.palette.text),
             _ => name.part(0..title.len(), paint.palette.text),
         }
         let count = words::methods(methods);
