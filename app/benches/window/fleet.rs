@@ -33,6 +33,12 @@ pub fn run(tabs: bool, frames: usize) {
     fleet.update(&mut stage, &to, "sorted by rate");
     fleet.filter(&mut stage, &to);
     fleet.shrink(&mut stage, &to, [3, 12], "sorted by rate");
+    let beside = stage.find("Side by side");
+    stage.click(beside);
+    stage.frame(vec![Event::PointerMoved(beside)]);
+    fleet.update(&mut stage, &to, "side by side, sorted by rate");
+    let merged = stage.find("Merged");
+    stage.click(merged);
     let tree = stage.find("Tree");
     stage.click(tree);
     // Moves the pointer off the rows, which would otherwise keep their places.
