@@ -68,11 +68,14 @@ fn since_now(runtime: Runtime) -> Result<()> {
     window.until("the histogram at the mark", |window| window.shows("No call has ended in this range"))?;
     run_command(&mut live.host, "sleep 3 40")?;
     window.until("three calls", |window| {
-        ended(window, "3 calls") && window.value(SLEEP).contains("3 calls, p50 4")
+        ended(window, "3 calls") && window.value(SLEEP).contains("3 calls, p50 ")
     })?;
+    // The bounds of buckets depend on the processor's clock: 40.1 ms may be shown as 39.5.
     let value = window.value(SLEEP);
     ensure!(milliseconds(&value, "p50")? >= 39.0 && milliseconds(&value, "total")? >= 117.0, "{value}");
-    window.until("their histogram", |window| window.value(HISTOGRAM).starts_with("3 calls: p50 4"))?;
+    window.until("their histogram", |window| window.value(HISTOGRAM).starts_with("3 calls: p50 "))?;
+    let histogram = window.value(HISTOGRAM);
+    ensure!(milliseconds(&histogram, "p50")? >= 39.0, "{histogram}");
     let (_, times) = controller.timed(SLEEP)?;
     ensure!(times.exits == 15, "the agent counts on: {times:?}");
 

@@ -2,12 +2,15 @@
 #![forbid(unsafe_code)]
 
 use super::method::Method;
-use std::collections::HashMap;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, RandomState};
 
 /// Methods remembered, counting callees and inliners.
 const MAX_METHODS: usize = 60_000;
 /// Pairs remembered.
 const MAX_PAIRS: usize = 400_000;
+/// Entries for which there is room at first. Then the room grows by an eighth: twice the room would be a megabyte.
+const LEAST_GROWTH: usize = 64;
 /// Entries searched at a time.
 const PART: usize = 1_024;
 /// Pairs searched at a time, not counting those of the last entry.
@@ -16,7 +19,9 @@ const PART_PAIRS: usize = 8_192;
 /// Pairs of callee and inliner. Beyond the limits no pair is added, and the callee is marked incomplete.
 #[derive(Default)]
 pub struct InlinedPairs {
-    numbers: HashMap<Method, u32>,
+    /// The number of each method, by the method's hash. It has no methods itself, because it doubles as the JIT compiles.
+    numbers: HashTable<u32>,
+    hasher: RandomState,
     /// Indexed by number; entries of free numbers have no method.
     methods: Vec<InlinerEntry>,
     free: Vec<u32>,
@@ -62,8 +67,8 @@ impl InlinedPairs {
 
     /// Returns the inliners of the callee.
     pub fn holders(&self, callee: Method) -> KnownInliners {
-        let entry = self.numbers.get(&callee).and_then(|number| self.methods.get(*number as usize));
-        let Some(entry) = entry else {
+        let number = self.known_number(callee);
+        let Some(entry) = number.and_then(|number| self.methods.get(number as usize)) else {
             return KnownInliners { inliners: Vec::new(), incomplete: self.overflowed };
         };
         let method = |number: &u32| self.methods.get(*number as usize)?.method;
@@ -95,7 +100,10 @@ impl InlinedPairs {
             if let Some(method) = entry.method.filter(|(of, _)| *of == module) {
                 self.pairs -= entry.inliners.len();
                 *entry = InlinerEntry::default();
-                self.numbers.remove(&method);
+                let hash = self.hasher.hash_one(method);
+                if let Ok(known) = self.numbers.find_entry(hash, |one| *one == number) {
+                    known.remove();
+                }
                 gone.push(number);
             }
         }
@@ -132,9 +140,16 @@ impl InlinedPairs {
         (next < self.methods.len()).then_some(next)
     }
 
+    fn known_number(&self, method: Method) -> Option<u32> {
+        let is_it =
+            |number: &u32| self.methods.get(*number as usize).is_some_and(|entry| entry.method == Some(method));
+        self.numbers.find(self.hasher.hash_one(method), is_it).copied()
+    }
+
+    /// Returns the method's number; numbers it if there is room.
     fn number(&mut self, method: Method) -> Option<u32> {
-        if let Some(number) = self.numbers.get(&method) {
-            return Some(*number);
+        if let Some(number) = self.known_number(method) {
+            return Some(number);
         }
         let entry = InlinerEntry { method: Some(method), ..InlinerEntry::default() };
         let number = match self.free.pop() {
@@ -143,6 +158,9 @@ impl InlinedPairs {
                 number
             }
             None if self.methods.len() < MAX_METHODS => {
+                if self.methods.len() == self.methods.capacity() {
+                    self.methods.reserve_exact(LEAST_GROWTH.max(self.methods.len() / 8));
+                }
                 self.methods.push(entry);
                 (self.methods.len() - 1) as u32
             }
@@ -151,7 +169,11 @@ impl InlinedPairs {
                 return None;
             }
         };
-        self.numbers.insert(method, number);
+        let hash_of = |number: &u32| {
+            let entry = self.methods.get(*number as usize);
+            self.hasher.hash_one(entry.and_then(|entry| entry.method).unwrap_or_default())
+        };
+        self.numbers.insert_unique(self.hasher.hash_one(method), number, hash_of);
         Some(number)
     }
 }

@@ -22,7 +22,7 @@ use crate::rng::Rng;
 const WARM_LEVELS: [Level; 6] =
     [Level::Time, Level::Count, Level::Trace, Level::Time, Level::Count, Level::Trace];
 /// Rounds of work after each of them.
-const WARM_ROUNDS: u32 = 40;
+const WARM_ROUNDS: u32 = 150;
 /// Methods that patterns name in a step, on average: the CLR keeps memory for each request.
 const METHODS_PER_STEP: usize = 400;
 
