@@ -9,7 +9,8 @@ use std::hash::{BuildHasher, RandomState};
 const MAX_METHODS: usize = 60_000;
 /// Pairs remembered.
 const MAX_PAIRS: usize = 400_000;
-/// Entries for which there is room at first. Then the room grows by an eighth: twice the room would be a megabyte.
+/// Least number of entries that the list grows by. A longer list grows by an eighth, because doubling would take a
+/// megabyte at once.
 const LEAST_GROWTH: usize = 64;
 /// Entries searched at a time.
 const PART: usize = 1_024;
@@ -19,7 +20,8 @@ const PART_PAIRS: usize = 8_192;
 /// Pairs of callee and inliner. Beyond the limits no pair is added, and the callee is marked incomplete.
 #[derive(Default)]
 pub struct InlinedPairs {
-    /// The number of each method, by the method's hash. It has no methods itself, because it doubles as the JIT compiles.
+    /// The number of each method, found by the method's hash. The methods themselves are only in `methods`, which keeps
+    /// this table small when it doubles.
     numbers: HashTable<u32>,
     hasher: RandomState,
     /// Indexed by number; entries of free numbers have no method.
@@ -140,10 +142,12 @@ impl InlinedPairs {
         (next < self.methods.len()).then_some(next)
     }
 
+    /// Returns the method's number if it has one.
     fn known_number(&self, method: Method) -> Option<u32> {
-        let is_it =
-            |number: &u32| self.methods.get(*number as usize).is_some_and(|entry| entry.method == Some(method));
-        self.numbers.find(self.hasher.hash_one(method), is_it).copied()
+        let has_method = |number: &u32| {
+            self.methods.get(*number as usize).is_some_and(|entry| entry.method == Some(method))
+        };
+        self.numbers.find(self.hasher.hash_one(method), has_method).copied()
     }
 
     /// Returns the method's number; numbers it if there is room.
