@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail, ensure};
+use redial_protocol::level::Level;
 use redial_protocol::message::{Event, WireCommand};
+use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::trace::{InnerException, OmittedReason, Outcome, Value};
-use redial_testbed::controller::Controller;
-use redial_testbed::on_each_runtime;
+use redial_testbed::controller::{Controller, Lifetime};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::traced::{Calls, end, list, returned, say, start, start_with_wrong_plans, text, trace};
-use redial_testbed::under_agent::LiveHost;
+use redial_testbed::under_agent::{self, LiveHost};
+use redial_testbed::{on_each_runtime, programs};
 
 /// The arguments and result of call number `i` of `Traced.Primitives`.
 fn primitives(i: i64) -> (Vec<Value>, Outcome) {
@@ -253,6 +255,39 @@ fn captures_beside_the_collector(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// One call of a thread has ended before the next begins, also if the agent collects calls in between.
+fn calls_of_a_thread_do_not_overlap(runtime: Runtime) -> Result<()> {
+    let mut command = programs::named("traced")?.command(runtime)?;
+    command.env("REDIAL_MAX_EVENTS", "1000000");
+    let (mut live, mut controller) = under_agent::start_controlled(command)?;
+    let options = TimeOptions { rate: Some(1_000_000), ..TimeOptions::default() };
+    let order = Order { options, ..Order::new("traced!Traced.Strings", Level::Trace) };
+    controller.order(vec![order], Lifetime::Kept)?;
+    controller.execute(WireCommand::StreamCalls { pattern: None })?;
+    live.host.say("strings 10000")?;
+    // Each answer takes the calls from the thread's ring; the last leaves room for the call that ends the test.
+    for _ in 0..100 {
+        list(&mut controller, false)?;
+    }
+    live.host.wait_for("done")?;
+    list(&mut controller, false)?;
+    trace(&mut controller, "traced!Traced.Outer")?;
+    say(&mut live.host, "nested")?;
+    let mut calls = Calls::default();
+    while calls.of(".Outer").is_empty() {
+        calls.take(&controller.wait_for("calls", |event| {
+            matches!(event, Event::Calls { id: None, .. }).then(|| event.clone())
+        })?)?;
+    }
+    let calls = calls.of(".Strings");
+    for pair in calls.windows(2) {
+        let end_ns = pair[0].start_unix_ns + pair[0].duration_ns.context("an ended call")?;
+        ensure!(end_ns <= pair[1].start_unix_ns, "{pair:?}");
+    }
+    ensure!(calls.len() > 100, "{} calls", calls.len());
+    end(live, controller)
+}
+
 /// A captured argument dies as early as without the dial.
 fn arguments_live_no_longer(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
@@ -278,5 +313,6 @@ on_each_runtime!(
     captures_inner_exceptions,
     lists_calls_in_flight,
     captures_beside_the_collector,
+    calls_of_a_thread_do_not_overlap,
     arguments_live_no_longer,
 );

@@ -70,10 +70,11 @@ fn refill_interval(methods: usize) -> Duration {
 
 /// Takes the calls that ended; returns their number.
 pub(super) fn collect(state: &mut State) -> usize {
-    let clock = CallClock::after(state.clock);
-    state.clock = Some(clock);
     let mut ended = Vec::new();
     trace::areas().for_each(|area| area.drain(|call| ended.push(call)));
+    // Threads add calls while areas are drained, and no call may begin after the comparison of the clocks.
+    let clock = CallClock::after(state.clock);
+    state.clock = Some(clock);
     // Calls of one thread are in order already.
     ended.sort_by_key(|call| call.start.wrapping_add(call.took.unwrap_or_default()));
     let count = ended.len();
