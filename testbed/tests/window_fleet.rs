@@ -212,7 +212,18 @@ fn tab(window: &mut Window, name: &str) {
     window.0.run_steps(3);
 }
 
-/// The timeline has the tracks of each process under its title. A condition applies in all of them.
+/// Chooses the process whose tree of calls is shown, by its title.
+fn choose_calls_of(window: &mut Window, title: &str) {
+    let is_menu = |label: &str| label.starts_with("Calls of ");
+    let menu = window.0.query_all_by_role(Role::Button);
+    let menu = menu.filter(|node| node.accesskit_node().label().is_some_and(|label| is_menu(&label))).next();
+    menu.into_iter().for_each(|node| node.click_accesskit());
+    window.0.run_steps(3);
+    window.0.query_all_by_label(title).last().into_iter().for_each(|node| node.click_accesskit());
+    window.0.run_steps(3);
+}
+
+/// The timeline has the tracks of each process under its title, and each process has a tree of calls. A condition applies in all of them.
 #[test]
 fn traces_processes_together() -> Result<()> {
     let program = Program::new("Traced")?;
@@ -225,7 +236,7 @@ fn traces_processes_together() -> Result<()> {
         let dial = window.dial(ADD);
         dial.starts_with("trace, ") && !dial.contains("requesting")
     })?;
-    rounds(&mut shops, "Shop.Cart.Add(int)")?;
+    let calls = rounds(&mut shops, "Shop.Cart.Add(int)")? / shops.len() as u64;
     tab(&mut window, "Timeline");
     for shop in &shops {
         let title = format!("{}.dll ({})", program.name, shop.pid);
@@ -236,6 +247,15 @@ fn traces_processes_together() -> Result<()> {
                 .any(|node| node.accesskit_node().label() == Some(title.clone()))
         };
         window.until(&title, is_titled)?;
+    }
+    tab(&mut window, "Calls");
+    for shop in &shops {
+        choose_calls_of(&mut window, &format!("{}.dll ({})", program.name, shop.pid));
+        window.until("its tree", |window| {
+            let rows = window.0.query_all_by_role(Role::TreeItem);
+            let mut rows = rows.filter_map(|node| node.accesskit_node().label());
+            rows.any(|row| row.starts_with(&format!("Cart.Add: {calls} calls, total ")))
+        })?;
     }
 
     tab(&mut window, "Events");

@@ -266,7 +266,7 @@ fn callers_of_timed_methods_stand_below_them() -> Result<()> {
         // A traced call brings the tree of traced calls.
         trace(&mut window, "nested!Nested.Recursive(int)")?;
         say(&mut live.host, "recurse 1")?;
-        window.until("traced calls", |window| window.shows("from traced calls"))?;
+        window.until("traced calls", |window| window.shows(" traced call"))?;
         end(live, window)?;
     }
     Ok(())

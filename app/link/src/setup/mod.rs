@@ -37,6 +37,19 @@ pub enum StartMethod {
 const FORMS: &str = "--for takes shell, powershell, systemd, docker, kubernetes, init-container, nuget, iis:POOL or windows-service:NAME";
 
 impl StartMethod {
+    /// The accepted keywords; `:` precedes a name.
+    pub const WORDS: [&str; 9] = [
+        "shell",
+        "powershell",
+        "systemd",
+        "docker",
+        "kubernetes",
+        "init-container",
+        "nuget",
+        "iis:",
+        "windows-service:",
+    ];
+
     /// Parses the value of `--for`.
     ///
     /// # Errors

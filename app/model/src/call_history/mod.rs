@@ -32,7 +32,7 @@ pub struct CallHistory {
     indices: HashMap<RowId, u32>,
     spans: Spans,
     nesting: Nesting,
-    /// The beginning of the first call ever, Unix time in nanoseconds.
+    /// The earliest beginning of a call, Unix time in nanoseconds. Calls arrive when they end, so that it may become earlier.
     origin: Option<i64>,
 }
 
@@ -41,7 +41,7 @@ impl CallHistory {
     pub fn add(&mut self, method: &Arc<TracedMethod>, call: &TracedCall) {
         let index = self.index(method);
         let start = i64::try_from(call.start_unix_ns).unwrap_or(LATEST).min(LATEST);
-        self.origin.get_or_insert(start);
+        self.origin = Some(self.origin.map_or(start, |origin| origin.min(start)));
         let duration_ns = call.duration_ns.unwrap_or(0);
         let end = start.saturating_add(i64::try_from(duration_ns).unwrap_or(i64::MAX));
         let threw = matches!(call.outcome, Outcome::Thrown { .. });
@@ -126,7 +126,7 @@ impl CallHistory {
         &self.methods
     }
 
-    /// Returns the beginning of the first call ever.
+    /// Returns the earliest beginning of a call, even of one that is no longer kept; Unix time in nanoseconds.
     pub fn origin(&self) -> Option<i64> {
         self.origin
     }
@@ -172,6 +172,18 @@ mod tests {
         let tracks: Vec<TrackKey> = history.spans().lanes().map(|(track, ..)| track).collect();
         let [thread, waits] = [TrackKey::Thread(4711), TrackKey::Async(2)];
         assert_eq!(tracks, [thread, thread, waits, waits], "the async calls overlap");
+    }
+
+    #[test]
+    fn callers_that_end_later_move_the_origin() {
+        let mut history = CallHistory::default();
+        assert_eq!(history.origin(), None);
+        history.add(&method(1), &call(1, 1, 1_010, 50));
+        history.add(&method(2), &call(2, 0, 1_000, 100));
+        history.add(&method(1), &call(3, 0, 2_000, 50));
+        assert_eq!(history.origin(), Some(1_000));
+        history.clear();
+        assert_eq!(history.origin(), None);
     }
 
     #[test]

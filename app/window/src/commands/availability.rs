@@ -133,9 +133,10 @@ impl UiCommand {
             UiCommand::SelectAll | UiCommand::Copy(_) => {
                 need(now.list.shown > 0, "the list is empty: change the filter, or the switches below it")
             }
-            UiCommand::StartDemo => {
-                need(now.demo, "no dotnet was found: install .NET, or name its dotnet in REDIAL_DEMO_DOTNET")
-            }
+            UiCommand::StartDemo => need(
+                now.demo,
+                "no dotnet was found: install .NET, or set REDIAL_DEMO_DOTNET to the path of a dotnet",
+            ),
             _ => Ok(()),
         }
     }

@@ -50,9 +50,12 @@ impl App {
 
     /// Draws the details of the selection.
     pub(super) fn show_details(&mut self, ui: &mut Ui, commands: &mut Vec<UiCommand>) {
-        // The scroll bar stands beside the numbers, not on them.
+        // The scroll bar stands beside the numbers, not on them, and can be seen. Its room stays free without it, so that
+        // nothing moves when it appears.
         let scroll = &mut ui.spacing_mut().scroll;
         scroll.floating_allocated_width = scroll.bar_width + scroll.bar_inner_margin;
+        scroll.dormant_handle_opacity = 0.6;
+        let width = ui.available_width() - ui.spacing().scroll.floating_allocated_width;
         let lines = self.model.current.and_then(|id| self.model.lines(id));
         let is_narrow = self.settings.layouts.movable && ui.available_width() < DETAILS;
         let mut area = egui::ScrollArea::new([is_narrow, true]).auto_shrink(false);
@@ -61,9 +64,7 @@ impl App {
         }
         area.show(ui, |ui| {
             let Some(lines) = lines else { return };
-            if is_narrow {
-                ui.set_width(DETAILS);
-            }
+            ui.set_width(if is_narrow { DETAILS } else { width.max(0.0) });
             fleet_header::current_process(ui, lines);
             if !lines.lacks_selection() {
                 detail::show(ui, lines.own, Sections(&self.settings.closed_sections), commands);

@@ -11,6 +11,7 @@ use eframe::egui::{self, Frame, Margin, Ui};
 use redial_model::Model;
 use redial_model::caller_tree::CallerTree;
 use redial_model::connection::{Connection, Status};
+use redial_model::ids::ConnectionId;
 use redial_protocol::level::Level;
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ impl App {
         if let Some(subject) = model.current() {
             lower.timeline.look_at(subject.id());
         }
-        let Some(connection) = model.current_process_mut() else { return };
+        let shown = process_of_calls(model, lower.calls.process);
+        let Some(connection) = shown.and_then(|id| model.connections.get_mut(&id)) else { return };
         lower.calls.look_at(connection.id);
         if shows_calls && calls::shows_callers(&lower.calls, connection) {
             let Connection { id, caller_tree, table, session, .. } = connection;
@@ -74,12 +76,15 @@ impl App {
             timeline::show(ui, &mut lower.timeline, &processes, commands);
             return;
         }
-        let Some(connection) = model.current().and_then(|subject| subject.process()) else {
-            empty(ui, "Select a single process to see its calls.");
+        let fleet = model.current().and_then(|subject| subject.fleet());
+        let connection =
+            process_of_calls(model, lower.calls.process).and_then(|id| model.connections.get(&id));
+        let Some(connection) = connection else {
+            empty(ui, "Select a process to see its calls.");
             return;
         };
         let shows_callers = shown == LowerTab::Calls && CallerTree::has_any(&connection.table);
-        if connection.events.history().spans().is_empty() && !shows_callers {
+        if connection.events.history().spans().is_empty() && !shows_callers && fleet.is_none() {
             empty(ui, nothing(connection, shown));
             return;
         }
@@ -90,7 +95,7 @@ impl App {
                 timeline::show(ui, &mut lower.timeline, &process, commands);
             }
             LowerTab::Calls => {
-                bar(ui, |ui| calls::header(ui, &mut lower.calls, connection, commands));
+                bar(ui, |ui| calls::header(ui, &mut lower.calls, (connection, fleet), commands));
                 calls::show(ui, &mut lower.calls, connection, commands);
             }
             LowerTab::Events | LowerTab::Charts | LowerTab::Code => {}
@@ -101,7 +106,12 @@ impl App {
     pub(super) fn execute_for_lower_panel(&mut self, command: UiCommand) {
         match command {
             UiCommand::Lower(tab) => self.toggle_panel(PanelId::of_tab(tab)),
-            UiCommand::ExpandCaller(path) => self.change(|connection| connection.caller_tree.toggle(&path)),
+            UiCommand::ExpandCaller(path) => {
+                let shown = process_of_calls(&self.model, self.lower.calls.process);
+                if let Some(connection) = shown.and_then(|id| self.model.connections.get_mut(&id)) {
+                    connection.caller_tree.toggle(&path);
+                }
+            }
             UiCommand::OpenInEditor(file, line) => self.open_in_editor(&file, line),
             UiCommand::SetEditor(command) => self.settings.editor = command,
             UiCommand::ShowEvent(process, number) => {
@@ -132,6 +142,20 @@ impl App {
             _ => {}
         }
     }
+}
+
+/// Returns the process whose calls are shown: of several, the one that the user chose, or the first with traced calls.
+fn process_of_calls(model: &Model, chosen: Option<ConnectionId>) -> Option<ConnectionId> {
+    let subject = model.current()?;
+    let Some(fleet) = subject.fleet() else { return subject.process().map(|one| one.id) };
+    let members = || fleet.members().iter().map(|member| member.connection);
+    let has_calls = |id: &ConnectionId| {
+        model.connections.get(id).is_some_and(|one| !one.events.history().spans().is_empty())
+    };
+    members()
+        .find(|id| Some(*id) == chosen)
+        .or_else(|| members().find(has_calls))
+        .or_else(|| members().next())
 }
 
 /// Returns the processes of the fleet, for the timeline.

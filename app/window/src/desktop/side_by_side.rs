@@ -2,7 +2,7 @@
 
 use super::{App, empty_state};
 use crate::commands::{CommandContext, UiCommand};
-use crate::ui::list::BAR;
+use crate::ui::scroll_bar;
 use crate::ui::theme::Palette;
 use crate::views::columns::SharedNames;
 use crate::views::fleet_header::{GAP, NAMES};
@@ -156,8 +156,8 @@ fn widths(room: f32, tables: usize, (needs, sorted): (methods::Needs<'_>, SortKe
     let room = (room - GAP * (tables - 1.0)).max(0.0);
     let widest = ((room - NAMES) / tables).max(0.0);
     let unnamed = SharedNames { is_here: false, width: NAMES, spare: 0.0 };
-    let inside = Rect::from_min_size(pos2(0.0, 0.0), vec2((widest - BAR).max(0.0), 0.0));
-    let used = needs.with_names(unnamed).columns(inside, sorted).used() + BAR;
+    let inside = Rect::from_min_size(pos2(0.0, 0.0), vec2((widest - scroll_bar::WIDTH).max(0.0), 0.0));
+    let used = needs.with_names(unnamed).columns(inside, sorted).used() + scroll_bar::WIDTH;
     let width = used.max(TABLE).ceil().min(widest);
     let names = room - width * tables;
     (SharedNames { is_here: false, width: names, spare: (names - NAMES) / tables }, width)

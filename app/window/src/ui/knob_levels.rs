@@ -51,7 +51,7 @@ pub fn around(ui: &mut Ui, id: Id, rect: Rect, face: &KnobFace<'_>, enabled: boo
             ui.painter().rect_stroke(place, 3.0, stroke, egui::StrokeKind::Inside);
         }
         let written = ui.painter().text(at, align, level.word(), font(), colour);
-        if !offered {
+        if !offered && !chosen {
             // A weaker colour would be unreadable.
             let through = written.center().y + 1.0;
             ui.painter().hline(written.x_range(), through, egui::Stroke::new(1.0, palette.weak));

@@ -1,14 +1,9 @@
 //! A list with any number of rows. It has an f64 scroll position of its own, because egui's f32 offsets lose
 //! slow scrolling past some 700,000 rows, where a step of a point no longer changes the number.
 
-use super::theme::Palette;
-use eframe::egui::{self, CornerRadius, Rect, Sense, Ui, pos2, vec2};
+use super::scroll_bar::{ScrollBar, WIDTH};
+use eframe::egui::{Rect, Ui, pos2, vec2};
 use std::ops::Range;
-
-/// Width of the scroll bar, points.
-pub const BAR: f32 = 12.0;
-/// Shortest handle of the scroll bar, points.
-const SHORTEST: f32 = 28.0;
 
 /// A scroll position, in points from the first row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,8 +17,7 @@ pub struct Scroll {
     end: f64,
     /// Height of the visible part when last shown, points.
     height: f64,
-    /// While the handle is dragged: distance of the pointer below its top, points.
-    grabbed: Option<f32>,
+    bar: ScrollBar,
 }
 
 /// The rows to draw, and their positions.
@@ -108,9 +102,9 @@ impl Scroll {
         }
         self.clamp(total);
         if total > self.height {
-            rect.set_right(all.right() - BAR);
+            rect.set_right(all.right() - WIDTH);
             let bar = Rect::from_min_max(pos2(rect.right(), all.top()), all.max);
-            self.bar(ui, id.with("bar"), bar, total);
+            self.offset = self.bar.show(ui, id.with("bar"), bar, (self.offset, self.height, total));
         }
         // If the first row is cut, the last may be, too.
         if self.offset % f64::from(row_height) == 0.0 {
@@ -133,37 +127,6 @@ impl Scroll {
     fn clamp(&mut self, total: f64) {
         self.end = (total - self.height).max(0.0);
         self.offset = self.offset.clamp(0.0, self.end);
-    }
-
-    fn bar(&mut self, ui: &mut Ui, id: egui::Id, bar: Rect, total: f64) {
-        let palette = Palette::of(ui);
-        let length =
-            ((self.height / total) as f32 * bar.height()).clamp(SHORTEST.min(bar.height()), bar.height());
-        let (free, hidden) = (f64::from(bar.height() - length), total - self.height);
-        let response = ui.interact(bar, id, Sense::click_and_drag());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll bar"));
-        let top = |offset: f64| if hidden > 0.0 { (offset / hidden * free) as f32 } else { 0.0 };
-        if let Some(pointer) = response.interact_pointer_pos()
-            && free > 0.0
-        {
-            let under = pointer.y - bar.top();
-            let grabbed = *self.grabbed.get_or_insert_with(|| {
-                let into = under - top(self.offset);
-                // A click beside the handle moves the handle's centre to the pointer.
-                if (0.0..=length).contains(&into) { into } else { length / 2.0 }
-            });
-            self.offset = f64::from(under - grabbed) / free * hidden;
-            self.clamp(total);
-        } else {
-            self.grabbed = None;
-        }
-        let handle = Rect::from_min_size(
-            pos2(bar.left() + 3.0, bar.top() + top(self.offset)),
-            vec2(BAR - 5.0, length),
-        );
-        let colour = if response.hovered() || response.dragged() { palette.weak } else { palette.groove };
-        ui.painter().rect_filled(bar, CornerRadius::ZERO, palette.panel);
-        ui.painter().rect_filled(handle, CornerRadius::same(3), colour);
     }
 }
 

@@ -7,6 +7,8 @@ use redial_text::times::TimeColumn;
 
 /// Width that the name keeps while other columns can be hidden: this part of the table, within these bounds.
 const NAME: (f32, f32, f32) = (0.32, 190.0, 420.0);
+/// Widest name column: beyond it a row's numbers would stand too far from its name.
+const MOST_NAME: f32 = 760.0;
 /// Width of the name column below which no column can be widened, points.
 const LEAST_NAME: f32 = 120.0;
 /// Width of the knob's column, points.
@@ -126,7 +128,9 @@ impl Columns {
             }
         }
         gone = layout.columns().iter().map(|choice| choice.column).filter(|one| gone.contains(one)).collect();
-        let mut right = rect.right();
+        // Side by side, the names have a given width.
+        let surplus = if beside.is_none() { (name + room - MOST_NAME - before).max(0.0) } else { 0.0 };
+        let mut right = rect.right() - surplus;
         let mut shown = Vec::with_capacity(left.len());
         let order = layout.columns().iter().map(|choice| choice.column);
         for column in order.rev().filter(|column| left.contains(column)) {
@@ -137,7 +141,7 @@ impl Columns {
         shown.reverse();
         let knob = Rangef::new(rect.left(), rect.left() + KNOB);
         let name = Rangef::new(knob.max, right.max(knob.max));
-        let spare = beside.map_or(name.span() - LEAST_NAME, |names| names.spare);
+        let spare = beside.map_or(name.span() + surplus - LEAST_NAME, |names| names.spare);
         Columns { knob, name, is_named: beside.is_none_or(|names| names.is_here), shown, gone, spare }
     }
 
@@ -221,6 +225,16 @@ mod tests {
             assert!(columns.name.span() >= (width * 0.32).clamp(190.0, 420.0), "{width}");
             assert!(columns.shown().windows(2).all(|two| two[0].1.max <= two[1].1.min), "{width}");
             assert!(columns.shown().last().is_none_or(|(_, range)| range.max <= 10.0 + width));
+        }
+    }
+
+    #[test]
+    fn numbers_stay_near_names_in_a_wide_table() {
+        for (width, timed) in [(2_000.0, false), (3_800.0, true)] {
+            let columns = sorted(width, timed, 0.0, SortKey::Name);
+            assert_eq!(columns.name.span(), MOST_NAME);
+            assert_eq!(columns.shown().first().map(|(_, range)| range.min), Some(columns.name.max));
+            assert!(columns.widest(TableColumn::Calls) > width - columns.used() - LEAST_NAME, "{width}");
         }
     }
 

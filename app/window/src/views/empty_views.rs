@@ -3,10 +3,13 @@
 use crate::commands::{CommandContext, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::theme::{Palette, TITLE};
-use eframe::egui::{Button, Color32, Label, Popup, Response, RichText, ScrollArea, Stroke, Ui, vec2};
+use eframe::egui::{Button, Color32, FontId, Label, Popup, Response, RichText, ScrollArea, Stroke, Ui, vec2};
 use redial_model::list::Filter;
 use redial_model::method_table::MethodTable;
 use redial_text::words;
+
+/// Size of the text of first steps.
+const STEP: f32 = 15.0;
 
 /// The reason why there is nothing to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -318,21 +321,26 @@ fn first_run(ui: &mut Ui, any: bool, now: &CommandContext, commands: &mut Vec<Ui
     text(ui, "No restart, no rebuild. When you are done, every method runs its original code again.");
     ui.add_space(14.0);
     let first = match any {
-        true => "Select a process on the left. Green dot: the agent is loaded. Ring: you can load it.",
+        true => "Select a process on the left. Green dot: the agent is loaded. Green ring: you can load it.",
         false => "Start a program with the agent: the demo, or one of your own.",
     };
-    // A centred column of fixed width, so that the steps are left-aligned.
-    let side = ((ui.available_width() - 470.0) / 2.0).max(0.0);
-    for (number, step) in [
+    let steps = [
         ("1", first),
         ("2", "Type part of a method's name. The list updates as you type."),
         ("3", "Press Space or click the knob. The needle moves when the agent confirms."),
-    ] {
+    ];
+    // A centred column as wide as the longest step, so that the steps are left-aligned.
+    let font = FontId::proportional(STEP);
+    let width =
+        |step: &str| ui.painter().layout_no_wrap(step.to_owned(), font.clone(), Color32::WHITE).size().x;
+    let widest = steps.iter().map(|(_, step)| width(step)).fold(0.0, f32::max) + 26.0;
+    let side = ((ui.available_width() - widest) / 2.0).max(0.0);
+    for (number, step) in steps {
         ui.horizontal(|ui| {
             ui.add_space(side);
             ui.label(RichText::new(number).size(20.0).strong().color(Palette::of(ui).accent));
             ui.add_space(6.0);
-            ui.add(Label::new(RichText::new(step).size(15.0)).wrap());
+            ui.add(Label::new(RichText::new(step).size(STEP)).wrap());
         });
     }
     ui.add_space(14.0);
@@ -373,14 +381,16 @@ fn offer(ui: &mut Ui, name: &str, change: &[UiCommand], commands: &mut Vec<UiCom
 /// Shows buttons in a column; disabled ones show the reason below.
 pub fn buttons(ui: &mut Ui, now: &CommandContext, offered: &[UiCommand], commands: &mut Vec<UiCommand>) {
     ui.add_space(8.0);
+    // The first button that can be pressed is the primary action.
+    let primary = offered.iter().position(|command| command.enabled(now).is_ok());
     for (place, command) in offered.iter().enumerate() {
         if place > 0 {
             ui.add_space(6.0);
         }
         let enabled = command.enabled(now);
+        let is_primary = primary == Some(place);
         let mut button = Button::new(RichText::new(command.name()).size(15.0)).min_size(vec2(220.0, 34.0));
-        // The first button is the primary action.
-        if place == 0 && enabled.is_ok() {
+        if is_primary {
             button = button.fill(Palette::of(ui).selected);
         }
         if enabled.is_err() {
@@ -389,7 +399,7 @@ pub fn buttons(ui: &mut Ui, now: &CommandContext, offered: &[UiCommand], command
         }
         let response = ui.add_enabled(enabled.is_ok(), button);
         // After a filter without a match, the keys are for the filter and the rows to come.
-        if place == 0 && enabled.is_ok() && *command != UiCommand::ClearFilter {
+        if is_primary && *command != UiCommand::ClearFilter {
             focus_primary(ui, &response, now);
         }
         if response.clicked() {
@@ -397,7 +407,9 @@ pub fn buttons(ui: &mut Ui, now: &CommandContext, offered: &[UiCommand], command
         }
         if let Err(why) = enabled {
             // The reason belongs to the button above it.
+            ui.add_space(2.0);
             ui.weak(capitalized(why));
+            ui.add_space(6.0);
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct KnobState {
     pub state_text: String,
     /// Why no agent can turn it: the method has no body.
     pub unable: Option<&'static str>,
-    /// Some of the processes refused the change.
+    /// Some of the processes refused the change, or some of the methods could not be turned on.
     pub refused: bool,
     /// For several methods: how many are on, and how many can be.
     pub several: Option<(u64, u64)>,
@@ -116,19 +116,26 @@ impl KnobState {
             Some(_) => Some(CopyState::Off),
         };
         let live = count(CopyState::Live);
+        let problems = [CopyState::Refused, CopyState::Failed].map(|state| (count(state), state));
+        let problem = problems.into_iter().find(|(number, _)| *number > 0 && on > 0);
         let state_text = match (group.pending, on) {
             (true, _) => "requesting…".to_owned(),
             (_, 0) if group.is_bodyless() => NO_BODY.to_owned(),
             (_, 0) if group.sums.known == 0 => String::new(),
             (_, 0) => words::state_word(state.unwrap_or(CopyState::Off)).to_owned(),
-            _ => words::live_of(live.into(), on.into()),
+            _ => match (problem, live) {
+                (None, _) => words::live_of(live.into(), on.into()),
+                (Some((number, state)), 0) => format!("{number} of {on} {}", words::state_word(state)),
+                (Some((number, state)), _) => format!("{live} live, {number} {}", words::state_word(state)),
+            },
         };
         let runs = if live > 0 { group.wanted.unwrap_or(Level::Count) } else { Level::Off };
         let unable = group.is_bodyless().then_some(NO_BODIES);
         let able = u64::from(group.methods.saturating_sub(group.bodyless));
         let several = (able > 1).then_some((u64::from(on), able));
         let (wanted, pending) = (group.wanted, group.pending);
-        KnobState { wanted, state, runs, pending, state_text, unable, refused: false, several }
+        let refused = problem.is_some() && !pending;
+        KnobState { wanted, state, runs, pending, state_text, unable, refused, several }
     }
 
     /// Marks the state as past unless connected, because without a connection the actual state is unknown.
@@ -217,7 +224,10 @@ mod tests {
         assert_eq!((waiting.state, waiting.state_text.as_str()), (Some(CopyState::Asked), "3 of 4 live"));
         let live = group(Some(Level::Count), [0, 0, 4, 0, 1, 0, 0], 5);
         assert_eq!((live.state, live.runs), (Some(CopyState::Live), Level::Count));
+        assert_eq!((live.state_text.as_str(), live.refused), ("4 live, 1 refused", true));
         assert_eq!(group(Some(Level::Count), [0, 0, 0, 0, 2, 0, 0], 2).state, Some(CopyState::Refused));
+        let mixed = group(None, [5, 0, 0, 0, 1, 0, 0], 1);
+        assert_eq!((mixed.state_text.as_str(), mixed.refused), ("1 of 1 refused", true));
         assert_eq!(group(None, [2, 0, 2, 0, 0, 0, 0], 2).state, None);
         assert_eq!(group(Some(Level::Off), [2, 0, 0, 0, 0, 0, 0], 0).state_text, "off", "they were on");
         assert_eq!(group(Some(Level::Off), [1, 0, 0, 1, 0, 0, 0], 0).state_text, "reverting");

@@ -34,6 +34,8 @@ const AREAS: &str = "Distribution of call durations. The area of a bar is its sh
 const SINGLE: f32 = 96.0;
 const ALL: f32 = 140.0;
 const LEAST: f32 = 126.0;
+/// Widest gap between the two columns of numbers, points.
+const GAP: f32 = 24.0;
 /// Smaller differences are rounding errors, points.
 const ROUNDING: f32 = 0.75;
 
@@ -139,8 +141,9 @@ pub fn sums(
 
 /// Shows two columns: durations of one call, and sums over all calls.
 fn both(ui: &mut Ui, timed: NumberAge, times: &Times, resolution: &str) {
-    let gap = ui.spacing().item_spacing.x;
-    let room = ui.available_width() - gap;
+    let (room, spacing) = (ui.available_width(), ui.spacing().item_spacing.x);
+    let gap = (room - SINGLE - ALL).clamp(spacing, GAP);
+    let room = room - gap;
     let column = |ui: &mut Ui, columns: &[TimeColumn]| {
         // Compact, so that the histogram below stays visible.
         (ui.spacing_mut().interact_size.y, ui.spacing_mut().item_spacing.y) = (20.0, 2.0);
@@ -153,8 +156,10 @@ fn both(ui: &mut Ui, timed: NumberAge, times: &Times, resolution: &str) {
     let (single, all) = TimeColumn::ALL.split_at(4);
     let left = (room / 2.0).min(room - ALL).max(SINGLE);
     ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = gap;
         for (width, columns) in [(left, single), (room - left, all)] {
             ui.allocate_ui_with_layout(vec2(width, 0.0), Layout::top_down(Align::Min), |ui| {
+                ui.spacing_mut().item_spacing.x = spacing;
                 ui.set_width(width);
                 column(ui, columns);
             });

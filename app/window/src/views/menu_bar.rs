@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// Below this width one menu holds all the others, points.
 const NARROW: f32 = 800.0;
 
+/// Least width of *All dials off*, points: with the number of a few dials.
+const LEAST_ALL_OFF: f32 = 168.0;
+
 /// Room of an icon before an entry, points.
 const ICON: Vec2 = vec2(16.0, 16.0);
 
@@ -160,7 +163,8 @@ fn all_off(ui: &mut Ui, on: DialsOn, now: &CommandContext, commands: &mut Vec<Ui
         .stroke(Stroke::new(1.0, palette.bad))
         .shortcut_text(keys.color(palette.on_alarm)),
     };
-    let response = ui.add(button);
+    // As wide with a few dials on as without, so that its neighbours stay where they are.
+    let response = ui.add(button.min_size(vec2(LEAST_ALL_OFF, 0.0)));
     if response.hovered() != is_hovered {
         ui.data_mut(|data| data.insert_temp(hovered_id, response.hovered()));
         ui.ctx().request_repaint();

@@ -62,7 +62,7 @@ pub fn show(
         let beside = ((galley.size().x / 30.0).ceil() * 30.0).max(110.0) + 40.0 + FILTERS;
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
-            .hint_text("Filter by any part of a name; all words must match  ( / )")
+            .hint_text("Parts of a name, in any order  ( / )")
             .desired_width((ui.available_width() - beside).max(80.0));
         let field = ui.add(edit).accessible_name("Method filter");
         if std::mem::take(&mut state.focus_filter) {

@@ -133,8 +133,8 @@ fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<UiCommand>) {
     }
     let accessible_name = format!("Select all {all} processes named {name}");
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        let text = format!("All {all} {name}");
-        let button = ui.add(egui::Button::new(text).small().truncate());
+        let text = fitting(ui, [format!("All {all} {name}"), format!("All {all}")]);
+        let button = ui.add(egui::Button::new(text).small());
         button.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &accessible_name));
         let keys = UiCommand::ChooseNamesakes.keys(ui.ctx()).filter(|_| chosen > 0);
         let keys = keys.map(|keys| format!(" ({keys})")).unwrap_or_default();
@@ -142,6 +142,15 @@ fn together(ui: &mut Ui, model: &Model, commands: &mut Vec<UiCommand>) {
             commands.push(UiCommand::ChooseNamed(name));
         }
     });
+}
+
+/// Returns the first text of a small button that fits beside a gap, or the last one.
+fn fitting(ui: &Ui, texts: [String; 2]) -> String {
+    let room = ui.available_width() - 2.0 * ui.spacing().button_padding.x - ui.spacing().item_spacing.x;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let fits = |text: &str| width(ui.painter(), text, font.clone()) <= room;
+    let [long, short] = texts;
+    if fits(&long) { long } else { short }
 }
 
 /// A key in the filter that concerns the rows.
@@ -175,9 +184,10 @@ fn head(
     });
     let edit = TextEdit::singleline(&mut state.text)
         .id(filter_id())
-        .hint_text("Name, pid, user, command")
+        .hint_text("Filter processes")
         .desired_width(f32::INFINITY);
     let field = ui.add(edit).accessible_name("Filter processes");
+    let field = field.on_hover_text("Part of a name, a PID, a user or a command line");
     if std::mem::take(&mut state.focus_filter) {
         field.request_focus();
     }
@@ -234,7 +244,8 @@ fn one(
     let sense = if has_ended { Sense::hover() } else { Sense::click() };
     let response = ui.interact(rect.intersect(clip), ui.scope_id().with(row.key), sense);
     let agent = if has_ended { "ended".to_owned() } else { format!("agent {}", row.agent.word()) };
-    let accessible_name = format!("{} {}, {}, {agent}", title(row), row.key.pid, runtime(row));
+    let accessible_name =
+        format!("{} {}, {}, {agent}", title(row), row.key.pid, runtimes(row).next().unwrap_or_default());
     response
         .widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, selected, &accessible_name));
     let painter = ui.painter_at(rect.intersect(clip));
@@ -273,8 +284,12 @@ fn one(
     );
     let new = if is_new { "new  " } else { "" };
     let word = if has_ended { "ended  ".to_owned() } else { format!("{}  ", row.agent.word()) };
+    let font = FontId::proportional(SMALL);
+    let room = right - left - width(&painter, &format!("{new}{word}"), font.clone());
+    let mut runtimes = runtimes(row);
+    let runtime = runtimes.find(|text| width(&painter, text, font.clone()) <= room).unwrap_or_default();
     let second =
-        [(new, SMALL, palette.accent), (word.as_str(), SMALL, colour), (&runtime(row), SMALL, palette.weak)];
+        [(new, SMALL, palette.accent), (word.as_str(), SMALL, colour), (&runtime, SMALL, palette.weak)];
     line(&painter, pos2(left, rect.top() + 25.0), right - left, &second);
     if has_ended {
         response.on_hover_text(
@@ -372,12 +387,27 @@ fn dot(agent: &AgentState, palette: &Palette) -> (Color32, bool) {
     }
 }
 
-fn runtime(row: &ProcessRow) -> String {
-    let Some(runtime) = &row.runtime else { return row.user.clone().unwrap_or_default() };
-    let name = words::runtime(&runtime.kind);
-    let version = runtime.version.as_deref().unwrap_or("");
-    let user = row.user.as_deref().map(|user| format!(" · {user}")).unwrap_or_default();
-    format!("{name} {version}{user}").replace("  ", " ")
+/// Returns the runtime and the user of a process, the longest text first: `.NET 8.0.31 · deploy`, `.NET 8.0.31`, `.NET 8.0`.
+fn runtimes(row: &ProcessRow) -> impl Iterator<Item = String> {
+    let user = row.user.clone().unwrap_or_default();
+    let texts = match &row.runtime {
+        None => vec![user],
+        Some(runtime) => {
+            let (name, version) = (words::runtime(&runtime.kind), runtime.version.as_deref().unwrap_or(""));
+            let exact = format!("{name} {version}").trim_end().to_owned();
+            let mut dots = version.match_indices('.').map(|(at, _)| at);
+            let short = dots.nth(1).and_then(|second| version.get(..second));
+            let with_user = (!user.is_empty()).then(|| format!("{exact} · {user}"));
+            let short = short.map(|version| format!("{name} {version}"));
+            with_user.into_iter().chain([exact]).chain(short).collect()
+        }
+    };
+    texts.into_iter()
+}
+
+/// Returns the width of a text on one line, points.
+fn width(painter: &egui::Painter, text: &str, font: FontId) -> f32 {
+    painter.layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x
 }
 
 fn explain(ui: &mut Ui, row: &ProcessRow, launched: bool) {

@@ -44,7 +44,7 @@ fn undialable_methods_do_not_block_toggling_off() {
     let mut rows: Vec<_> = (0..7).map(|index| row(index, CopyState::Live, Level::Count, 1, None)).collect();
     rows.push(row(8, CopyState::Refused, Level::Off, 0, Some(not_dialled(Reason::BadIl))));
     answer(&mut harness, rows);
-    assert_eq!(value(&harness, "Dial of the selection"), "count, 7 of 7 live");
+    assert_eq!(value(&harness, "Dial of the selection"), "count, 7 live, 1 refused");
     assert!(turned(&mut harness).starts_with("off on 8 methods"));
     answer(&mut harness, (0..7).map(|index| row(index, CopyState::Off, Level::Off, 1, None)).collect());
     assert!(turned(&mut harness).starts_with("count on 8 methods"), "and on again");

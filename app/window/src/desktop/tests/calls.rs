@@ -1,8 +1,9 @@
 //! The tree of traced calls and its flame graph.
 
-use super::fixture::execute;
+use super::fixture::{execute, look_at_shops, with_shop};
+use super::fleet::deliver_to;
 use super::snapshots::both;
-use super::traced_program::window_with_calls;
+use super::traced_program::{calls_of, window_with_calls};
 use crate::commands::UiCommand;
 use crate::desktop::App;
 use crate::settings::LowerTab;
@@ -10,6 +11,7 @@ use eframe::egui::accesskit::Role;
 use eframe::egui::{Key, Modifiers, Theme};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use redial_model::ids::ConnectionId;
 
 const SIZE: [f32; 2] = [1280.0, 1000.0];
 
@@ -67,7 +69,30 @@ fn calls_stand_below_their_callers_with_total_and_self() {
     harness.get_by_label("Sort calls by self").click();
     harness.run_steps(3);
     assert_eq!(rows(&harness)[0], "1 Cart.Clear: 2,000 calls, total 12.0 ms, self 12.0 ms");
-    assert!(harness.query_by_label("2,012 calls, from traced calls").is_some());
+    assert!(harness.query_by_label("2,012 traced calls").is_some());
+}
+
+#[test]
+fn each_of_several_processes_has_its_own_tree() {
+    let mut harness = look_at_shops(with_shop(Theme::Dark));
+    execute(&mut harness, UiCommand::Lower(LowerTab::Calls));
+    let titles = [1, 2].map(|id| harness.state().model.connections[&ConnectionId(id)].title());
+    let shows = |harness: &mut Harness<'static, App>, calls: &str, time: &str| {
+        harness.run_steps(3);
+        assert_eq!(rows(harness), [format!("1 Cart.Add: {calls}, total {time}, self {time}")]);
+    };
+    for _ in 0..2 {
+        deliver_to(&mut harness, 2, calls_of(2));
+    }
+    shows(&mut harness, "2 calls", "40.0 ms");
+    deliver_to(&mut harness, 1, calls_of(1));
+    shows(&mut harness, "1 call", "20.0 ms");
+    harness.get_by_label(&format!("Calls of {}", titles[0])).click();
+    harness.run_steps(3);
+    harness.query_all_by_label(&titles[1]).last().expect("a menu entry").click();
+    shows(&mut harness, "2 calls", "40.0 ms");
+    assert!(harness.query_by_label(&format!("Calls of {}", titles[1])).is_some());
+    assert!(harness.query_by_label("Select method").is_none(), "the list has rows of several processes");
 }
 
 #[test]

@@ -11,6 +11,8 @@ const WIDTH: f32 = 84.0;
 const SHARE: f32 = 92.0;
 /// Width of the table below which fewer columns are shown, points.
 const NARROW: f32 = 520.0;
+/// Widest column of methods: beyond it a row's numbers would stand too far from its name.
+const MOST_METHOD: f32 = 760.0;
 
 /// A column with its position.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +40,9 @@ impl Columns {
         let wide = rect.width() >= NARROW;
         let all = [CallColumn::Total, CallColumn::Own, CallColumn::Calls, CallColumn::Thrown];
         let shown = if wide { &all[..] } else { &all[..2] };
-        let mut right = rect.right() - 6.0;
+        let used = 20.0 + WIDTH * shown.len() as f32 + if wide { SHARE } else { 0.0 };
+        let surplus = (rect.width() - used - MOST_METHOD).max(0.0);
+        let mut right = rect.right() - 6.0 - surplus;
         let mut numbers: Vec<ColumnPlace> = shown
             .iter()
             .rev()

@@ -2,6 +2,7 @@
 
 use super::nodes::{canvas_id, node_name};
 use super::state::CallsState;
+use crate::ui::scroll_bar;
 use crate::ui::theme::Palette;
 use crate::ui::{method_colours, painted_part};
 use eframe::egui::{
@@ -20,7 +21,7 @@ const NAMED: f32 = 30.0;
 
 /// Shows the bars in the rest of `ui`.
 pub fn show(ui: &mut Ui, state: &mut CallsState, history: &CallHistory) {
-    let all = ui.available_rect_before_wrap();
+    let mut all = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(all);
     let response = ui.interact(all, canvas_id(), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Flame graph of calls"));
@@ -32,7 +33,15 @@ pub fn show(ui: &mut Ui, state: &mut CallsState, history: &CallHistory) {
         state.offset -= ui.input(|input| input.smooth_scroll_delta().y);
     }
     state.offset -= response.drag_delta().y;
-    state.offset = state.offset.clamp(0.0, (rows.len() as f32 * BAR - all.height()).max(0.0));
+    let height = rows.len() as f32 * BAR;
+    state.offset = state.offset.clamp(0.0, (height - all.height()).max(0.0));
+    if height > all.height() {
+        let mut bar = all;
+        bar.set_left((all.right() - scroll_bar::WIDTH).max(all.left()));
+        all.set_right(bar.left());
+        let place = (state.offset.into(), all.height().into(), height.into());
+        state.offset = state.scroll_bar.show(ui, canvas_id().with("bar"), bar, place) as f32;
+    }
     let palette = Palette::of(ui);
     let painter = ui.painter_at(all);
     let font = FontId::monospace(11.0);
@@ -73,7 +82,11 @@ pub fn show(ui: &mut Ui, state: &mut CallsState, history: &CallHistory) {
         let name = node_name(history, node);
         let room = ((rect.width() - 6.0) / letter) as usize;
         let short = name.rsplit('.').next().unwrap_or(&name);
-        let text = cut_end(if name.chars().count() <= room { &name } else { short }, room);
+        let time = words::duration(state.weight(node));
+        let with_time = format!("{name}  {time}");
+        let texts = [with_time.as_str(), &name, short];
+        let fitting = texts.into_iter().find(|text| text.chars().count() <= room);
+        let text = cut_end(fitting.unwrap_or(short), room);
         let colour = if state.has_search() && state.is_match(node) { palette.marked } else { palette.text };
         painter.text(
             pos2(rect.left() + 3.0, rect.center().y),

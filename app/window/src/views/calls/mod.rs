@@ -18,6 +18,8 @@ use eframe::egui::{self, Align, Button, Key, Label, Layout, Modifiers, RichText,
 use redial_model::call_history::ROOT;
 use redial_model::caller_tree::CallerTree;
 use redial_model::connection::Connection;
+use redial_model::fleet::Fleet;
+use redial_model::ids::ConnectionId;
 use redial_text::words;
 
 /// The views with their names and sources.
@@ -37,10 +39,18 @@ pub fn shows_callers(state: &CallsState, connection: &Connection) -> bool {
     view(state, connection) == CallsView::Callers
 }
 
-/// Shows the line above the calls.
-pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, commands: &mut Vec<UiCommand>) {
+/// Shows the line above the calls. `connection` is the process whose calls are shown, perhaps one of `fleet`.
+pub fn header(
+    ui: &mut Ui,
+    state: &mut CallsState,
+    (connection, fleet): (&Connection, Option<&Fleet>),
+    commands: &mut Vec<UiCommand>,
+) {
     let history = connection.events.history();
     ui.horizontal(|ui| {
+        if let Some(fleet) = fleet {
+            choose_process(ui, state, connection.id, fleet);
+        }
         let shown = view(state, connection);
         let segments = VIEWS.map(|(value, text, hint)| {
             let enabled = value == CallsView::Callers || !history.spans().is_empty();
@@ -84,7 +94,9 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
             let text = words::count(state.matches() as u64, "match", "matches");
             ui.add(Label::new(RichText::new(text).size(SMALL)).truncate());
         }
-        if let Some(row) = state.selected_row(history)
+        // The list of several processes has other rows.
+        if fleet.is_none()
+            && let Some(row) = state.selected_row(history)
             && let Some(method) = connection.table.live.row(row).and_then(|row| row.method)
             && ui
                 .add(Button::new("Select method").small())
@@ -104,11 +116,28 @@ pub fn header(ui: &mut Ui, state: &mut CallsState, connection: &Connection, comm
     });
 }
 
+/// Chooses the process whose calls are shown.
+fn choose_process(ui: &mut Ui, state: &mut CallsState, shown: ConnectionId, fleet: &Fleet) {
+    let title = fleet.title_of(shown);
+    let menu = ui.menu_button(format!("{title} ▼"), |ui| {
+        for member in fleet.members() {
+            let name = fleet.title_of(member.connection);
+            if ui.selectable_label(member.connection == shown, name).clicked() {
+                state.process = Some(member.connection);
+                ui.close();
+            }
+        }
+    });
+    let label = format!("Calls of {title}");
+    menu.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+    menu.response.on_hover_text("The process whose calls are shown");
+}
+
 /// Returns the number of calls in the tree, and what to know about it.
 fn numbers(connection: &Connection, state: &CallsState) -> (String, String) {
     let events = &connection.events;
     let tree = events.history().tree();
-    let text = format!("{}, from traced calls", words::count(state.calls(), "call", "calls"));
+    let text = words::count(state.calls(), "traced call", "traced calls");
     let mut hint = "Traced calls of all methods by their traced callers, since the panel was first shown or cleared. \
                     An async call that waited counts its whole duration as total, and as self the time in which it ran."
         .to_owned();

@@ -2,6 +2,7 @@
 
 use super::nodes::node_name;
 use crate::ui::list::Scroll;
+use crate::ui::scroll_bar::ScrollBar;
 use redial_model::call_history::{CallHistory, CallSums, CallTree, ROOT, weights};
 use redial_model::ids::ConnectionId;
 use redial_protocol::ids::RowId;
@@ -66,6 +67,8 @@ struct RowsKey {
 #[derive(Debug, Default)]
 pub struct CallsState {
     connection: Option<ConnectionId>,
+    /// Of several processes, the one that the user chose.
+    pub process: Option<ConnectionId>,
     /// How the calls are shown.
     pub view: CallsView,
     /// The text of the search.
@@ -78,6 +81,8 @@ pub struct CallsState {
     pub(super) scroll: Scroll,
     /// Vertical position of the flame graph, points.
     pub(super) offset: f32,
+    /// That of the flame graph.
+    pub(super) scroll_bar: ScrollBar,
     /// The pointer is over the rows, so they keep their places.
     pub(super) held: bool,
     expanded: HashSet<u32>,
@@ -96,8 +101,9 @@ impl CallsState {
     /// Begins again when another process is shown.
     pub fn look_at(&mut self, connection: ConnectionId) {
         if self.connection != Some(connection) {
-            let (view, column) = (self.view, self.column);
-            *self = CallsState { connection: Some(connection), view, column, ..CallsState::default() };
+            let CallsState { process, view, column, .. } = *self;
+            *self =
+                CallsState { connection: Some(connection), process, view, column, ..CallsState::default() };
         }
     }
 

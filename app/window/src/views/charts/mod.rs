@@ -1,6 +1,7 @@
 //! Charts over time of the selected methods: calls, durations and exceptions, on one axis of time.
 
 mod chart;
+mod grid;
 mod lines;
 mod state;
 
@@ -17,7 +18,9 @@ use redial_model::charts::{ChartSeries, Charts};
 use redial_text::words;
 
 /// Room that a chart needs, points.
-const LEAST: f32 = 60.0;
+const LEAST: f32 = 46.0;
+/// Height of the axis of time, points.
+const TIME_AXIS: f32 = 18.0;
 
 /// Shows the line above the charts, and what belongs to which line.
 pub fn header(ui: &mut Ui, state: &mut ChartsState, charts: &Charts) {
@@ -43,9 +46,7 @@ pub fn header(ui: &mut Ui, state: &mut ChartsState, charts: &Charts) {
             ui.horizontal(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
                 ui.painter().rect_filled(rect, 2.0, colour(ui, index));
-                ui.label(text).on_hover_text(
-                    "Name, calls per second, p50 and p99 of the last second, exceptions per second",
-                );
+                ui.label(text).on_hover_text("The numbers are those of the last second.");
             });
         }
     });
@@ -60,7 +61,7 @@ fn legend(series: &ChartSeries) -> String {
     }
     if let Some(one) = series.durations().next_back() {
         let [p50, p99] = [one.p50_ns, one.p99_ns].map(|ns| words::duration(ns as u64));
-        text.push_str(&format!("  {p50} / {p99}"));
+        text.push_str(&format!("  p50 {p50}  p99 {p99}"));
     }
     if let Some(thrown) = last.and_then(|sample| sample.exceptions).filter(|thrown| *thrown > 0.0) {
         text.push_str(&format!("  {} exceptions/s", words::rate(thrown)));
@@ -71,15 +72,25 @@ fn legend(series: &ChartSeries) -> String {
 /// Shows the charts in the rest of `ui`, as many as fit. `now` is Unix time in milliseconds.
 pub fn show(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, now: u64) {
     let room = ui.available_size();
-    let shown = ((room.y / LEAST) as usize).clamp(1, Chart::ALL.len());
-    let height = (room.y / shown as f32 - 2.0).max(20.0);
+    let shown = (((room.y - TIME_AXIS) / LEAST) as usize).clamp(1, Chart::ALL.len());
+    let height = ((room.y - TIME_AXIS) / shown as f32 - 2.0).max(20.0);
     ui.spacing_mut().item_spacing.y = 2.0;
-    for chart in Chart::ALL.into_iter().take(shown) {
-        one(ui, state, charts, chart, now, vec2(room.x, height));
+    for (chart, number) in Chart::ALL.into_iter().zip(1..=shown) {
+        // The last one has the times of all.
+        let is_last = number == shown;
+        let height = if is_last { height + TIME_AXIS } else { height };
+        one(ui, state, charts, (chart, is_last), now, vec2(room.x, height));
     }
 }
 
-fn one(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, chart: Chart, now: u64, size: egui::Vec2) {
+fn one(
+    ui: &mut Ui,
+    state: &mut ChartsState,
+    charts: &Charts,
+    (chart, shows_times): (Chart, bool),
+    now: u64,
+    size: egui::Vec2,
+) {
     let palette = Palette::of(ui);
     let id = Id::unique("charts");
     let end = now as f64 / 1e3;
@@ -101,6 +112,8 @@ fn one(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, chart: Chart, now:
         // Without calls there is still an axis, a microsecond or one call high.
         .include_y(if chart == Chart::Duration { 1_000.0 } else { 1.0 })
         .show_background(false)
+        .show_axes([shows_times, true])
+        .y_grid_spacer(|input| grid::marks(input.bounds, input.base_step_size))
         .grid_color(palette.line)
         .custom_x_axes(vec![
             AxisHints::new_x()
@@ -111,7 +124,7 @@ fn one(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, chart: Chart, now:
         ])
         .custom_y_axes(vec![
             AxisHints::new_y()
-                .label_spacing(Rangef::new(18.0, 18.1))
+                .label_spacing(Rangef::new(grid::LEAST_STEP - 1.0, grid::LEAST_STEP))
                 .tick_label_color(palette.weak)
                 .tick_label_font(digits(SMALL))
                 .min_thickness(74.0)
@@ -158,7 +171,7 @@ fn one(ui: &mut Ui, state: &mut ChartsState, charts: &Charts, chart: Chart, now:
     }
     state.moved = Some(());
     state.visible = Some(shown.inner.range_x());
-    let place = response.rect.left_top() + vec2(84.0, 3.0);
+    let place = response.rect.left_top() + vec2(8.0, 3.0);
     let font = egui::FontId::proportional(SMALL);
     ui.painter().text(place, egui::Align2::LEFT_TOP, chart.title(), font, palette.weak);
 }

@@ -38,14 +38,15 @@ pub fn header(
     commands: &mut Vec<UiCommand>,
 ) {
     ui.horizontal(|ui| {
-        ui.strong("Events");
         let events = subject.events();
         let edit = TextEdit::singleline(&mut state.text)
             .id(filter_id())
             .event_filter(field_keys(false))
-            .hint_text("Text, or a condition like duration > duration(\"10ms\")")
-            .desired_width((ui.available_width() * 0.3).clamp(90.0, 260.0));
-        if ui.add(edit).accessible_name("Event filter").changed() {
+            .hint_text("Text or condition")
+            .desired_width((ui.available_width() * 0.3).clamp(120.0, 320.0));
+        let field = ui.add(edit).accessible_name("Event filter");
+        let field = field.on_hover_text("Any text, or a condition like duration > duration(\"10ms\")");
+        if field.changed() {
             commands.push(UiCommand::FilterEvents(state.text.clone()));
         }
         let switch =

@@ -1,5 +1,6 @@
-//! The parts of the timeline: ruler, names of tracks, bars.
+//! The parts of the timeline: ruler, names of tracks, bars, scroll bar.
 
+use crate::ui::scroll_bar::WIDTH;
 use eframe::egui::{Rect, pos2};
 use redial_model::call_history::TimeView;
 
@@ -15,17 +16,22 @@ pub struct Canvas {
     pub tracks: Rect,
     /// Names of tracks.
     pub names: Rect,
+    /// The scroll bar, if not all tracks fit.
+    pub scroll_bar: Option<Rect>,
 }
 
 impl Canvas {
-    /// Divides an area.
-    pub fn of(all: Rect) -> Canvas {
+    /// Divides an area for tracks with this height, points.
+    pub fn of(all: Rect, height: f32) -> Canvas {
         let names = (all.width() * 0.18).clamp(60.0, 190.0);
         let top = (all.top() + RULER).min(all.bottom());
+        let scrolls = height > all.bottom() - top;
+        let right = if scrolls { (all.right() - WIDTH).max(all.left() + names) } else { all.right() };
         Canvas {
-            ruler: Rect::from_min_max(pos2(all.left() + names, all.top()), pos2(all.right(), top)),
-            tracks: Rect::from_min_max(pos2(all.left() + names, top), all.max),
+            ruler: Rect::from_min_max(pos2(all.left() + names, all.top()), pos2(right, top)),
+            tracks: Rect::from_min_max(pos2(all.left() + names, top), pos2(right, all.bottom())),
             names: Rect::from_min_max(pos2(all.left(), top), pos2(all.left() + names, all.bottom())),
+            scroll_bar: scrolls.then(|| Rect::from_min_max(pos2(right, top), all.max)),
         }
     }
 

@@ -36,6 +36,8 @@ struct Bars {
     mesh: Mesh,
     /// With the places of their processes.
     names: Vec<(Rect, usize, Span)>,
+    /// Bars that stand for several short calls, with their number.
+    runs: Vec<(Rect, u32)>,
     hovered: Option<(Bar, Rect, usize)>,
     selected: Option<Rect>,
 }
@@ -49,14 +51,18 @@ pub fn show(
 ) {
     let all = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(all);
-    let canvas = Canvas::of(all);
+    let (layout, range) = (layout(shown), range(shown));
+    let canvas = Canvas::of(all, layout.height);
     let response = ui.interact(all, canvas_id(), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Timeline of calls"));
-    let (layout, range) = (layout(shown), range(shown));
     if state.follow(range).is_none() {
         return;
     }
     gestures::apply(ui, state, &canvas, &response, range, layout.height);
+    if let Some(rect) = canvas.scroll_bar {
+        let place = (state.offset.into(), canvas.tracks.height().into(), layout.height.into());
+        state.offset = state.scroll_bar.show(ui, canvas_id().with("bar"), rect, place) as f32;
+    }
     if std::mem::take(&mut state.reveal) {
         reveal(state, shown, &layout.lanes, &canvas);
     }
@@ -74,6 +80,7 @@ pub fn show(
     let bars = bars(ui, state, &canvas, (shown, &layout.lanes), &view, pointer);
     let tracks = painter.with_clip_rect(canvas.tracks);
     tracks.add(Shape::mesh(bars.mesh));
+    runs(ui, &tracks, &bars.runs, palette);
     let clicked = names(ui, &tracks, shown, &bars.names, palette);
     titles(ui, &painter, &canvas, shown, &layout, state.offset);
     track_names(&painter.with_clip_rect(canvas.names), &canvas, shown, &layout.lanes, state.offset, palette);
@@ -156,7 +163,8 @@ fn bars(
     pointer: Option<egui::Pos2>,
 ) -> Bars {
     let palette = Palette::of(ui);
-    let mut bars = Bars { mesh: Mesh::default(), names: Vec::new(), hovered: None, selected: None };
+    let mut bars =
+        Bars { mesh: Mesh::default(), names: Vec::new(), runs: Vec::new(), hovered: None, selected: None };
     let width = f64::from(canvas.tracks.width().max(1.0));
     let grain = (view.length() / width * f64::from(NARROWEST)).ceil().max(1.0) as i64;
     for placed in lanes {
@@ -181,6 +189,9 @@ fn bars(
                 // Runs of short calls have a line on top, so they do not look like one call.
                 let line = Rect::from_min_max(rect.min, pos2(rect.right(), rect.top() + 2.0));
                 bars.mesh.add_colored_rect(line, palette.edge);
+                if right - left >= NAMED && bars.runs.len() < MAX_NAMES {
+                    bars.runs.push((rect.intersect(canvas.tracks), bar.count));
+                }
             } else if bar.first.threw {
                 let line = Rect::from_min_max(pos2(rect.left(), rect.bottom() - 2.0), rect.max);
                 bars.mesh.add_colored_rect(line, palette.bad);
@@ -232,6 +243,21 @@ fn names(
         }
     }
     clicked
+}
+
+/// Writes on bars that stand for several calls how many they are.
+fn runs(ui: &Ui, painter: &Painter, bars: &[(Rect, u32)], palette: &Palette) {
+    let font = bar_font();
+    let letter = ui.fonts_mut(|fonts| fonts.glyph_width(&font, 'x')).max(1.0);
+    for (rect, count) in bars {
+        let room = ((rect.width() - 6.0) / letter) as usize;
+        let number = words::grouped((*count).into());
+        let texts = [format!("{number} short calls"), format!("{number} calls"), number];
+        if let Some(text) = texts.into_iter().find(|text| text.chars().count() <= room) {
+            let place = pos2(rect.left() + 3.0, rect.center().y);
+            painter.text(place, Align2::LEFT_CENTER, text, font.clone(), palette.text);
+        }
+    }
 }
 
 /// Paints the titles of processes across names and tracks.

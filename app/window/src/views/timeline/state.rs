@@ -1,5 +1,6 @@
 //! The timeline's own state.
 
+use crate::ui::scroll_bar::ScrollBar;
 use redial_model::call_history::{Span, TimeView};
 use redial_model::ids::{ConnectionId, SubjectId};
 
@@ -29,6 +30,7 @@ pub struct TimelineState {
     pub(super) gesture: Option<Gesture>,
     /// Vertical position, points.
     pub(super) offset: f32,
+    pub(super) scroll_bar: ScrollBar,
 }
 
 impl Default for TimelineState {
@@ -42,6 +44,7 @@ impl Default for TimelineState {
             measured: None,
             gesture: None,
             offset: 0.0,
+            scroll_bar: ScrollBar::default(),
         }
     }
 }
