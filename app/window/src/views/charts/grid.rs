@@ -14,7 +14,7 @@ const MAX_MARKS: usize = 200;
 /// Returns marks at round numbers within the bounds. `base_step` is the number that [`BASE`] points stand for.
 pub fn marks((from, to): (f64, f64), base_step: f64) -> Vec<GridMark> {
     let step = round_step(base_step * f64::from(LEAST_STEP) / BASE);
-    if !step.is_normal() || !(from.is_finite() && to.is_finite()) {
+    if !(step.is_normal() && from.is_finite() && to.is_finite()) {
         return Vec::new();
     }
     let first = (from / step).ceil();

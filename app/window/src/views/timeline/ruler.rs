@@ -54,7 +54,8 @@ pub fn since_origin(ns: i64, step: i64) -> String {
         (seconds, minutes) => format!("{}:{:02}:{:02}", minutes / 60, minutes % 60, seconds % 60),
     };
     let step = step.unsigned_abs().max(1);
-    let needed = (0..digits).find(|shown| step % 10_u64.pow(digits - shown) == 0).unwrap_or(digits) as usize;
+    let is_enough = |shown: &u32| step.is_multiple_of(10_u64.pow(digits - shown));
+    let needed = (0..digits).find(is_enough).unwrap_or(digits) as usize;
     let fraction = format!("{:0width$}", ns % unit, width = digits as usize);
     match fraction.get(..needed).filter(|fraction| !fraction.is_empty()) {
         Some(fraction) => format!("{sign}{whole}.{fraction}{name}"),
