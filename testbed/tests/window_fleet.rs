@@ -214,10 +214,11 @@ fn tab(window: &mut Window, name: &str) {
 
 /// Chooses the process whose tree of calls is shown, by its title.
 fn choose_calls_of(window: &mut Window, title: &str) {
-    let is_menu = |label: &str| label.starts_with("Calls of ");
-    let menu = window.0.query_all_by_role(Role::Button);
-    let menu = menu.filter(|node| node.accesskit_node().label().is_some_and(|label| is_menu(&label))).next();
-    menu.into_iter().for_each(|node| node.click_accesskit());
+    for node in window.0.query_all_by_role(Role::Button) {
+        if node.accesskit_node().label().is_some_and(|label| label.starts_with("Calls of ")) {
+            node.click_accesskit();
+        }
+    }
     window.0.run_steps(3);
     window.0.query_all_by_label(title).last().into_iter().for_each(|node| node.click_accesskit());
     window.0.run_steps(3);
