@@ -402,4 +402,50 @@ fn conditions(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
-on_each_runtime! { at_once_elsewhere, conditions, followed_to_the_end, at_once, generics, unseen_beginnings }
+/// A `MoveNext` has the level of its own dial again once its async method is no longer traced.
+fn own_dials_of_bodies_return(runtime: Runtime) -> Result<()> {
+    const START: &str = "awaits!Awaits.Plain";
+    const BODY: &str = "awaits!Awaits+<Plain>*.MoveNext";
+    let program = programs::named("awaits")?;
+    let (mut live, mut controller) = start(runtime, &program)?;
+    wait(&mut live.host, "Plain")?;
+    ask(&mut live.host, "open")?;
+    let has = |controller: &mut Controller, level: Level, after: &str| -> Result<()> {
+        let row = controller.row(BODY)?;
+        ensure!(row.wanted == level, "{level} after {after}: {row:?}");
+        Ok(())
+    };
+    let undo = |controller: &mut Controller| -> Result<()> {
+        let report = controller.turn(WireCommand::Undo { take: false })?;
+        ensure!(report.is_ok(), "{report:?}");
+        Ok(())
+    };
+    controller.dial(BODY, Level::Time, Lifetime::Kept)?;
+    trace(&mut controller, &[START], TimeOptions::default())?;
+    has(&mut controller, Level::Trace, "its method was traced")?;
+    undo(&mut controller)?;
+    has(&mut controller, Level::Time, "the trace was undone")?;
+
+    for when in ["n == 1", "n == 2"] {
+        let order = Order { when: Some(when.to_owned()), ..Order::new(START, Level::Trace) };
+        controller.order(vec![order], Lifetime::Kept)?;
+    }
+    undo(&mut controller)?;
+    has(&mut controller, Level::Trace, "the second condition was undone")?;
+    controller.dial(START, Level::Time, Lifetime::Kept)?;
+    has(&mut controller, Level::Time, "its method was timed")?;
+
+    trace(&mut controller, &[START], TimeOptions::default())?;
+    off(&mut controller, &[START])?;
+    has(&mut controller, Level::Time, "its method was off")?;
+    trace(&mut controller, &[START], TimeOptions::default())?;
+    off(&mut controller, &[BODY])?;
+    has(&mut controller, Level::Off, "it was turned off itself")?;
+    undo(&mut controller)?;
+    has(&mut controller, Level::Trace, "that was undone")?;
+    end(live, controller)
+}
+
+on_each_runtime! {
+    at_once_elsewhere, conditions, followed_to_the_end, at_once, generics, own_dials_of_bodies_return, unseen_beginnings
+}

@@ -13,7 +13,6 @@ use crate::clr::metadata::Import;
 use crate::context::Context;
 use crate::il;
 use crate::planner::Standing;
-use redial_protocol::ids::RowId;
 use redial_protocol::level::Level;
 
 /// The orders that apply to a method.
@@ -52,37 +51,33 @@ pub(super) fn with_inherited<'a>(
     }
 }
 
-/// Returns the `MoveNext` to visit after its async method: one that is to be traced, or was because of this method. None if
-/// some of `all` match it, too, since it is visited by itself then.
-pub(super) fn body_to_follow(
+/// Returns the `MoveNext` to visit after its async method, and the orders that apply to it: one that is to be traced, or was
+/// because of this method. None if it is visited by itself; `visits` decides that by the indices of the patterns that match it.
+pub(super) fn body_to_follow<'a>(
     context: &Context,
-    (module, import, all): (&Module, &Import, &[&Standing]),
+    (module, import, all): (&Module, &Import, &[&'a Standing]),
     matcher: &mut MethodMatcher<'_>,
-    (method, here): (u32, &BodyOrders<'_>),
-) -> Option<u32> {
+    (method, here): (u32, &BodyOrders<'a>),
+    visits: impl FnOnce(&[usize]) -> bool,
+) -> Option<(u32, BodyOrders<'a>)> {
     let traces = traces(&here.orders);
     if !traces && !context.ledger.lock().follows_bodies() {
         return None;
     }
     let body = body_of(&context.info, module, import, method)?;
-    let was_inherited = || {
-        let ledger = context.ledger.lock();
-        let row = ledger.find(module.id(), body).and_then(|id| ledger.row(id));
-        row.is_some_and(|row| row.wanted.is_inherited)
-    };
-    let is_concerned = traces || was_inherited();
-    (is_concerned && matching_orders(matcher, body, all).is_empty()).then_some(body)
+    if !traces && !is_inherited(context, module.id(), body) {
+        return None;
+    }
+    let hits = matcher.hits_of(body);
+    let direct: Vec<&Standing> = hits.iter().filter_map(|hit| all.get(*hit).copied()).collect();
+    (!visits(&hits)).then(|| (body, combined(&direct, &here.orders)))
 }
 
-/// Turns a `MoveNext` off that was traced because of its async method, whose latest order has another level; returns its row.
-/// None if there is none.
-pub(super) fn turn_off_inherited(context: &Context, module: usize, move_next: u32) -> Option<RowId> {
-    let mut ledger = context.ledger.lock();
-    let id = ledger.find(module, move_next)?;
-    let row = ledger.row_mut(id).filter(|row| row.wanted.is_inherited)?;
-    row.wanted.deciding_order = None;
-    row.wanted.is_inherited = false;
-    Some(id)
+/// Whether the latest order of a `MoveNext` matches its async method only.
+pub(super) fn is_inherited(context: &Context, module: usize, move_next: u32) -> bool {
+    let ledger = context.ledger.lock();
+    let row = ledger.find(module, move_next).and_then(|id| ledger.row(id));
+    row.is_some_and(|row| row.wanted.is_inherited)
 }
 
 /// Whether the latest order traces.

@@ -140,7 +140,12 @@ impl Worker {
         self.context.orders.anticipate(&self.orders);
         // Not tidied yet: an `off` order that replaces its predecessor overrides nothing, but must still find its
         // rows.
-        let found = self.scan_all(&seqs, &|| progress.is_cancelled());
+        let mut found = self.scan_all(&seqs, &|| progress.is_cancelled());
+        if found.left_bodies {
+            let new: Vec<_> =
+                self.orders.all().iter().filter(|one| seqs.contains(&one.seq)).cloned().collect();
+            found.rows.extend(self.review(&new).rows);
+        }
         let mut unmatched = Vec::new();
         if !later && !progress.is_cancelled() {
             // Replacing a standing order has an effect even if nothing is loaded yet.

@@ -53,6 +53,8 @@ pub struct ScanResult {
     pub shared: BTreeMap<(u32, bool), SharedModule>,
     /// Matches for which the ledger had no room.
     pub no_room: u64,
+    /// Whether some `MoveNext` is no longer traced because of its async method. Earlier orders may decide its level now.
+    pub left_bodies: bool,
     /// The assemblies, by module, that define interfaces or base classes of its types and are not loaded. Orders by
     /// interface may match more once they are.
     pub missing: Vec<(ModuleKey, BTreeSet<Arc<str>>)>,
@@ -128,15 +130,19 @@ impl<'a> ModuleOrders<'a> {
                     );
                 }
                 visit((import, &names), method, &here, &refused);
+                let visits = |hits: &[usize]| match only {
+                    [] => !hits.is_empty(),
+                    _ => hits.last().is_some_and(|hit| *hit >= all.len()),
+                };
                 if let Some(single) = &mut single
-                    && let Some(body) = async_bodies::body_to_follow(
+                    && let Some((body, orders)) = async_bodies::body_to_follow(
                         context,
                         (self.module, import, &self.aimed.here),
                         single,
                         (method.token, &here),
+                        visits,
                     )
                 {
-                    let orders = async_bodies::combined(&[], &here.orders);
                     async_bodies::with_method((import, &names), body, |body| {
                         visit((import, &names), body, &orders, &refused);
                     });
@@ -178,8 +184,8 @@ pub fn scan(context: &Context, target: &ModuleOrders, search: &ImplementationSea
         target.note_shared(&here.orders, refused, &mut found.shared);
         found.refused_as_shared.extend(refused.iter().map(|standing| standing.seq));
         if here.orders.is_empty() {
-            if let Some(row) = async_bodies::turn_off_inherited(context, target.module.id(), method.token) {
-                found.rows.insert(row);
+            if async_bodies::is_inherited(context, target.module.id(), method.token) {
+                found.left_bodies = true;
                 return;
             }
             leave_out(target.module, metadata, method, refused, found);

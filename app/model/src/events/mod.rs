@@ -10,6 +10,7 @@ mod condition_scope;
 mod event_filter;
 mod event_ring;
 mod event_view;
+mod in_flight;
 mod sort_keys;
 mod traced_event;
 
@@ -18,6 +19,7 @@ pub use condition_scope::condition_scope;
 pub use event_filter::EventFilter;
 pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
+use in_flight::{EndedCalls, is_same};
 pub use traced_event::{EventColumn, EventRow, TracedEvent, method_bytes};
 
 use crate::call_history::CallHistory;
@@ -30,6 +32,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Number of the last collected calls among which some are searched.
+const LOOKED_AT: usize = 2_000;
 /// The shortest time between requests for calls in flight.
 const POLL: Duration = Duration::from_secs(1);
 
@@ -134,6 +138,7 @@ impl Events {
                     .for_each(|event| self.add(connection, event));
             }
             EventsUpdate::Ended(events, unread) => {
+                self.end_in_flight(connection, &events);
                 events.into_iter().for_each(|event| self.add(connection, event));
                 self.unread.insert(connection, unread);
             }
@@ -146,7 +151,10 @@ impl Events {
                     };
                     calls.iter().for_each(|one| self.note_method(one));
                     self.clear_in_flight_of(connection);
-                    self.in_flight.extend(calls);
+                    // The list may be older than calls that came meanwhile.
+                    let latest = self.ring.latest(LOOKED_AT).filter(|event| event.connection == connection);
+                    let ended = EndedCalls::of(latest.map(|event| &**event));
+                    self.in_flight.extend(calls.into_iter().filter(|one| !ended.include(one)));
                     self.in_flight.sort_by_key(|one| one.call.start_unix_ns);
                     match trouble {
                         Some(why) => drop(self.trouble.insert(connection, why)),
@@ -172,6 +180,21 @@ impl Events {
             self.history.add(&event.method, &event.call);
         }
         self.ring.push(event, &mut self.gone);
+    }
+
+    /// Removes the calls in flight of a process that ended. The selected one is then the call with its end.
+    fn end_in_flight(&mut self, connection: ConnectionId, events: &[Arc<TracedEvent>]) {
+        let was_in_flight = |event: &Arc<TracedEvent>| event.connection == connection && event.call.number == 0;
+        let selected = self.selected.clone().filter(was_in_flight);
+        if self.paused.is_some() || self.in_flight.is_empty() && selected.is_none() {
+            return;
+        }
+        let ended = EndedCalls::of(events.iter().map(|event| &**event));
+        self.in_flight.retain(|one| one.connection != connection || !ended.include(one));
+        if let Some(selected) = selected {
+            let same = events.iter().find(|event| is_same(event, &selected));
+            self.selected = same.cloned().or(Some(selected));
+        }
     }
 
     fn note_method(&mut self, event: &TracedEvent) {
@@ -366,7 +389,6 @@ impl Events {
 
     /// Returns the latest collected call of a row, if it is among the last ones.
     pub fn latest(&self, row: RowId) -> Option<&Arc<TracedEvent>> {
-        const LOOKED_AT: usize = 2_000;
         self.ring.latest(LOOKED_AT).find(|event| event.method.row == row)
     }
 
