@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, ensure};
 use redial_protocol::diagnostics::ChangeWarning;
 use redial_protocol::level::Level;
-use redial_protocol::message::{Event, WireCommand};
+use redial_protocol::message::{Event, Reply, WireCommand};
 use redial_protocol::order::{Order, TimeOptions};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::{Controller, Lifetime};
@@ -416,8 +416,8 @@ fn own_dials_of_bodies_return(runtime: Runtime) -> Result<()> {
         Ok(())
     };
     let undo = |controller: &mut Controller| -> Result<()> {
-        let report = controller.turn(WireCommand::Undo { take: false })?;
-        ensure!(report.is_ok(), "{report:?}");
+        let answer = controller.ask(WireCommand::Undo { take: false })?;
+        ensure!(matches!(answer.reply, Reply::Undone { .. }), "{:?}", answer.reply);
         Ok(())
     };
     controller.dial(BODY, Level::Time, Lifetime::Kept)?;

@@ -49,7 +49,10 @@ pub fn add(
             arguments.extend([argument(value.argument), body.store_variable(kept)]);
         }
     }
-    for (place, value) in plan.parameters.iter().enumerate() {
+    // `this` comes last: what a large object holds must not take the bytes of the arguments.
+    let places = || plan.parameters.iter().enumerate();
+    let this = usize::from(plan.has_this);
+    for (place, value) in places().skip(this).chain(places().take(this)) {
         arguments.extend(body.capture(place, value, argument(value.argument)));
     }
     if plan.parameters.iter().any(|value| matches!(value.capture, Capture::String | Capture::Object)) {

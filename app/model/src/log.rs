@@ -25,6 +25,8 @@ pub enum LogKind {
     Undone,
     /// The agent or the window refused; the text says why.
     Refusal,
+    /// Work that took a while is done: a session was saved, hot methods were found.
+    Done,
     /// Nothing was attempted; the window says what is needed first.
     Hint,
     /// The agent did not answer.

@@ -172,8 +172,8 @@ impl OrderBuilder<'_> {
         }
         if self.orders.len() > MAX_STANDING_ORDERS {
             return Err(format!(
-                "this needs more than {} orders, the most an agent keeps; select whole types or modules, or fewer \
-                 methods",
+                "this needs more than {} orders, the most an agent keeps; select whole types or modules or fewer \
+                 methods, or let Find hot methods (Dials) choose them",
                 words::grouped(MAX_STANDING_ORDERS as u64)
             ));
         }

@@ -391,7 +391,29 @@ fn objects_live_no_longer(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// An object with many fields takes no bytes from the arguments of its methods.
+fn arguments_have_room_beside_a_large_object(runtime: Runtime) -> Result<()> {
+    let (mut live, mut controller) = start(runtime)?;
+    trace(&mut controller, "traced!Traced+Crowded.Greet")?;
+    warm_up(&mut live.host, &mut controller, "crowded 1")?;
+    say(&mut live.host, "crowded 7")?;
+    let calls = list(&mut controller, false)?;
+    let call = calls.of("Crowded.Greet").pop().context("a call")?;
+    ensure!(call.arguments[1..] == [text(&"n".repeat(150)), point(7, 0.5)], "{:?}", call.arguments);
+    let Value::Object { fields, .. } = &call.arguments[0] else { bail!("{:?}", call.arguments[0]) };
+    let is_left_out = |value: &Value| *value == Value::Omitted(OmittedReason::Bytes);
+    ensure!(fields[0].1 == text(&"a".repeat(200)), "{fields:?}");
+    ensure!(fields.iter().any(|(_, value)| is_left_out(value) || is_shortened(value)), "{fields:?}");
+    end(live, controller)
+}
+
+/// Returns whether a string lacks its end.
+fn is_shortened(value: &Value) -> bool {
+    matches!(value, Value::String { units, length } if units.len() < *length as usize)
+}
+
 on_each_runtime!(
+    arguments_have_room_beside_a_large_object,
     captures_every_shape,
     notices_wrong_plans,
     captures_every_shape_beside_the_collector,

@@ -42,8 +42,8 @@ impl CallHistory {
         let index = self.index(method);
         let start = i64::try_from(call.start_unix_ns).unwrap_or(LATEST).min(LATEST);
         self.origin = Some(self.origin.map_or(start, |origin| origin.min(start)));
-        let duration_ns = call.duration_ns.unwrap_or(0);
-        let end = start.saturating_add(i64::try_from(duration_ns).unwrap_or(i64::MAX));
+        let end = start.saturating_add(i64::try_from(call.duration_ns.unwrap_or(0)).unwrap_or(i64::MAX));
+        let running_ns = call.course.map_or(0, |course| course.running_ns);
         let threw = matches!(call.outcome, Outcome::Thrown { .. });
         let is_async = has_left_its_thread(call);
         let ended = EndedCall {
@@ -52,8 +52,9 @@ impl CallHistory {
             thread: call.thread,
             depth: call.depth,
             start,
-            duration_ns,
-            running_ns: call.course.map_or(0, |course| course.running_ns),
+            // A call whose beginning was not seen took at least the time in which it ran.
+            duration_ns: call.duration_ns.unwrap_or(running_ns),
+            running_ns,
             threw,
         };
         if is_async {

@@ -84,11 +84,11 @@ impl Connection {
                 for sentence in report.sentences() {
                     self.log_line(log, now, LogKind::Notice, sentence);
                 }
-                self.log_line(log, now, LogKind::Answer, summary(&report));
+                self.log_line(log, now, LogKind::Done, summary(&report));
             }
             HotUpdate::Cancelled => {
                 let text = "the search was stopped; its dials are off again".to_owned();
-                self.log_line(log, now, LogKind::Answer, text);
+                self.log_line(log, now, LogKind::Done, text);
             }
             HotUpdate::Failed(why) => {
                 self.log_line(log, now, LogKind::Failure, format!("hot methods were not found: {why}"));

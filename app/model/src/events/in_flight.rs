@@ -66,7 +66,13 @@ mod tests {
 
     fn ended(depth: u32, start_unix_ns: u64, duration: u64) -> TracedEvent {
         let duration_ns = Some(duration);
-        event(TracedCall { depth, start_unix_ns, duration_ns, outcome: Outcome::Returned(None), ..traced_call() })
+        event(TracedCall {
+            depth,
+            start_unix_ns,
+            duration_ns,
+            outcome: Outcome::Returned(None),
+            ..traced_call()
+        })
     }
 
     fn in_flight(depth: u32, start_unix_ns: u64) -> TracedEvent {

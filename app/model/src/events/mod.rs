@@ -184,7 +184,8 @@ impl Events {
 
     /// Removes the calls in flight of a process that ended. The selected one is then the call with its end.
     fn end_in_flight(&mut self, connection: ConnectionId, events: &[Arc<TracedEvent>]) {
-        let was_in_flight = |event: &Arc<TracedEvent>| event.connection == connection && event.call.number == 0;
+        let was_in_flight =
+            |event: &Arc<TracedEvent>| event.connection == connection && event.call.number == 0;
         let selected = self.selected.clone().filter(was_in_flight);
         if self.paused.is_some() || self.in_flight.is_empty() && selected.is_none() {
             return;

@@ -1,7 +1,7 @@
 //! Collecting, pausing and clearing calls.
 
 use super::*;
-use redial_protocol::trace::TracedCall;
+use redial_protocol::trace::{Outcome, TracedCall};
 use redial_text::fixtures::{traced_call, traced_method};
 
 fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
@@ -97,6 +97,23 @@ fn clears_calls_but_knows_their_methods() {
     assert_eq!(all.view().len(), 1);
 }
 
+#[test]
+fn calls_that_ended_are_no_longer_in_flight() {
+    let event = |call: TracedCall| Arc::new(TracedEvent::new(Arc::new(traced_method()), call));
+    let (number, duration_ns, outcome) = (0, None, Outcome::InFlight);
+    let in_flight = event(TracedCall { number, duration_ns, outcome, ..traced_call() });
+    let ended = event(TracedCall { number: 7, outcome: Outcome::Returned(None), ..traced_call() });
+    let mut all = Events::default();
+    all.take(ConnectionId(0), EventsUpdate::InFlight(Ok(vec![Arc::clone(&in_flight)])));
+    all.select(Some(Arc::clone(&in_flight)));
+    assert_eq!(all.in_flight().count(), 1);
+    all.take(ConnectionId(0), EventsUpdate::Ended(vec![ended], 0));
+    assert_eq!(all.in_flight().count(), 0);
+    assert_eq!(all.selected().map(|event| event.call.number), Some(7), "with its end");
+    all.take(ConnectionId(0), EventsUpdate::InFlight(Ok(vec![in_flight])));
+    assert_eq!(all.in_flight().count(), 0, "the list is older than the end");
+}
+
 fn of_process(connection: u32, numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
     let method = Arc::new(traced_method());
     let event = |number: u64| {
@@ -137,8 +154,8 @@ fn calls_of_several_processes_merge_by_time() {
     query.rows = None;
     all.set_query(query);
     all.select(all.view().at(0).cloned());
-    all.take(one, EventsUpdate::InFlight(Ok(of_process(1, 0..=0))));
-    all.take(other, EventsUpdate::InFlight(Ok(of_process(2, 0..=0))));
+    all.take(one, EventsUpdate::InFlight(Ok(of_process(1, 99_999..=99_999))));
+    all.take(other, EventsUpdate::InFlight(Ok(of_process(2, 99_999..=99_999))));
     assert_eq!(all.in_flight().count(), 2);
     all.take(one, EventsUpdate::InFlight(Ok(Vec::new())));
     assert_eq!(all.in_flight().count(), 1);

@@ -22,7 +22,7 @@ pub(super) struct NotificationBar {
     unmatched: Option<String>,
 }
 
-/// The newest refusal or failure, or a completed *All dials off* or undo.
+/// The newest refusal or failure, or a completed *All dials off*, undo, saving or search.
 struct Notification {
     text: String,
     colour: Color32,
@@ -121,7 +121,8 @@ impl App {
     /// closes it, or it is no longer true. Nothing disappears under the pointer.
     fn newest(&mut self, context: &Context, now: &CommandContext) -> Option<LogEntry> {
         let bad = [LogKind::Refusal, LogKind::NoAnswer, LogKind::Failure, LogKind::Budget, LogKind::Control];
-        let kinds = bad.into_iter().chain([LogKind::AllOff, LogKind::NoneOn, LogKind::Undone, LogKind::Hint]);
+        let good = [LogKind::AllOff, LogKind::NoneOn, LogKind::Undone, LogKind::Done, LogKind::Hint];
+        let kinds = bad.into_iter().chain(good);
         let newest = kinds.filter_map(|kind| self.model.log.newest(kind)).max_by_key(|entry| entry.serial)?;
         let newest = result_of_all_off(&self.model.log, newest);
         let pointer = context.input(|input| input.pointer.hover_pos());
@@ -154,7 +155,12 @@ impl App {
         let mut asked = since.filter(|one| one.kind == LogKind::Request);
         let asked_since = matches!(
             entry.kind,
-            LogKind::Refusal | LogKind::Budget | LogKind::Control | LogKind::Undone | LogKind::Hint
+            LogKind::Refusal
+                | LogKind::Budget
+                | LogKind::Control
+                | LogKind::Undone
+                | LogKind::Done
+                | LogKind::Hint
         ) && asked.any(|one| entry.about.is_none() || one.about == entry.about);
         let is_on_again = entry.kind == LogKind::AllOff
             && self.model.current_table().is_some_and(MethodTable::has_wanted_dials);

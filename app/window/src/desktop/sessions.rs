@@ -86,11 +86,9 @@ impl App {
                 SnapshotAnswer::Saved { file, methods } => {
                     let text = format!("{} saved as {}", words::methods(methods as u64), file.display());
                     self.dialogs.last_session = Some(file);
-                    (LogKind::Answer, text)
+                    (LogKind::Done, text)
                 }
-                SnapshotAnswer::Exported { file } => {
-                    (LogKind::Answer, format!("saved as {}", file.display()))
-                }
+                SnapshotAnswer::Exported { file } => (LogKind::Done, format!("saved as {}", file.display())),
                 SnapshotAnswer::Opened { file, snapshot } => {
                     let text = format!("opened {}", file.display());
                     self.dialogs.saved_table = Some(numbers(&file, &snapshot));
@@ -160,7 +158,11 @@ fn compared(sides: &[SnapshotHeader; 2], difference: &SnapshotDifference) -> Sav
             let sign = if ns < 0 { "−" } else { "+" };
             format!("{sign}{}", words::duration(ns.unsigned_abs()))
         });
-        let changes: Vec<&str> = one.changes.iter().map(|change| change.word()).collect();
+        let changes: Vec<&str> = match (one.before, one.after) {
+            (None, _) => vec!["not dialled before"],
+            (_, None) => vec!["not dialled after"],
+            _ => one.changes.iter().map(|change| change.word()).collect(),
+        };
         vec![
             cost.unwrap_or_default(),
             both(calls(one.before), calls(one.after)),

@@ -12,6 +12,7 @@ use redial_protocol::ids::CopyKey;
 use redial_protocol::level::Level;
 use redial_protocol::times::Times;
 use redial_text::completions::CompletionColumn;
+use redial_text::{names, words};
 
 /// Shows completions of a method with a row of its own; nothing unless it is async.
 pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec<UiCommand>) {
@@ -29,6 +30,17 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec
     if ui.button("Time completions").on_hover_text(hint).clicked() {
         commands
             .push(UiCommand::Turn { targets: table.targets_for(&MethodSet::one(body)), level: Level::Time });
+    }
+}
+
+/// Names the async method or iterator whose body a `MoveNext` is; a click shows it. Nothing for other methods.
+pub fn method_of_body(ui: &mut Ui, type_name: &str, method: &str, commands: &mut Vec<UiCommand>) {
+    let Some(body) = words::body_of(&format!("{type_name}.{method}")) else { return };
+    let Some(name) = body.strip_prefix("body of ") else { return };
+    let short = names::shorter(name).last().unwrap_or(name);
+    let link = ui.link(format!("The body of {short}"));
+    if link.on_hover_text("Shows that method: calls traced there have arguments and results.").clicked() {
+        commands.push(UiCommand::Filter(name.split('<').next().unwrap_or(name).to_owned()));
     }
 }
 

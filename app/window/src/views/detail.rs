@@ -29,6 +29,9 @@ use redial_text::times::TimeColumn;
 use redial_text::words;
 
 const KNOB: f32 = 116.0;
+/// From this number of methods on, timing all of them is no first step.
+const MANY: usize = 1_000;
+
 /// The knob's smallest size, in a low panel; and the height from which everything about one counted method is
 /// visible.
 const LOW_KNOB: f32 = 64.0;
@@ -75,13 +78,13 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, sections: Sections<'_>, commands:
             });
             one(ui, subject, method, sections, commands);
         }
-        (None, ..) => nothing(ui, subject),
+        (None, ..) => nothing(ui, subject, commands),
         (Some(method), 1, _) => one(ui, subject, method, sections, commands),
         _ => many(ui, subject, targets, commands),
     }
 }
 
-fn nothing(ui: &mut Ui, subject: Subject<'_>) {
+fn nothing(ui: &mut Ui, subject: Subject<'_>, commands: &mut Vec<UiCommand>) {
     let table = subject.table();
     ui.add_space(16.0);
     ui.vertical_centered(|ui| {
@@ -121,8 +124,18 @@ fn nothing(ui: &mut Ui, subject: Subject<'_>) {
             ui.weak(match (are_most(timed), sorted(SortKey::Time(TimeColumn::Own))) {
                 (true, true) => "These methods are timed and sorted by “Self”: the top row took most.",
                 (true, false) => "These methods are timed. Sort by “Self”.",
+                (false, _) if table.list.shown() > MANY => {
+                    "Let Redial count all, and time those that are called."
+                }
                 (false, _) => "Press Ctrl+A and 2 to time all methods shown, then sort by “Self”.",
             });
+            if !are_most(timed) && subject.process().is_some() {
+                let find = UiCommand::FindHot;
+                let link = ui.link("Find the hottest");
+                if link.on_hover_text(find.explained().unwrap_or_default()).clicked() {
+                    commands.push(find);
+                }
+            }
         }
     });
 }
@@ -154,6 +167,7 @@ fn one(
     if params != "()" {
         ui.add(eframe::egui::Label::new(RichText::new(params).small().color(palette.weak)).wrap());
     }
+    super::completions::method_of_body(ui, full.part(&full.type_name), full.part(&full.method), commands);
     let known = group.as_ref().map_or(dial.row.is_some(), |group| group.sums.known > 0);
     let stepped =
         dial.row.and_then(|row| row.times_note.as_deref()).filter(|note| budget::is_stepped(Some(note)));

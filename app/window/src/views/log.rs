@@ -308,6 +308,7 @@ fn word(kind: LogKind) -> &'static str {
         LogKind::Request => "request",
         LogKind::Answer | LogKind::Undone => "answer",
         LogKind::AllOff | LogKind::NoneOn => "all off",
+        LogKind::Done => "done",
         LogKind::Refusal => "refused",
         LogKind::NoAnswer => "no answer",
         LogKind::Failure => "failed",
@@ -324,9 +325,12 @@ fn word(kind: LogKind) -> &'static str {
 pub fn colour(kind: LogKind, palette: &Palette) -> Color32 {
     match kind {
         LogKind::Request | LogKind::Hint => palette.accent,
-        LogKind::Answer | LogKind::Undone | LogKind::AllOff | LogKind::NoneOn | LogKind::Transition => {
-            palette.live
-        }
+        LogKind::Answer
+        | LogKind::Undone
+        | LogKind::AllOff
+        | LogKind::NoneOn
+        | LogKind::Done
+        | LogKind::Transition => palette.live,
         LogKind::Connection | LogKind::Notice => palette.weak,
         LogKind::Budget | LogKind::Control | LogKind::NoAnswer => palette.asked,
         LogKind::Refusal | LogKind::Failure => palette.bad,

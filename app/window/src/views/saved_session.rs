@@ -5,9 +5,12 @@ use crate::commands::{FileChoice, SessionPurpose, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::dialog;
 use crate::ui::theme::Palette;
-use eframe::egui::{self, Align, Key, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo, vec2};
+use eframe::egui::{
+    self, Align, Color32, Key, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo, vec2,
+};
 use redial_model::connection::Connection;
 use redial_model::ids::ConnectionId;
+use redial_text::names;
 use std::path::{Path, PathBuf};
 
 /// Width of the button beside the field with the space before it, points.
@@ -132,7 +135,8 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
         let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         ui.weak(match question.purpose {
                 SessionPurpose::Save => {
-                    "Saves numbers, histograms, traced calls and the log. Only you can read the file; an existing one stays."
+                    "Saves the numbers of all calls since each dial was turned, histograms, traced calls and the log. Only you can read \
+                    the file; an existing one stays."
                 }
                 SessionPurpose::Open => "Shows the numbers saved there. They do not change.",
                 SessionPurpose::Speedscope => {
@@ -141,7 +145,10 @@ pub fn ask(context: &egui::Context, question: &mut SessionQuestion, commands: &m
                 }
                 SessionPurpose::Picture(None) => "Saves this window without the dialog as PNG. An existing file stays.",
                 SessionPurpose::Picture(Some(_)) => "Saves the panel without the dialog as PNG. An existing file stays.",
-                SessionPurpose::Compare => "Compares the numbers saved there with the present ones of this process.",
+                SessionPurpose::Compare => {
+                    "Compares the numbers saved there with the present ones of this process: all calls since each dial was turned, \
+                    whatever range of time the window shows."
+                }
             });
         if let SessionPurpose::Picture(Some(panel)) = question.purpose {
             ui.weak(format!("Panel: {}", panel.title()));
@@ -192,7 +199,8 @@ fn rows(ui: &mut Ui, table: &SavedTable, height: f32) {
                         let right = Layout::right_to_left(Align::Center);
                         ui.allocate_ui_with_layout(vec2(*width, ROW), right, |ui| ui.label(text));
                     }
-                    None => drop(ui.add(egui::Label::new(text).truncate())),
+                    // The last one names a method; a name that does not fit loses its beginning first.
+                    None => drop(method(ui, cell, text)),
                 }
             }
         });
@@ -204,6 +212,20 @@ fn rows(ui: &mut Ui, table: &SavedTable, height: f32) {
             line(ui, &mut row.iter().map(|cell| (cell.as_str(), false)));
         }
     });
+}
+
+/// Shows a method's name, shortened from its beginning to fit, with the whole one as a hint.
+fn method(ui: &mut Ui, name: &str, style: RichText) -> egui::Response {
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let room = ui.available_width();
+    let fits = |text: &&str| {
+        ui.painter().layout_no_wrap((*text).to_owned(), font.clone(), Color32::WHITE).size().x <= room
+    };
+    let shown = names::shorter(name).find(fits).or_else(|| names::shorter(name).last()).unwrap_or(name);
+    if shown == name {
+        return ui.add(egui::Label::new(style).truncate());
+    }
+    ui.add(egui::Label::new(shown).truncate()).on_hover_text(name)
 }
 
 /// Returns the widths of all columns but the last, which takes the rest.
