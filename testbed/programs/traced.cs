@@ -383,12 +383,10 @@ public static class Traced
         [MethodImpl(MethodImplOptions.NoInlining)]
         public string Join(int number, string text) { return text + number; }
     }
-
     /// An object that has more than fits into a call.
     public class Crowded
     {
         public string A = new string('a', 200), B = new string('b', 200), C = new string('c', 200), D = new string('d', 200);
-
         [MethodImpl(MethodImplOptions.NoInlining)]
         public string Greet(string name, Point at) { return name; }
     }
@@ -464,9 +462,7 @@ public static class Traced
                 case "instance":
                     new Instance().Join(7, "seven");
                     break;
-                case "crowded":
-                    new Crowded().Greet(new string('n', 150), new Point(int.Parse(words[1]), 0.5));
-                    break;
+                case "crowded": new Crowded().Greet(new string('n', 150), new Point(int.Parse(words[1]), 0.5)); break;
                 case "wait":
                     waiting = new Thread(() => Waits(60000, "in flight"));
                     waiting.Start();

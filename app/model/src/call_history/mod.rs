@@ -52,7 +52,7 @@ impl CallHistory {
             thread: call.thread,
             depth: call.depth,
             start,
-            // A call whose beginning was not seen took at least the time in which it ran.
+            // A call without a seen beginning took at least the time in which it ran.
             duration_ns: call.duration_ns.unwrap_or(running_ns),
             running_ns,
             threw,

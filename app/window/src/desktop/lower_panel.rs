@@ -144,7 +144,7 @@ impl App {
     }
 }
 
-/// Returns the process whose calls are shown: of several, the one that the user chose, or the first with traced calls.
+/// Returns the process for the tree of calls: of several, the one that the user chose, or the first with traced calls.
 fn process_of_calls(model: &Model, chosen: Option<ConnectionId>) -> Option<ConnectionId> {
     let subject = model.current()?;
     let Some(fleet) = subject.fleet() else { return subject.process().map(|one| one.id) };

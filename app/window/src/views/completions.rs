@@ -33,7 +33,7 @@ pub fn show(ui: &mut Ui, subject: Subject<'_>, row: &LiveRow, commands: &mut Vec
     }
 }
 
-/// Names the async method or iterator whose body a `MoveNext` is; a click shows it. Nothing for other methods.
+/// Names the async method or iterator of a `MoveNext`; a click shows it. Nothing for other methods.
 pub fn method_of_body(ui: &mut Ui, type_name: &str, method: &str, commands: &mut Vec<UiCommand>) {
     let Some(body) = words::body_of(&format!("{type_name}.{method}")) else { return };
     let Some(name) = body.strip_prefix("body of ") else { return };

@@ -39,7 +39,7 @@ pub fn shows_callers(state: &CallsState, connection: &Connection) -> bool {
     view(state, connection) == CallsView::Callers
 }
 
-/// Shows the line above the calls. `connection` is the process whose calls are shown, perhaps one of `fleet`.
+/// Shows the line above the calls of a process, perhaps one of `fleet`.
 pub fn header(
     ui: &mut Ui,
     state: &mut CallsState,
@@ -116,7 +116,7 @@ pub fn header(
     });
 }
 
-/// Chooses the process whose calls are shown.
+/// Chooses the process of several.
 fn choose_process(ui: &mut Ui, state: &mut CallsState, shown: ConnectionId, fleet: &Fleet) {
     let title = fleet.title_of(shown);
     let menu = ui.menu_button(format!("{title} ▼"), |ui| {
@@ -130,7 +130,7 @@ fn choose_process(ui: &mut Ui, state: &mut CallsState, shown: ConnectionId, flee
     });
     let label = format!("Calls of {title}");
     menu.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
-    menu.response.on_hover_text("The process whose calls are shown");
+    menu.response.on_hover_text("Shows the calls of another process");
 }
 
 /// Returns the number of calls in the tree, and what to know about it.
