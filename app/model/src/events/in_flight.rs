@@ -12,7 +12,7 @@ const READING: u64 = 1_000_000;
 pub struct EndedCalls {
     /// The latest end by thread and depth: a thread has one call at a time there.
     on_threads: HashMap<(u32, u32), u64>,
-    /// The beginnings of calls that left their threads, by method and thread.
+    /// The beginnings of calls of async methods, which may leave their threads, by method and thread.
     elsewhere: HashMap<(RowId, u32), Vec<u64>>,
 }
 
@@ -22,8 +22,9 @@ impl EndedCalls {
         let mut ended = EndedCalls::default();
         for event in events {
             let call = &event.call;
-            if call.course.is_some_and(|course| course.steps > 1) {
+            if call.course.is_some() {
                 ended.elsewhere.entry((event.method.row, call.thread)).or_default().push(call.start_unix_ns);
+                continue;
             }
             let end = call.start_unix_ns.saturating_add(call.duration_ns.unwrap_or(0));
             let latest = ended.on_threads.entry((call.thread, call.depth)).or_default();
@@ -98,5 +99,6 @@ mod tests {
         let calls = EndedCalls::of(events.iter());
         assert!(calls.include(&with_course(in_flight(0, 5_000_100))));
         assert!(!calls.include(&with_course(in_flight(0, 9_000_000))), "its thread began another");
+        assert!(!calls.include(&in_flight(0, 9_000_000)), "the thread has left the async call");
     }
 }
