@@ -60,6 +60,8 @@ pub struct Live {
     /// Agent time of the last snapshot with calls.
     called_ms: Option<u64>,
     folds: u64,
+    /// Counter snapshots so far. Other updates change numbers, too, but cover no time.
+    snapshots: u64,
     updates: u64,
     ended: bool,
     /// Changed rows, while somebody wants to know.
@@ -192,7 +194,7 @@ impl Live {
         let known = self.row(id).is_some_and(|known| known.copy == row.copy);
         if !known {
             self.mark(id, false);
-            let folds = self.folds;
+            let snapshots = self.snapshots;
             let method = self.row(id).and_then(|old| old.method);
             if let Some(method) = method {
                 self.by_method.remove(method);
@@ -219,7 +221,7 @@ impl Live {
                 ranged: None,
                 basis: None,
                 fold: 0,
-                recent: RecentCalls::begin(folds),
+                recent: RecentCalls::begin(snapshots),
             };
             self.rows.insert(fresh);
             self.rows_edition += 1;
@@ -248,13 +250,13 @@ impl Live {
     /// Applies a transition; returns the previous wanted level and state, if the row is known.
     pub fn take_transition(&mut self, transition: Transition) -> Option<(Level, CopyState)> {
         self.updates += 1;
-        let (tick, folds) = (self.tick(), self.folds);
+        let (tick, snapshots) = (self.tick(), self.snapshots);
         let row = self.row_mut(transition.row)?;
         let before = (row.wanted, row.state);
         (row.wanted, row.state, row.version) = (transition.wanted, transition.state, transition.version);
         row.options = transition.options;
         if row.counts() && !before.1.counts() {
-            row.recent = RecentCalls::begin(folds);
+            row.recent = RecentCalls::begin(snapshots);
         }
         row.record_counting(tick);
         row.note = transition.note;
@@ -270,12 +272,13 @@ impl Live {
     pub fn take_counters(&mut self, delta: &CounterDelta, dropped: u64) -> bool {
         self.updates += 1;
         self.folds += 1;
+        self.snapshots += 1;
         let is_first = self.clock.last_ms().is_none();
         let interval = self.clock.advance(delta.t_ms, dropped);
         self.intervals.push(interval);
         let intervals = self.intervals.clone();
         self.ahead_ms = 0;
-        let (fold, tick) = (self.folds, self.tick());
+        let (fold, snapshot, tick) = (self.folds, self.snapshots, self.tick());
         let begins = is_first && self.rows_listed();
         self.move_range();
         if !delta.rows.is_empty() {
@@ -287,7 +290,7 @@ impl Live {
             row.calls = row.calls.saturating_add(*calls);
             row.fold = fold;
             let before = row.rate.unwrap_or(0.0);
-            row.rate = row.recent.push(fold, *calls, &intervals);
+            row.rate = row.recent.push(snapshot, *calls, &intervals);
             if let Some(rate) = row.rate.filter(|rate| *rate > 0.0) {
                 row.last_rate = rate.max(before);
             }
@@ -302,7 +305,7 @@ impl Live {
         for id in std::mem::replace(&mut self.called_rows, called_rows) {
             let quiet = self.row_mut(id).filter(|row| row.fold != fold);
             if let Some(row) = quiet {
-                row.rate = row.recent.push(fold, 0, &intervals);
+                row.rate = row.recent.push(snapshot, 0, &intervals);
                 let goes_on = row.rate.is_some_and(|rate| rate > 0.0);
                 self.called_rows.extend(goes_on.then_some(id));
                 self.record_changed(id);

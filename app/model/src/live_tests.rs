@@ -82,6 +82,19 @@ fn rates_and_sparklines_follow_the_agents_clock() {
     assert_eq!(seen(&live, 0), (171, None));
 }
 
+#[test]
+fn times_between_snapshots_change_no_rate() {
+    let catalogue = small();
+    let mut live = live(&catalogue, vec![row(&catalogue, 0, 3, CopyState::Live, 0)]);
+    for number in 0..20 {
+        // Percentiles come before and after counts, in pages.
+        (0..number % 4).for_each(|_| live.take_times(vec![redial_text::fixtures::times(0)]));
+        live.take_counters(&delta(260 * number, &[(0, 26)]), 0);
+        let rate = live.row(RowId(0)).and_then(|row| row.rate);
+        assert_eq!(rate, (number > 0).then_some(100.0), "after {number} snapshots");
+    }
+}
+
 /// Off is a gap, not a rate of zero: nothing is counted.
 #[test]
 fn a_sparkline_pauses_while_the_dial_is_off() {
