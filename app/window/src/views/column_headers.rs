@@ -86,16 +86,18 @@ impl Headers<'_> {
         let (table, gone) = (subject.table(), columns.gone());
         let mut name = columns.name;
         let mut at_sign = false;
-        if table.is_order_behind() && columns.is_named {
-            let by = match (table.list.is_frozen(), by_pointer) {
-                (true, _) => FreezeReason::Wish,
-                (false, true) => FreezeReason::Pointer,
-                (false, false) => FreezeReason::Moment,
-            };
-            (name.max, at_sign) = sort_again(ui, head, name, frozen(name, !gone.is_empty(), by), commands);
-        }
+        let by = match (table.list.is_frozen(), by_pointer) {
+            (true, _) => FreezeReason::Wish,
+            (false, true) => FreezeReason::Pointer,
+            (false, false) => FreezeReason::Moment,
+        };
+        let note = frozen(name, !gone.is_empty(), by);
+        // First, so that it keeps its place when the order freezes.
         if !gone.is_empty() && columns.is_named {
             name.max = left_out(ui, head, name, gone, commands);
+        }
+        if table.is_order_behind() && columns.is_named {
+            (name.max, at_sign) = sort_again(ui, head, name, note, commands);
         }
         if columns.is_named {
             name.max = number_range::header(ui, head, name, &table.live);

@@ -8,7 +8,8 @@ use crate::ui::capitalized;
 use crate::ui::theme::{DIGITS, Palette, SMALL};
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    Button, Checkbox, Color32, FontId, Key, Label, Response, RichText, Stroke, TextBuffer, TextEdit, Ui,
+    Button, Checkbox, Color32, ComboBox, FontId, Key, Label, Response, RichText, Role, Stroke, TextBuffer,
+    TextEdit, Ui, WidgetInfo,
 };
 use redial_model::connection::{Connection, RefusedCondition};
 use redial_model::events::{completions, condition_scope};
@@ -25,7 +26,9 @@ use std::sync::Arc;
 /// Most methods whose values a condition is checked against while it is typed. The agent checks all.
 const CHECKED: usize = 64;
 /// Width of everything beside the condition, points.
-const BESIDE: f32 = 330.0;
+const BESIDE: f32 = 350.0;
+/// The depth unless another one is chosen.
+const USUAL_DEPTH: &str = "2";
 
 /// Condition and limits as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,8 +109,7 @@ pub fn show(
         field = Some(edit);
         let rate = "Calls of a method to capture in a second, at most";
         apply |= editor.number(ui, |draft| &mut draft.rate, ("Rate", "1,000", 62.0), rate);
-        let depth = format!("Levels of objects within objects to capture, 0 to {MAX_CAPTURE_DEPTH}");
-        apply |= editor.number(ui, |draft| &mut draft.depth, ("Depth", "2", 30.0), &depth);
+        editor.depth(ui);
         let hint = "Captures up to 32 callers of each call (x86-64 Linux)";
         let stack = ui.add(Checkbox::new(&mut editor.draft.stack, "Stacks")).on_hover_text(hint);
         editor.is_edited |= stack.changed();
@@ -295,6 +297,27 @@ impl ConditionEditor {
         let field = ui.add(edit).accessible_name(format!("{name} of the trace")).on_hover_text(hint);
         self.is_edited |= field.changed();
         field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
+    }
+
+    /// Shows the choice of the depth.
+    fn depth(&mut self, ui: &mut Ui) {
+        ui.label("Depth");
+        let shown =
+            if self.draft.depth.is_empty() { USUAL_DEPTH.to_owned() } else { self.draft.depth.clone() };
+        let mut chosen = None;
+        let list = ComboBox::new("depth of the trace", "").selected_text(&shown).width(36.0);
+        let list = list.show_ui(ui, |ui| {
+            for depth in (0..=MAX_CAPTURE_DEPTH).map(|depth| depth.to_string()) {
+                if ui.selectable_label(depth == shown, &depth).clicked() {
+                    chosen = Some(depth);
+                }
+            }
+        });
+        let response = list.response.on_hover_text("Levels of objects within objects to capture");
+        response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Depth of the trace"));
+        if let Some(depth) = chosen {
+            (self.draft.depth, self.is_edited) = (depth, true);
+        }
     }
 
     /// Returns the refusals of the condition in the field.
