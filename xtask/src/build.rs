@@ -94,6 +94,8 @@ pub const WINDOWS_PACKAGES: &[&str] = &[
     "redial-testbed",
     "--target",
     WINDOWS_TARGET,
+    "--config",
+    "xtask/windows-tests.toml",
 ];
 
 /// Builds agent and program for Windows, and the end-to-end suites of this selection (`--test NAME …`).

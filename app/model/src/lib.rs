@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges of methods may have one")]
 
+pub mod call_groups;
 pub mod call_history;
 pub mod caller_tree;
 pub mod callers;

@@ -11,8 +11,8 @@ use redial_protocol::trace::{
 
 /// Name of the first parameter if it is the object that the method was called on.
 const THIS: &str = "this";
-/// Stands for the name of a type that is not known.
-pub(crate) const UNKNOWN_TYPE: &str = "an exception of unknown type";
+/// Stands for the name of an exception's type that is not known.
+pub const UNKNOWN_TYPE: &str = "an exception of unknown type";
 
 /// Formats a call as `Type.Method(name: value, …)`. A by-reference parameter that changed shows both values. The object
 /// that the method was called on is not part of it: see [`target`].

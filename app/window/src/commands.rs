@@ -20,6 +20,7 @@ use crate::settings::columns::ColumnLayout;
 use crate::settings::layouts::{PanelId, Side};
 use crate::settings::sections::DetailSection;
 use crate::settings::{LowerTab, ThemeChoice};
+use redial_model::call_groups::{GroupColumn, GroupKey};
 use redial_model::events::{EventColumn, TracedEvent};
 use redial_model::ids::{ConnectionId, MethodIx, Node, Ticket};
 use redial_model::list::Sort;
@@ -241,6 +242,12 @@ pub enum UiCommand {
     EventsOfProcess(Option<ConnectionId>),
     /// Sorts calls by a column, or reverses their order.
     SortEvents(EventColumn),
+    /// Groups the shown calls by a value; None: shows each call.
+    GroupEvents(Option<GroupKey>),
+    /// Sorts the groups of calls by a column; the second time in the reverse order.
+    SortGroups(GroupColumn),
+    /// Shows the calls that meet this condition, each by itself.
+    ShowGroup(String),
     /// Selects a call, or none.
     SelectEvent(Option<Arc<TracedEvent>>),
     /// Copies the selected call.

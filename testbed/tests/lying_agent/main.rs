@@ -121,7 +121,7 @@ fn floods_fit_into_memory() -> Result<()> {
 /// The window's worker and model take the same lies.
 #[test]
 fn the_window_withstands_lies() -> Result<()> {
-    for seed in 1..=soak::scaled(6, 100) {
+    for seed in 1..=soak::scaled(3, 200) {
         window::check(liars(seed)).with_context(|| format!("seed {seed}"))?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Random valid IL (5,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
+//! Random valid IL (4,000 methods in the gate, 200,000 in the soak). Every method behaves the same with and
 //! without dials, in every phase, and its count equals its own count of entries.
 
 use redial_text::diagnostics::{Reader, row_notes};
@@ -33,7 +33,7 @@ on_each_runtime!(
 
 /// Returns the number of modules, each with a thousand methods.
 fn modules() -> usize {
-    soak::scaled(5, (RANDOM_MODULES / 5) as u64) as usize
+    soak::scaled(4, (RANDOM_MODULES / 4) as u64) as usize
 }
 
 fn dials_change_nothing_and_count_exactly(runtime: Runtime) -> Result<()> {

@@ -51,10 +51,14 @@ impl EventQuery {
         }
     }
 
+    /// Returns whether both show the same calls.
+    pub(super) fn shows_same(&self, other: &EventQuery) -> bool {
+        (&self.filter, &self.rows, self.process) == (&other.filter, &other.rows, other.process)
+    }
+
     /// Returns whether both show the same calls in the same order, or the reverse one.
     fn has_same_rows(&self, other: &EventQuery) -> bool {
-        let of = |query: &EventQuery| (query.process, query.column);
-        (&self.filter, &self.rows, of(self)) == (&other.filter, &other.rows, of(other))
+        self.shows_same(other) && self.column == other.column
     }
 }
 

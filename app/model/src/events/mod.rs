@@ -8,6 +8,7 @@ mod call_values;
 mod completions;
 mod condition_scope;
 mod event_filter;
+mod event_groups;
 mod event_ring;
 mod event_view;
 mod in_flight;
@@ -17,11 +18,13 @@ mod traced_event;
 pub use completions::{Completion, Completions, completions};
 pub use condition_scope::condition_scope;
 pub use event_filter::EventFilter;
+pub use event_groups::EventGroups;
 pub use event_ring::{EventRing, MAX_BYTES, MAX_EVENTS};
 pub use event_view::{EventQuery, EventView};
 use in_flight::{EndedCalls, is_same};
 pub use traced_event::{EventColumn, EventRow, TracedEvent, method_bytes};
 
+use crate::call_groups::GroupKey;
 use crate::call_history::CallHistory;
 use crate::ids::ConnectionId;
 use redial_protocol::condition::ConditionError;
@@ -59,6 +62,7 @@ pub struct Events {
     /// The ring when it was paused.
     paused: Option<EventRing>,
     view: EventView,
+    groups: Option<EventGroups>,
     in_flight: Vec<Arc<TracedEvent>>,
     /// Why the calls in flight of a process are unknown.
     trouble: BTreeMap<ConnectionId, String>,
@@ -99,7 +103,7 @@ impl Events {
         let mut all: Vec<_> = others.into_events().chain(joined.into_events()).collect();
         all.sort_by_key(|event| event.call.start_unix_ns.saturating_add(event.call.duration_ns.unwrap_or(0)));
         all.into_iter().for_each(|event| self.ring.push(event, &mut self.gone));
-        self.view.restart();
+        self.restart_view();
         let dropped = theirs.dropped.iter().map(|((row, _), calls)| ((*row, connection), *calls));
         self.dropped.extend(dropped);
         self.unread.insert(connection, theirs.unread());
@@ -113,7 +117,7 @@ impl Events {
         if let Some(paused) = &mut self.paused {
             *paused = paused.without(connection);
         }
-        self.view.restart();
+        self.restart_view();
         self.selected.take_if(|event| event.connection == connection);
         self.clear_in_flight_of(connection);
         self.trouble.remove(&connection);
@@ -256,9 +260,34 @@ impl Events {
         }
     }
 
+    fn restart_view(&mut self) {
+        self.view.restart();
+        self.groups.iter_mut().for_each(EventGroups::restart);
+    }
+
     /// Shows calls by another query.
     pub fn set_query(&mut self, query: EventQuery) {
+        if !query.shows_same(self.view.query()) {
+            self.groups.iter_mut().for_each(EventGroups::restart);
+        }
         self.view.set_query(query);
+    }
+
+    /// Groups the shown calls by a value, or no longer.
+    pub fn group_by(&mut self, key: Option<GroupKey>) {
+        if self.groups.as_ref().map(EventGroups::key) != key.as_ref() {
+            self.groups = key.map(EventGroups::new);
+        }
+    }
+
+    /// Returns the groups of the shown calls, if they are grouped.
+    pub fn groups(&self) -> Option<&EventGroups> {
+        self.groups.as_ref()
+    }
+
+    /// Returns the same, to sort them.
+    pub fn groups_mut(&mut self) -> Option<&mut EventGroups> {
+        self.groups.as_mut()
     }
 
     /// Returns the query.
@@ -278,13 +307,17 @@ impl Events {
     /// time. Returns whether there is more to do.
     pub fn refresh(&mut self, held: bool) -> bool {
         let ring = self.paused.as_ref().unwrap_or(&self.ring);
-        if held && self.view.has_examined_any() {
+        let groups = self.groups.as_mut();
+        let is_grouped = groups.is_some();
+        let more_groups = groups.is_some_and(|groups| groups.step(ring, self.view.query(), held));
+        // Groups that are held keep their places, not their numbers.
+        if held && !is_grouped && self.view.has_examined_any() {
             return self.view.step_back(ring);
         }
         if self.paused.is_none() {
             self.shown = self.arrived;
         }
-        self.view.step(ring, &mut self.gone)
+        self.view.step(ring, &mut self.gone) || more_groups
     }
 
     /// Returns the calls that are no longer kept. Freeing many takes longer than a frame has. Call it once a frame.
@@ -315,7 +348,7 @@ impl Events {
     /// Forgets the calls that ended.
     pub fn clear(&mut self) {
         let is_paused = self.paused.is_some();
-        self.view.restart();
+        self.restart_view();
         let rings = self.paused.take().into_iter().chain([std::mem::take(&mut self.ring)]);
         self.gone.extend(rings.flat_map(EventRing::into_events));
         self.paused = is_paused.then(EventRing::default);

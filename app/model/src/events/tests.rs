@@ -1,7 +1,8 @@
 //! Collecting, pausing and clearing calls.
 
 use super::*;
-use redial_protocol::trace::{Outcome, TracedCall};
+use crate::call_groups::GroupTitle;
+use redial_protocol::trace::{Outcome, TracedCall, Value};
 use redial_text::fixtures::{traced_call, traced_method};
 
 fn events(numbers: std::ops::RangeInclusive<u64>) -> Vec<Arc<TracedEvent>> {
@@ -209,4 +210,45 @@ fn trouble_of_one_process_outlasts_answers_of_another() {
     assert_eq!(all.trouble(), Some("the agent is off"));
     all.take(ConnectionId(1), EventsUpdate::InFlight(Ok(vec![])));
     assert_eq!(all.trouble(), None);
+}
+
+#[test]
+fn groups_follow_the_shown_calls() {
+    let of = |numbers: std::ops::RangeInclusive<u64>| {
+        let method = Arc::new(traced_method());
+        let event = |number: u64| {
+            let arguments = vec![Value::Int((number % 3) as i64), Value::Null];
+            let call = TracedCall { number, arguments, duration_ns: Some(number), ..traced_call() };
+            Arc::new(TracedEvent::new(Arc::clone(&method), call))
+        };
+        numbers.map(event).collect::<Vec<_>>()
+    };
+    let mut all = Events::default();
+    all.take(ConnectionId(0), EventsUpdate::Ended(of(1..=5_000), 0));
+    all.group_by(GroupKey::parse("order"));
+    while all.refresh(false) {}
+    let rows = |all: &Events| {
+        let groups = all.groups().expect("groups");
+        let row = |row: usize| groups.at(row).map(|group| (group.title.clone(), group.calls));
+        (0..groups.len()).filter_map(row).collect::<Vec<_>>()
+    };
+    let value = |text: &str| GroupTitle::Value(text.to_owned());
+    // The durations of 2, 5, … are the longest together.
+    let expected = [(value("2"), 1_667), (value("1"), 1_667), (value("0"), 1_666)];
+    assert_eq!(rows(&all), expected);
+    all.take(ConnectionId(0), EventsUpdate::Ended(of(5_001..=5_001), 0));
+    all.refresh(true);
+    assert_eq!(rows(&all)[2], (value("0"), 1_667), "held rows keep places, not numbers");
+    all.refresh(false);
+    assert_eq!(rows(&all)[0], (value("0"), 1_667), "5,001 more nanoseconds");
+    let mut query = all.query().clone();
+    query.set_text("order == 1");
+    all.set_query(query);
+    while all.refresh(false) {}
+    assert_eq!(rows(&all), [(value("1"), 1_667)]);
+    all.clear();
+    all.refresh(false);
+    assert!(rows(&all).is_empty());
+    all.group_by(None);
+    assert!(all.groups().is_none());
 }

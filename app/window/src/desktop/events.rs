@@ -10,7 +10,7 @@ use crate::views::{calls, lower_panel, timeline};
 use eframe::egui::{self, Frame, Margin, Panel, Rangef, Ui};
 use redial_link::machine;
 use redial_model::connection::{Connection, Status};
-use redial_model::events::{Events, TracedEvent};
+use redial_model::events::{EventFilter, Events, TracedEvent};
 use redial_model::fleet::MemberRequest;
 use redial_model::log::LogKind;
 use redial_model::method_set::MethodSet;
@@ -128,7 +128,8 @@ impl App {
                 events::header(ui, state, subject, now, commands);
                 events::conditions(ui, state, (subject, &model.connections), commands);
             });
-            let details = subject.events().selected().filter(|_| ui.available_width() >= events::BOTH);
+            let is_shown = subject.events().groups().is_none() && ui.available_width() >= events::BOTH;
+            let details = subject.events().selected().filter(|_| is_shown);
             if let Some(event) = details {
                 let wide = ui.available_width();
                 let details = SizedPanel {
@@ -182,6 +183,20 @@ impl App {
                     events.set_query(query);
                 });
                 self.events.follow = true;
+            }
+            UiCommand::GroupEvents(key) => self.change_events(|events| events.group_by(key)),
+            UiCommand::SortGroups(column) => self.change_events(|events| {
+                events.groups_mut().into_iter().for_each(|groups| groups.sort_by(column));
+            }),
+            UiCommand::ShowGroup(condition) => {
+                self.events.text = with_condition(&self.events.text, &condition);
+                let text = self.events.text.clone();
+                self.change_events(|events| {
+                    events.group_by(None);
+                    let mut query = events.query().clone();
+                    query.set_text(&text);
+                    events.set_query(query);
+                });
             }
             UiCommand::SelectEvent(event) => self.change_events(|events| events.select(event)),
             UiCommand::CopyEvent(format) => self.copy_event(context, format),
@@ -255,6 +270,14 @@ impl App {
         }
         context.copy_text(text);
         self.model.log.add(now, None, LogKind::Notice, "Copied a call");
+    }
+}
+
+/// Returns a filter that also demands a condition. Words cannot be joined with one; they give way to it.
+fn with_condition(filter: &str, condition: &str) -> String {
+    match EventFilter::parse(filter) {
+        Ok(EventFilter::Condition(_)) => format!("({filter}) && {condition}"),
+        _ => condition.to_owned(),
     }
 }
 

@@ -16,6 +16,7 @@ mod contrast;
 mod costs;
 mod detail_panel;
 mod domains;
+mod event_groups;
 mod events;
 mod filter_hints;
 mod fleet;

@@ -80,11 +80,21 @@ fn each(clip: Rect, shape: &Shape, read: &mut impl FnMut(Rect, &Shape)) {
     }
 }
 
+/// Returns the themes to check at a size: both at the smallest, one of them at the others, and both at all in the soak.
+fn themes(size: [f32; 2]) -> Vec<Theme> {
+    let is_soak = std::env::var_os("REDIAL_SOAK").is_some_and(|value| !value.is_empty());
+    match SIZES.iter().position(|one| *one == size) {
+        Some(1) if !is_soak => vec![Theme::Light],
+        Some(2) if !is_soak => vec![Theme::Dark],
+        _ => vec![Theme::Dark, Theme::Light],
+    }
+}
+
 fn check(scenes: &[Scene]) {
     let mut faults = Vec::new();
     for scene in scenes {
         for size in SIZES {
-            for theme in [Theme::Dark, Theme::Light] {
+            for theme in themes(size) {
                 let mut harness = (scene.build)(theme, size);
                 harness.remove_cursor();
                 harness.run_steps(2);

@@ -1,9 +1,12 @@
-//! The panel of traced calls: a table of those that ended and those in flight, and the values of the selected call.
+//! The panel of traced calls: a table of those that ended and those in flight, or of their groups, and the values of the
+//! selected call.
 
 mod call_details;
 mod completion_list;
 mod condition_editor;
 mod edited_methods;
+mod group_menu;
+mod groups;
 mod ids;
 mod process_titles;
 mod state;
@@ -61,6 +64,7 @@ pub fn header(
         if let Some(fleet) = subject.fleet() {
             of_process(ui, fleet, commands);
         }
+        group_menu::show(ui, events, commands);
         switch(ui, state.of_all, "All methods", UiCommand::EventsOfAll, commands);
         switch(ui, events.is_paused(), "Pause", UiCommand::PauseEvents, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -112,16 +116,25 @@ pub fn conditions(
 fn numbers(events: &Events, held: bool) -> (String, String) {
     let (kept, dropped) = events.kept();
     let shown = events.view().len();
-    let mut text = match shown < kept {
-        true => format!("{} of {}", words::grouped(shown as u64), words::count(kept as u64, "call", "calls")),
-        false => words::count(kept as u64, "call", "calls"),
+    let mut text = match (events.groups(), shown < kept) {
+        (Some(groups), _) => words::count(groups.len() as u64, "group", "groups"),
+        (None, true) => {
+            format!("{} of {}", words::grouped(shown as u64), words::count(kept as u64, "call", "calls"))
+        }
+        (None, false) => words::count(kept as u64, "call", "calls"),
     };
     let mut hint = format!(
         "Calls shown, out of those collected. The latest {} are kept.",
         words::grouped(redial_model::events::MAX_EVENTS as u64)
     );
+    if let Some(groups) = events.groups() {
+        hint = format!(
+            "Groups of {} shown so far, also of those no longer kept.",
+            words::count(groups.calls(), "call", "calls")
+        );
+    }
     let later = events.later();
-    if later > 0 {
+    if later > 0 && events.groups().is_none() {
         text = format!("{} new · {text}", words::grouped(later));
         hint.push_str(match (events.is_paused(), held) {
             (true, _) => "\nThe new ones appear when you continue.",
@@ -152,9 +165,13 @@ pub fn calls(
     commands: &mut Vec<UiCommand>,
 ) {
     let events = subject.events();
-    if events.view().is_empty() && events.in_flight().next().is_none() {
-        state.held = false;
-        return empty(ui, &nothing(subject, state));
+    match events.groups() {
+        Some(groups) if !groups.is_empty() => return groups::show(ui, state, groups, commands),
+        None if !events.view().is_empty() || events.in_flight().next().is_some() => {}
+        _ => {
+            state.held = false;
+            return empty(ui, &nothing(subject, state));
+        }
     }
     table::show(ui, state, (events, &ProcessTitles::of(subject)), now, commands);
 }

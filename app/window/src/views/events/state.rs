@@ -2,6 +2,7 @@
 
 use super::condition_editor::ConditionEditor;
 use crate::ui::list::Scroll;
+use redial_model::call_groups::GroupTitle;
 use redial_model::ids::ConnectionId;
 
 /// What decides which rows' calls are shown: they are looked up again when it changes.
@@ -33,6 +34,9 @@ pub struct EventsState {
     /// What decided the shown rows in the last frame.
     pub key: Option<EventsKey>,
     pub(super) scroll: Scroll,
+    /// The selected group, where calls are grouped.
+    pub(super) group: Option<GroupTitle>,
+    pub(super) group_scroll: Scroll,
     /// The pointer is over the rows, so they keep their places.
     pub(super) held: bool,
 }
