@@ -8,7 +8,7 @@ use std::fmt::{Display, Formatter};
 
 /// Words of conditions, which stand for no parameter of that name.
 const RESERVED: [&str; 3] = ["result", "exception", "duration"];
-/// Objects within objects whose fields are offered.
+/// Depth of the fields that are offered.
 const MAX_DEPTH: usize = 3;
 /// Keys that are offered for one call.
 const MAX_OFFERED: usize = 60;
@@ -28,7 +28,7 @@ pub enum GroupKey {
     Method,
 }
 
-/// What a call has for a key.
+/// The value of a call for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupValue<'c> {
     /// Its text.
@@ -118,7 +118,7 @@ impl GroupKey {
         })
     }
 
-    /// Returns what a call has for this key; `None` if it has nothing.
+    /// Returns the value of a call for this key; `None` if it has none.
     pub fn value<'c>(&self, method: &'c TracedMethod, call: &'c TracedCall) -> Option<GroupValue<'c>> {
         let plain = |text| GroupValue { text, condition: None };
         match (self, &call.outcome) {

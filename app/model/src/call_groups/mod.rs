@@ -59,7 +59,7 @@ pub struct CallGroup {
     pub calls: u64,
     /// Those that ended with an exception.
     pub exceptions: u64,
-    /// Those whose duration is known.
+    /// Calls with a known duration.
     timed: u64,
     /// Nanoseconds of these together.
     pub total_ns: u64,
@@ -85,7 +85,7 @@ impl CallGroups {
         CallGroups { key, groups: Vec::new(), by_value: HashMap::new(), missing: None, others: None }
     }
 
-    /// Returns what the calls are grouped by.
+    /// Returns the key of the groups.
     pub fn key(&self) -> &GroupKey {
         &self.key
     }

@@ -12,7 +12,7 @@ const STEP: u64 = 2_048;
 #[derive(Debug)]
 pub struct EventGroups {
     groups: CallGroups,
-    /// Places in the ring whose calls are in the groups.
+    /// Places in the ring, of calls that are in the groups.
     examined: Range<u64>,
     column: GroupColumn,
     is_reversed: bool,
@@ -35,7 +35,7 @@ impl EventGroups {
         }
     }
 
-    /// Returns what the calls are grouped by.
+    /// Returns the key of the groups.
     pub fn key(&self) -> &GroupKey {
         self.groups.key()
     }

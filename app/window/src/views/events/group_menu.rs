@@ -6,7 +6,7 @@ use redial_model::call_groups::GroupKey;
 use redial_model::events::{EventRow, Events};
 use std::collections::BTreeSet;
 
-/// Latest calls whose values are offered.
+/// The number of latest calls that decide the offer.
 const LOOKED_AT: usize = 200;
 /// Most values that are offered.
 const MAX_OFFERED: usize = 120;

@@ -64,7 +64,7 @@ impl Columns {
     }
 }
 
-/// Returns the name of what calls are grouped by.
+/// Returns the name of a key.
 pub fn title(key: &GroupKey) -> String {
     match key {
         GroupKey::Outcome => "Outcome".to_owned(),
