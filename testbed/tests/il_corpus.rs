@@ -122,7 +122,7 @@ fn body(assembly: &Assembly, method: &MethodDef<'_>, found: &mut Summary) -> Res
     found.code += original.old_code_size as usize;
     found.clauses += original.clauses.len();
     check_unedited(bytes, &original, &shapes).context("unedited")?;
-    if !soak::is_on() && found.bodies % GATE_SHARE != 0 {
+    if !soak::is_on() && !found.bodies.is_multiple_of(GATE_SHARE) {
         return Ok(());
     }
     found.edited += 1;
