@@ -254,12 +254,12 @@ fn turns_costly_dials_off_and_keeps_lifetimes(runtime: Runtime) -> Result<()> {
 }
 
 fn applies_from_the_start_without_controllers(runtime: Runtime) -> Result<()> {
-    // Counting costs about the same in another process on this runtime.
+    // Both levels cost about the same in another process on this runtime, and the budget lies between them.
     let mut first = start(runtime)?;
-    let (count, _) = costs(&mut first.controller()?)?;
+    let (count, time) = costs(&mut first.controller()?)?;
     first.host.say("exit")?;
     first.host.finish()?.ok()?;
-    let limit = ample_budget(4 * MANY * count).percent().to_string();
+    let limit = Share::from_picoseconds(MANY * ROUNDS * (count * time).isqrt()).percent().to_string();
     let program = programs::named("paced")?.command(runtime)?;
     let dial = format!("{HOT}=time");
     let run = host::redial_run(&["--budget", &limit, "--dial", &dial], &program)?;
@@ -268,13 +268,13 @@ fn applies_from_the_start_without_controllers(runtime: Runtime) -> Result<()> {
     // Each reader disconnects at once.
     let mut looks = 0;
     let row = loop {
-        live.host.ask("rounds 200", "rounds")?;
+        live.host.ask("rounds 1000", "rounds")?;
         let row = live.rows(HOT)?.remove(0);
         if row["wanted"] == "count" {
             break row;
         }
         looks += 1;
-        ensure!(row["wanted"] == "time" && looks < 500, "{row}");
+        ensure!(row["wanted"] == "time" && looks < 100, "{row}");
     };
     ensure!(row["times_reason"].as_str().is_some_and(|why| why.contains("by the budget")), "{row}");
     let reported = live.redial("budget", &["--json"])?.ok()?.json()?;

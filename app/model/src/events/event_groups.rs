@@ -20,6 +20,8 @@ pub struct EventGroups {
     order: Vec<usize>,
     /// Whether all calls have been added once since the beginning.
     is_settled: bool,
+    /// Whether calls were added since the groups were sorted.
+    is_stale: bool,
 }
 
 impl EventGroups {
@@ -32,6 +34,7 @@ impl EventGroups {
             is_reversed: false,
             order: Vec::new(),
             is_settled: false,
+            is_stale: false,
         }
     }
 
@@ -63,12 +66,13 @@ impl EventGroups {
         for (_, event) in ring.at(later.clone()).chain(ring.at(earlier.clone())) {
             if is_shown(event) {
                 self.groups.add(&event.method, &event.call);
+                self.is_stale = true;
             }
         }
         self.examined = earlier.start..later.end;
         if held && self.is_settled {
             self.order.extend(self.order.len()..self.groups.groups().len());
-        } else {
+        } else if self.is_stale {
             self.sort();
         }
         let more = !all.is_empty() && (self.examined.end < all.end || self.examined.start > all.start);
@@ -77,6 +81,7 @@ impl EventGroups {
     }
 
     fn sort(&mut self) {
+        self.is_stale = false;
         self.order = self.groups.sorted(self.column);
         if self.is_reversed {
             self.order.reverse();

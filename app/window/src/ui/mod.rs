@@ -15,6 +15,7 @@ pub mod local_time;
 pub mod method_colours;
 pub mod numbers;
 pub mod painted_part;
+pub mod row_keys;
 pub mod scroll_bar;
 pub mod segmented;
 pub mod sparkline;

@@ -4,10 +4,10 @@ use super::ids::rows_id;
 use super::state::EventsState;
 use crate::commands::UiCommand;
 use crate::ui::icons::{self, TriangleDirection};
+use crate::ui::row_keys;
 use crate::ui::theme::{Palette, SMALL};
 use eframe::egui::{
-    self, Align2, EventFilter, FontId, Key, Modifiers, Painter, Popup, Rangef, Rect, Sense, Stroke, Ui, pos2,
-    vec2,
+    self, Align2, FontId, Key, Modifiers, Painter, Popup, Rangef, Rect, Sense, Stroke, Ui, pos2, vec2,
 };
 use redial_model::call_groups::{CallGroup, GroupColumn, GroupKey, GroupTitle};
 use redial_model::events::EventGroups;
@@ -286,26 +286,13 @@ fn keys(
     if !response.has_focus() {
         return;
     }
-    let arrows = EventFilter { vertical_arrows: true, escape: true, ..EventFilter::default() };
-    ui.memory_mut(|memory| memory.set_focus_lock_filter(rows_id(), arrows));
-    let mut at =
-        (0..groups.len()).find(|row| groups.at(*row).map(|group| &group.title) == state.group.as_ref());
-    let page = state.group_scroll.page(ROW).max(2) as isize - 1;
-    let far = groups.len() as isize;
-    let moves = [
-        (Key::ArrowDown, 1),
-        (Key::ArrowUp, -1),
-        (Key::PageDown, page),
-        (Key::PageUp, -page),
-        (Key::End, far),
-        (Key::Home, -far),
-    ];
-    for (key, by) in moves {
-        let presses = ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key)) as isize;
-        if presses == 0 || groups.is_empty() {
-            continue;
-        }
-        let next = at.map_or(0, |row| row.saturating_add_signed(by * presses)).min(groups.len() - 1);
+    let selected = |row: &usize| groups.at(*row).map(|group| &group.title) == state.group.as_ref();
+    let mut at = (0..groups.len()).find(selected);
+    let by = row_keys::steps(ui, rows_id(), state.group_scroll.page(ROW));
+    if by != 0
+        && let Some(last) = groups.len().checked_sub(1)
+    {
+        let next = at.map_or(0, |row| row.saturating_add_signed(by)).min(last);
         at = Some(next);
         state.group = groups.at(next).map(|group| group.title.clone());
         state.group_scroll.bring_into_view(next);

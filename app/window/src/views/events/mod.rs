@@ -134,7 +134,7 @@ fn numbers(events: &Events, held: bool) -> (String, String) {
         );
     }
     let later = events.later();
-    if later > 0 && events.groups().is_none() {
+    if later > 0 {
         text = format!("{} new · {text}", words::grouped(later));
         hint.push_str(match (events.is_paused(), held) {
             (true, _) => "\nThe new ones appear when you continue.",

@@ -7,11 +7,9 @@ use crate::commands::{CallFormat, UiCommand};
 use crate::ui::capitalized;
 use crate::ui::icons::{self, TriangleDirection};
 use crate::ui::local_time;
+use crate::ui::row_keys;
 use crate::ui::theme::{Palette, SMALL};
-use eframe::egui::{
-    self, Align2, Color32, EventFilter, FontId, Key, Modifiers, Painter, Popup, Rangef, Rect, Sense, Ui,
-    pos2, vec2,
-};
+use eframe::egui::{self, Align2, Color32, FontId, Painter, Popup, Rangef, Rect, Sense, Ui, pos2, vec2};
 use redial_model::events::{EventColumn, Events, TracedEvent};
 use redial_protocol::peer_text::clean;
 use redial_protocol::trace::Outcome;
@@ -180,25 +178,11 @@ fn focus(ui: &mut Ui, state: &mut EventsState, rows: Rect, events: &Events, comm
     if !response.has_focus() {
         return;
     }
-    let arrows = EventFilter { vertical_arrows: true, escape: true, ..EventFilter::default() };
-    ui.memory_mut(|memory| memory.set_focus_lock_filter(rows_id(), arrows));
-    let page = state.page().max(2) as isize - 1;
-    let far = isize::MAX;
-    let keys = [
-        (Key::ArrowDown, 1),
-        (Key::ArrowUp, -1),
-        (Key::PageDown, page),
-        (Key::PageUp, -page),
-        (Key::End, far),
-        (Key::Home, -far),
-    ];
-    for (key, by) in keys {
-        let presses = ui.input_mut(|input| input.count_and_consume_key(Modifiers::NONE, key));
-        if presses > 0
-            && let Some(event) = state.step(events, by.saturating_mul(presses as isize))
-        {
-            commands.push(UiCommand::SelectEvent(Some(event)));
-        }
+    let by = row_keys::steps(ui, rows_id(), state.page());
+    if by != 0
+        && let Some(event) = state.step(events, by)
+    {
+        commands.push(UiCommand::SelectEvent(Some(event)));
     }
 }
 
