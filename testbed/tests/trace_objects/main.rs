@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use redial_protocol::message::{Event, WireCommand};
 use redial_protocol::trace::{OmittedReason, Outcome, TracedCall, Value};
 use redial_testbed::controller::Controller;
-use redial_testbed::host::DEADLINE;
+use redial_testbed::host::{DEADLINE, Host};
 use redial_testbed::runtimes::Runtime;
 use redial_testbed::traced::{Calls, end, list, say, start, start_with_wrong_plans, text, trace, warm_up};
 use redial_testbed::under_agent::LiveHost;
@@ -311,11 +311,30 @@ fn captures_every_shape_beside_the_collector(runtime: Runtime) -> Result<()> {
     end(live, controller)
 }
 
+/// Calls `Shared` until both classes that another thread boxes are known. A busy machine may not run that thread at
+/// first, and then the calls see neither.
+fn know_boxed_classes(host: &mut Host, controller: &mut Controller) -> Result<()> {
+    let deadline = Instant::now() + DEADLINE;
+    let (mut number, mut string) = (false, false);
+    while !(number && string) {
+        ensure!(Instant::now() < deadline, "number: {number}, string: {string}");
+        warm_up(host, controller, "shared 1")?;
+        let calls = list(controller, false)?;
+        for call in calls.of("Traced.Shared") {
+            let Some(Value::Object { fields, .. }) = call.arguments.get(2) else { bail!("{call:?}") };
+            let boxed = fields.iter().find(|(name, _)| name == "Boxed").map(|(_, value)| value);
+            number |= matches!(boxed, Some(Value::Int(_)));
+            string |= matches!(boxed, Some(Value::String { .. }));
+        }
+    }
+    Ok(())
+}
+
 /// Collections that another thread changes have only items that were in them.
 fn captures_what_other_threads_change(runtime: Runtime) -> Result<()> {
     let (mut live, mut controller) = start(runtime)?;
     trace(&mut controller, "traced!Traced.Shared")?;
-    warm_up(&mut live.host, &mut controller, "shared 1")?;
+    know_boxed_classes(&mut live.host, &mut controller)?;
     controller.execute(WireCommand::StreamCalls { pattern: None })?;
     let calls_of_each = soak::scaled(100, 20);
     let is_ours = |value: &Value| matches!(value, Value::Int(value) if *value == 0 || value % 10 == 7);
