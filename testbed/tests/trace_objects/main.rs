@@ -318,7 +318,7 @@ fn know_boxed_classes(host: &mut Host, controller: &mut Controller) -> Result<()
     let (mut number, mut string) = (false, false);
     while !(number && string) {
         ensure!(Instant::now() < deadline, "number: {number}, string: {string}");
-        warm_up(host, controller, "shared 1")?;
+        warm_up(host, controller, "shared 20")?;
         let calls = list(controller, false)?;
         for call in calls.of("Traced.Shared") {
             let Some(Value::Object { fields, .. }) = call.arguments.get(2) else { bail!("{call:?}") };
